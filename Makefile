@@ -1,0 +1,42 @@
+# What a contributor runs. Every target that needs it sets up .venv first (scripts/setup.sh), which costs nothing when
+# pyproject.toml has not changed. Works with GNU make 3.81 (macOS) and later.
+#
+#   PYTHON=/path/to/python3.12   the Python to build .venv from (else one that is found on PATH)
+#   ARGS='-k scanner'            more arguments for pytest, the demo or the benchmark
+
+BIN := .venv/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean setup
+
+help: ## say what the targets do
+	@sed -n 's/^\([a-z]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
+		printf '%-13s %s\n' "$$target" "$$does"; done
+
+demo: setup ## play a recorded reply through mitmdump: what came in, what went out, the verdicts
+	@$(BIN)/toolcalls demo $(ARGS)
+
+test: setup ## run all tests
+	@echo "pytest"
+	@$(BIN)/python -m pytest -q -n 2 $(ARGS)
+
+lint: setup ## check style, layers and types
+	@echo "ruff check"
+	@$(BIN)/ruff check --quiet .
+	@echo "ruff format --check"
+	@$(BIN)/ruff format --quiet --check . || { echo "not formatted; .venv/bin/ruff format --diff . shows it, without --diff mends it" >&2; exit 1; }
+	@echo "layers (tests/test_layers.py)"
+	@$(BIN)/python -m pytest -q tests/test_layers.py
+	@echo "mypy"
+	@$(BIN)/mypy
+
+bench: setup ## measure what the addon costs
+	@$(BIN)/python bench/run.py $(ARGS)
+
+clean: ## remove .venv, caches and build output
+	@rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find addon bench scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup:
+	@PYTHON='$(PYTHON)' sh scripts/setup.sh

@@ -1,0 +1,86 @@
+"""The hub: what a reply consists of, whoever wrote it and however it was framed.
+
+Read this first. Wires decode bytes into these events and encode them again, dialects read text into them and write them
+back as text, processors see nothing else. N dialects and M wires meet only here.
+
+Every event is frozen. `index` counts the calls of one reply from 0 and is the same in `CallStart`, `CallPiece` and
+`CallEnd`. `CallPiece.json` is a piece of the argument object as JSON text; the pieces of one call, joined, are that text
+exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes it).
+
+`Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
+went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not.
+"""
+
+from typing import Literal
+
+import msgspec
+
+
+class Text(msgspec.Struct, frozen=True, gc=False):
+    """Text that the client sees."""
+
+    text: str
+
+
+class Markup(msgspec.Struct, frozen=True, gc=False):
+    """Text of the reply that became part of a call and is no longer shown."""
+
+    text: str
+
+
+class Reasoning(msgspec.Struct, frozen=True, gc=False):
+    """Text in a reasoning field of the wire, never searched for calls to make."""
+
+    text: str
+
+
+class CallStart(msgspec.Struct, frozen=True, gc=False):
+    """A call whose name is final. `dialect` is None for a native call; `id` is "" until the exchange gives it one."""
+
+    index: int
+    name: str
+    dialect: str | None = None
+    id: str = ""
+
+
+class CallPiece(msgspec.Struct, frozen=True, gc=False):
+    """The next piece of a call's argument JSON."""
+
+    index: int
+    json: str
+
+
+class CallEnd(msgspec.Struct, frozen=True, gc=False):
+    """The call is complete: its argument JSON is one whole object."""
+
+    index: int
+
+
+class Finish(msgspec.Struct, frozen=True, gc=False):
+    """The reply's own end, in the words of the wire: "stop", "length", "tool_calls", ..."""
+
+    reason: str
+
+
+Status = Literal["lifted", "lowered", "native", "declined", "truncated", "malformed", "blocked"]
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """What became of one candidate or of one native call (law 10: exactly one each).
+
+    `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
+    `reason` is None when all went cleanly, else one word of `policy.REASONS`. `index` is the call's index, None when
+    nothing of it became a call.
+    """
+
+    status: Status
+    reason: str | None
+    dialect: str | None
+    name: str | None
+    start: int
+    end: int
+    repairs: tuple[str, ...] = ()
+    index: int | None = None
+
+
+type Event = Text | Markup | Reasoning | CallStart | CallPiece | CallEnd | Finish | Verdict

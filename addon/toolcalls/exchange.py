@@ -1,0 +1,226 @@
+"""One request and its reply: bytes in, bytes and verdicts out. No mitmproxy in it, no clock, no randomness.
+
+A reply is a row of frames. Each frame is decoded to events, its text and its calls go through a lane, and the frame then
+leaves as it came, the same bytes, or is encoded anew if something of it changed. A frame whose text is not decided yet
+waits, and everything behind it, so the order never changes and text that turns out to be no call leaves byte for byte
+as it came. A reply that comes whole is one frame.
+
+Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
+from toolcalls.evidence import Decision
+from toolcalls.frames import SSE, Frame, event
+from toolcalls.lane import Lane, Outcome, Record
+from toolcalls.policy import Terms
+from toolcalls.tools import Toolbox
+from toolcalls.wires import Part, Wire
+
+type Form = Literal["sse", "whole"]
+
+
+class _Unit:
+    """A frame on its way: what has become of its events, and how much of its text is undecided."""
+
+    __slots__ = ("changed", "frame", "parts", "undecided")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.parts: list[Part] = []
+        self.undecided = 0
+        self.changed = False
+
+
+class _Text:
+    """The text of one lane that went in and did not come out yet: which frames it stands in."""
+
+    __slots__ = ("cursor", "lane", "number", "waiting")
+
+    def __init__(self, lane: Lane, number: int) -> None:
+        self.lane = lane
+        self.number = number
+        self.waiting: deque[tuple[_Unit, int]] = deque()
+        self.cursor: _Unit | None = None
+
+
+class Exchange:
+    """Rewrites one reply. Feed it bytes, then `close` it (the body is whole) or `abort` it (the connection broke).
+
+    form   "sse" for an event stream, "whole" for one JSON body
+    seed   tells this exchange from all others and is the same on a replay: a digest of the request
+    """
+
+    def __init__(
+        self, wire: Wire, terms: Terms, decision: Decision, tools: Toolbox, *, form: Form, seed: bytes = b""
+    ) -> None:
+        self.verdicts: list[tuple[int, Verdict]] = []
+        self.failure: Exception | None = None
+        self.wire = wire
+        self.terms = terms
+        self.decision = decision
+        self._tools = tools
+        self._seed = seed
+        self._streamed = form == "sse"
+        self._codec = wire.codec(streamed=self._streamed)
+        self._frames = SSE()
+        self._body = bytearray()
+        self._backlog: deque[Frame] = deque()
+        self._queue: deque[_Unit] = deque()
+        self._lanes: dict[int, _Text] = {}
+        self._out: list[bytes] = []
+        self._closed = False
+
+    @property
+    def records(self) -> list[tuple[int, Record]]:
+        """The calls of the reply, each with its lane's number."""
+        return [(number, record) for number, text in self._lanes.items() for record in text.lane.records]
+
+    # Bytes
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes of the reply; returns what leaves now, b"" when nothing does."""
+        if self.failure is not None:
+            return data
+        if not self._streamed:
+            self._body += data
+            return b""
+        return self._guarded(lambda: self._work(self._frames.feed(data)))
+
+    def close(self) -> bytes:
+        """The body has ended as it should; returns its last bytes."""
+        return self._end()
+
+    def abort(self) -> bytes:
+        """The connection broke: no call is completed. Returns what was held and can reach nobody any more."""
+        if not self._streamed:
+            self._closed = True
+            return bytes(self._body)
+        return self._end()
+
+    def _end(self) -> bytes:
+        if self._closed or self.failure is not None:
+            return b""
+        self._closed = True
+        body = bytes(self._body)
+        frames = self._frames.flush() if self._streamed else [Frame(body, body)]
+        return self._guarded(lambda: self._work(frames) + self._cut())
+
+    def _guarded(self, work: Callable[[], bytes]) -> bytes:
+        """Do it; if that fails, everything owed leaves as it came, and so does all that follows."""
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - the one place where our own bugs are caught
+            self.failure = error
+            owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog)]
+            self._out, self._queue, self._backlog = [], deque(), deque()
+            return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
+
+    # Frames
+
+    def _work(self, frames: list[Frame]) -> bytes:
+        self._backlog.extend(frames)
+        while self._backlog:
+            unit = _Unit(self._backlog[0])
+            self._queue.append(unit)
+            self._backlog.popleft()
+            if unit.frame.data is not None:
+                self._read(unit, self._codec.decode(unit.frame.data))
+            self._send()
+        out, self._out = self._out, []
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def _cut(self) -> bytes:
+        """The body has ended: a lane that did not say so itself was cut off."""
+        unit = _Unit(Frame(b"", None))
+        for text in self._lanes.values():
+            if not text.lane.finished:
+                self._apply(text, unit, text.lane.cut())
+        self._send()
+        out, self._out = self._out, []
+        return b"".join(out)
+
+    def _send(self) -> None:
+        while self._queue and not self._queue[0].undecided:
+            self._out.append(self._bytes(self._queue[0]))
+            self._queue.popleft()
+
+    def _bytes(self, unit: _Unit) -> bytes:
+        frame = unit.frame
+        if not unit.changed or frame.data is None:
+            return frame.raw
+        payloads = self._codec.encode(frame.data, unit.parts)
+        if not self._streamed:
+            return payloads[0]
+        return b"".join(event(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
+
+    # Events
+
+    def _read(self, unit: _Unit, parts: list[Part]) -> None:
+        for lane, happened in parts:
+            text = self._lanes.get(lane) or self._lane(lane)
+            text.cursor = None
+            if isinstance(happened, Text):
+                size = len(happened.text)
+                text.waiting.append((unit, size))
+                unit.undecided += size
+                self._apply(text, unit, text.lane.text(happened.text))
+            elif isinstance(happened, CallStart | CallPiece | CallEnd):
+                self._native(text, unit, happened)
+            elif isinstance(happened, Finish):
+                outcomes = text.lane.finish(happened.reason)
+                self._apply(text, unit, outcomes)
+                unit.changed = unit.changed or outcomes[-1] != happened
+            else:
+                unit.parts.append(Part(lane, happened))
+
+    def _lane(self, number: int) -> _Text:
+        seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
+        lane = Lane(self.terms, self.decision, self._tools, number=number, seed=seed)
+        return self._lanes.setdefault(number, _Text(lane, number))
+
+    def _native(self, text: _Text, unit: _Unit, happened: CallStart | CallPiece | CallEnd) -> None:
+        outcomes = text.lane.native(happened)
+        self._apply(text, unit, outcomes, native=True)
+        unit.changed = unit.changed or happened not in outcomes
+
+    def _apply(self, text: _Text, unit: _Unit, outcomes: Sequence[Outcome], *, native: bool = False) -> None:
+        """Put outcomes into the frames that they belong to: text where it came from, the rest behind what was read."""
+        for outcome in outcomes:
+            if isinstance(outcome, Text):
+                self._account(text, outcome.text, shown=True)
+            elif isinstance(outcome, Markup):
+                self._account(text, outcome.text, shown=False)
+            elif isinstance(outcome, Verdict):
+                self.verdicts.append((text.number, outcome))
+            elif isinstance(outcome, str):
+                self._place(text, unit, Text(outcome), changed=True)
+            elif isinstance(outcome, Finish) or native:
+                unit.parts.append(Part(text.number, outcome))
+            else:
+                self._place(text, unit, outcome, changed=True)
+
+    def _place(self, text: _Text, unit: _Unit, outcome: Event, *, changed: bool) -> None:
+        target = text.cursor or (text.waiting[0][0] if text.waiting else unit)
+        target.parts.append(Part(text.number, outcome))
+        target.changed = target.changed or changed
+
+    def _account(self, text: _Text, decided: str, *, shown: bool) -> None:
+        start = 0
+        while start < len(decided):
+            unit, left = text.waiting[0]
+            size = min(left, len(decided) - start)
+            if shown:
+                unit.parts.append(Part(text.number, Text(decided[start : start + size])))
+            else:
+                unit.changed = True
+            unit.undecided -= size
+            text.cursor = unit
+            if size == left:
+                text.waiting.popleft()
+            else:
+                text.waiting[0] = (unit, left - size)
+            start += size

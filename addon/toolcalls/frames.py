@@ -1,0 +1,190 @@
+r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events and NDJSON lines.
+
+Strategy. A frame is what stands between two ends, with its end, exactly as it came (law 1); the payload beside it is
+what a wire decodes. All frames' `raw`, joined, are the bytes fed, whatever they hold. Bytes of an unfinished frame are
+kept in one growing buffer and searched once: only the two last bytes of it can be part of an end that was cut.
+
+SSE: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream . Lines end with LF, CRLF or
+CR, and a frame ends with a blank line. Line ends that stand before a frame's first line mean nothing there; they leave
+at once as a frame without data. That also settles a CRLF that is cut: a blank line is taken at its CR, without waiting
+for a LF that may never come, and the LF, if it comes, is such a stray line end. So the cutting of the bytes changes
+where stray line ends are counted, never the data of the frames that have any, nor the joined bytes.
+"""
+
+import re
+
+import msgspec
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_ENDS = re.compile(rb"[\r\n]+")
+# A line end and a blank line behind it; the CR of a CRLF is no line end of its own.
+_BLANK_LINE = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n?|\n)")
+_DATA_LINE = re.compile(rb"data(?<![^\r\n]data)(?::\x20?([^\r\n]*+)|(?=[\r\n]|\Z))")
+_LARGE = 64 * 1024  # bytes of a frame from which on its lines are not all made at once
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """One frame of a body.
+
+    raw        exactly what stood on the wire, with its end (SSE: the blank line)
+    data       the payload (SSE: the `data` lines joined by LF); None when there is none
+    complete   False for what stood after the last end when the body ended; SSE readers ignore such an event
+    """
+
+    raw: bytes
+    data: bytes | None
+    complete: bool = True
+
+
+class _Frames:
+    """What SSE and NDJSON share: the held bytes of an unfinished frame, and the limit on them.
+
+    `overflowed`: a frame grew past `max_bytes`; it and all that follows come out as frames without data, unsearched.
+    """
+
+    def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
+        self.overflowed = False
+        self._max_bytes = max_bytes
+        self._held = bytearray()
+        self._begun = False  # whether a frame has come
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that this piece of the body completes, in order."""
+        if self.overflowed:
+            return [Frame(chunk, None)] if chunk else []
+        held = self._held
+        if not held:
+            return self._cut(chunk, 0)
+        # What was held lacks an end, so one can only start in its last two bytes (CR and LF, or one of them).
+        searched = max(0, len(held) - 2)
+        held += chunk
+        if self._end(held, searched) < 0 and len(held) <= self._max_bytes:
+            return []
+        body = bytes(held)
+        held.clear()
+        return self._cut(body, searched)
+
+    def flush(self) -> list[Frame]:
+        """What is left when the body has ended: nothing, or one frame that is not complete."""
+        raw = bytes(self._held)
+        self._held.clear()
+        return [Frame(raw, self._data(raw), complete=False)] if raw else []
+
+    def _cut(self, body: bytes, searched: int) -> list[Frame]:
+        """All frames of a body that starts where a frame does; the rest is held. `searched` bytes hold no end."""
+        frames: list[Frame] = []
+        start = 0
+        while start < len(body):
+            if body[start] in b"\r\n" and (stray := _LINE_ENDS.match(body, start)):
+                frames.append(Frame(stray[0], None))
+                start = stray.end()
+                self._begun = True
+                continue
+            end = self._end(body, max(start, searched))
+            # The LF of a closing CRLF does not count: cut off, it would not have been waited for.
+            if end < 0 or end - start - body.endswith(b"\r\n", start, end) > self._max_bytes:
+                break
+            raw = body[start:end]
+            frames.append(Frame(raw, self._data(raw)))
+            start = end
+            self._begun = True
+        if len(body) - start > self._max_bytes:
+            self.overflowed = True
+            frames.append(Frame(body[start:], None))
+        else:
+            self._held += body[start:]
+        return frames
+
+    def _end(self, body: bytes | bytearray, searched: int) -> int:
+        """The offset behind the first frame that ends in or after `searched`; -1 when none does."""
+        raise NotImplementedError
+
+    def _data(self, raw: bytes) -> bytes | None:
+        """The payload of a frame."""
+        raise NotImplementedError
+
+
+class SSE(_Frames):
+    """Server-sent events. A BOM is skipped at the start of the body only; comments and other fields stay in `raw`."""
+
+    def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
+        super().__init__(max_bytes)
+        self._carriage = False  # whether a CR has come: then a blank line has more than one form
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that this piece of the body completes, in order."""
+        # The usual chunk is one event of one line: no buffer, no search, one slice. Everything else goes the long way.
+        if 13 in chunk:
+            self._carriage = True
+        elif (
+            chunk[:6] == b"data: "
+            and chunk[-1] == 10
+            and chunk.find(b"\n") == len(chunk) - 2
+            and not (self._held or self.overflowed or len(chunk) > self._max_bytes)
+        ):
+            self._begun = True
+            return [Frame(chunk, chunk[6:-2])]
+        return super().feed(chunk)
+
+    def _end(self, body: bytes | bytearray, searched: int) -> int:
+        if self._carriage:
+            found = _BLANK_LINE.search(body, searched)
+            return found.end() if found else -1
+        start = body.find(b"\n\n", searched)
+        return start if start < 0 else start + 2
+
+    def _data(self, raw: bytes) -> bytes | None:
+        if not self._begun:
+            raw = raw.removeprefix(_BOM)
+        if len(raw) < _LARGE:
+            values = [value for line in raw.splitlines() if (value := _data_value(line)) is not None]
+        else:  # several times slower on a short frame, but megabytes of short lines take no memory each
+            values = _DATA_LINE.findall(raw)
+        return b"\n".join(values) if values else None
+
+
+def _data_value(line: bytes) -> bytes | None:
+    """The value of a `data` line; None for every other line."""
+    if line.startswith(b"data:"):
+        return line[6:] if line.startswith(b" ", 5) else line[5:]
+    return b"" if line == b"data" else None
+
+
+class NDJSON(_Frames):
+    """One JSON value a line, as on Ollama's own API. `data` is the line without its end; None for blank lines.
+
+    A line ends with LF; a CR before it belongs to the end (https://github.com/ndjson/ndjson-spec).
+    """
+
+    def _end(self, body: bytes | bytearray, searched: int) -> int:
+        return body.find(b"\n", searched) + 1 or -1
+
+    def _data(self, raw: bytes) -> bytes | None:
+        return raw.strip(b"\r\n") or None
+
+
+def event(data: bytes, like: bytes, *, keep: bool = False) -> bytes:
+    """A new SSE event with this payload, spelt as the raw frame `like` is: its line end, `data:` or `data: `.
+
+    keep   its other lines (event, id, retry, comments) stay, in their places; without it the event is data only
+
+    Always ends with a blank line. A payload that holds line ends becomes several `data` lines, so that it can never
+    end the event or add a field. A BOM of `like` is left out: the new event need not stand at the start of the body.
+    """
+    if not keep and like.startswith(b"data: ") and not (b"\r" in like or b"\n" in data or b"\r" in data):
+        return b"data: " + data + b"\n\n"  # the usual one
+    if b"\r" in like:
+        line_end = b"\r\n" if b"\r\n" in like else b"\r"
+    else:
+        line_end = b"\n"
+    lines = [line for line in like.removeprefix(_BOM).splitlines() if line]
+    places = [place for place, line in enumerate(lines) if _data_value(line) is not None]
+    tight = bool(places) and lines[places[0]].startswith(b"data:") and not lines[places[0]].startswith(b"data: ")
+    payload = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    # A reader drops one space behind the colon, so a value that starts with one needs another.
+    written = [(b"data:" if tight and not line.startswith(b" ") else b"data: ") + line for line in payload]
+    if keep:
+        first = places[0] if places else len(lines)
+        rest = [line for line in lines[first:] if _data_value(line) is None]
+        written = [*lines[:first], *written, *rest]
+    return line_end.join(written) + line_end * 2

@@ -1,0 +1,360 @@
+"""What becomes of the text that grammars consume, and of the calls that they report: the reader's book-keeping.
+
+Consumed text has one of three fates at any moment: HELD (undecided), SHOWN, or TAKEN (part of a call). It comes out as
+`Text` and `Markup`, in order, so nothing is lost whatever happens; calls and verdicts come out between them.
+
+A call is committed as soon as its name and place are known to be good, and streams from there. Where it must be seen
+whole first it waits, with its text HELD: under `strict`, at a place that only `lenient` reads, where the text so far
+repeats the request (the echo condition), and where the reply carries a native call of that name (the duplicate one).
+"""
+
+import json
+from enum import Enum, auto
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Status, Text, Verdict
+from toolcalls.markdown import Position
+from toolcalls.policy import Terms
+from toolcalls.scanner import Scanner
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+
+class Fate(Enum):
+    """What becomes of the text that is consumed now."""
+
+    HELD = auto()
+    SHOWN = auto()
+    TAKEN = auto()
+
+
+class Quoted(Exception):
+    """A call began inside quoted text, whose extent the Markdown around it decides and not the grammar."""
+
+
+class Candidate:
+    """One call that a grammar reports, from its name to its verdict."""
+
+    __slots__ = ("complete", "dialect", "end", "index", "name", "pieces", "reason", "repairs", "start", "watch")
+
+    def __init__(self, dialect: str, name: str | None, start: int) -> None:
+        self.dialect = dialect
+        self.name = name
+        self.start = start
+        self.end = start
+        self.reason: str | None = None  # why it is no call
+        self.complete = False
+        self.index: int | None = None  # set when it was committed
+        self.repairs: list[str] = []
+        self.pieces: list[str] = []
+        self.watch = 0  # it may be an echo: look again when this many characters are held
+
+
+class Ledger:
+    """Keeps the books of one reply's text. Grammars report to it (`shapes.Calls`), the reader drives it."""
+
+    def __init__(self, scan: Scanner, terms: Terms, tools: Toolbox, position: Position) -> None:
+        self.out: list[Event] = []
+        self.natives: list[tuple[str, str]] = []
+        self._scan = scan
+        self._terms = terms
+        self._tools = tools
+        self._position = position
+        self._fate = Fate.SHOWN
+        self._drained = 0
+        self._committed = 0
+        self._waiting: list[Candidate] = []
+        # The block that is being read: where it stands, its first and its latest call.
+        self._dialect = ""
+        self._place: str | None = None
+        self._first: Candidate | None = None
+        self._current: Candidate | None = None
+        self._start = 0  # where the next candidate starts: the block's opener, or the end of the call before
+        self._body = 0  # where the latest call's arguments start
+
+    @property
+    def at(self) -> int:
+        """The offset in the reply's text of the first character that nobody consumed."""
+        return self._drained + self._scan.taken_size
+
+    # Text
+
+    def skip(self, size: int) -> None:
+        """Text of this length passed without being consumed by anybody."""
+        self._drained += size
+
+    def show(self) -> None:
+        """What was consumed is text; calls that wait in it are none."""
+        self._refuse("not_terminal")
+
+    def pause(self) -> None:
+        """A piece has been read to its end: let out what is decided, look at what is held."""
+        if self._fate is Fate.SHOWN:
+            self._drain()
+        elif self._fate is Fate.TAKEN:
+            self._drain()
+            if self._current is not None:
+                self._flush(self._current)
+        elif self._overflows():
+            self._refuse("overflow")
+        elif self._current is not None and 0 < self._current.watch <= self._scan.taken_size:
+            self._look_again(self._current)
+
+    def finish(self) -> None:
+        """The text has ended, and all of it was consumed."""
+        if self._fate is not Fate.HELD:
+            self._drain()
+        elif self._overflows():
+            self._refuse("overflow")
+        elif self._waiting and self._scan.cut:
+            self._refuse("cut_off")
+        else:
+            self._commit_waiting()
+            self._settle(Fate.TAKEN)  # white space behind the last call
+
+    # A block, as the reader opens and closes it
+
+    def open(self, dialect: str, place: str | None) -> None:
+        """A candidate of this dialect begins here. `place` is what speaks against a call here, None for nothing."""
+        self._dialect = dialect
+        self._place = place
+        self._first = self._current = None
+        self._start = self.at
+        self._fate = Fate.HELD
+
+    @property
+    def began(self) -> bool:
+        """Whether the block held a call so far."""
+        return self._first is not None
+
+    def give_back(self) -> None:
+        """The grammar found no call: what it consumed is to be read again."""
+        self._scan.rewind(self._start - self._drained)
+
+    def no_call(self, reason: str, start: int) -> None:
+        """The text from `start` to here began as an opener and is none."""
+        candidate = Candidate(self._dialect, None, start)
+        candidate.end = self.at
+        candidate.reason = reason if reason == "unclosed" or reason == "cut_off" else self._place or reason
+        self.show()
+        self._verdict(candidate)
+
+    def close(self, *, own: bool) -> bool:
+        """The grammar is done. `own`: what it consumed behind the last call belongs to the block.
+
+        Returns whether white space that follows stands behind a call and may go with it.
+        """
+        candidate, first = self._current, self._first
+        if candidate is None or first is None:
+            return False
+        if not candidate.complete and candidate.reason is None:
+            self._break_off(candidate)
+        elif candidate.complete and own:
+            self._close_with(first, candidate)
+        elif candidate.complete:
+            self._scan.rewind(self._start - self._drained)
+        if candidate.reason is not None:
+            self.show()
+            candidate.end = max(candidate.end, self.at) if not candidate.complete else candidate.end
+            if not self._quoted:
+                self._position.advance("x")  # whatever was shown, a block never ends at the start of a line
+        if candidate not in self._waiting:
+            self._verdict(candidate)
+        self._first = self._current = None
+        return candidate.complete and candidate.reason is None
+
+    def _break_off(self, candidate: Candidate) -> None:
+        """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
+        candidate.reason = "cut_off" if self._scan.cut else "unclosed"
+        candidate.end = self.at
+        if candidate.index is not None:
+            self._settle(Fate.TAKEN)
+            self._flush(candidate)
+            return
+        self._waiting.remove(candidate)
+        if self._terms.policy == "lenient" and not self._scan.cut:
+            # Its opener may have been a mention, and a real call may stand behind it.
+            self._scan.rewind(self._body - self._drained)
+            candidate.end = self.at
+
+    def _close_with(self, first: Candidate, last: Candidate) -> None:
+        """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown."""
+        if first.reason is not None or last.reason is not None:
+            self.show()
+        elif last.index is not None:
+            self._settle(Fate.TAKEN)
+        last.end = self.at
+        self._fate = Fate.HELD
+
+    # What a grammar reports (`shapes.Calls`)
+
+    def begin(self, name: str) -> None:
+        """A call's name is complete and its arguments follow: the commit point."""
+        if self._current is not None and self._current not in self._waiting:
+            self._verdict(self._current)
+        candidate = Candidate(self._dialect, name, self._start)
+        self._current = candidate
+        self._first = self._first or candidate
+        self._body = self.at
+        candidate.reason = self._terms.declines(name, self._place)
+        if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
+            candidate.reason = "multiple_calls"
+        if candidate.reason is None and self._overflows():
+            candidate.reason = "overflow"
+        if candidate.reason is not None:
+            self.show()
+            if self._quoted:
+                raise Quoted
+            return
+        if self._echoes(candidate):
+            candidate.watch = 2 * self._scan.taken_size
+        self._waiting.append(candidate)
+        if not self._must_wait(candidate):
+            self._commit_waiting()
+
+    def piece(self, json: str) -> None:
+        """A piece of the argument JSON."""
+        if self._current is not None and self._current.reason is None:
+            self._current.pieces.append(json)
+
+    def end(self) -> None:
+        """Every argument is closed."""
+        candidate = self._current
+        if candidate is None:
+            return
+        candidate.complete = True
+        candidate.end = self.at
+        if candidate in self._waiting:
+            reason = "overflow" if self._overflows() else self._judge(candidate)
+            if reason is not None:
+                self._refuse(reason)
+            elif not self._terms.terminal:
+                self._commit_waiting()
+        elif candidate.index is not None:
+            self._complete(candidate)
+        else:
+            self.show()
+        self._fate = Fate.HELD
+        self._start = self.at
+
+    def repair(self, name: str) -> None:
+        """The grammar accepted something that its dialect does not write."""
+        if self._current is not None and name not in self._current.repairs:
+            self._current.repairs.append(name)
+
+    # Deciding
+
+    @property
+    def _quoted(self) -> bool:
+        return self._place is not None and self._place != "inline"
+
+    def _must_wait(self, candidate: Candidate) -> bool:
+        native = any(name == candidate.name for name, _ in self.natives)
+        return bool(candidate.watch) or native or self._terms.waits(self._place)
+
+    def _look_again(self, candidate: Candidate) -> None:
+        """A possible echo that differs by now is none. Looked at whenever the text has doubled, to stay linear."""
+        candidate.watch = 2 * self._scan.taken_size if self._echoes(candidate) else 0
+        if not self._must_wait(candidate):
+            self._commit_waiting()
+
+    def _echoes(self, candidate: Candidate) -> bool:
+        """Condition 5: the candidate's text so far stands verbatim in what the request quotes."""
+        if not self._terms.request.quotable:
+            return False
+        text = "".join(self._scan.taken)[candidate.start - self._drained :].strip()
+        return any(text in quoted for quoted in self._terms.request.quotable)
+
+    def _judge(self, candidate: Candidate) -> str | None:
+        """Conditions 5 and 6 for a whole call, and what `strict` asks of one."""
+        arguments = "".join(candidate.pieces)
+        if self._echoes(candidate):
+            return "echo"
+        if any(name == candidate.name and _same(arguments, native) for name, native in self.natives):
+            return "duplicate"
+        if self._terms.terminal:
+            keys = {key for key, _ in members(arguments)}
+            return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
+        return None
+
+    def _overflows(self) -> bool:
+        size, limit = self._scan.taken_size, self._terms.route.max_buffer_bytes
+        if self._fate is not Fate.HELD or 4 * size <= limit:
+            return False
+        return size > limit or sum(len(piece.encode("utf-8", "surrogatepass")) for piece in self._scan.taken) > limit
+
+    def _refuse(self, reason: str) -> None:
+        waiting, self._waiting = self._waiting, []
+        for candidate in waiting:
+            candidate.reason = reason
+        self._settle(Fate.SHOWN)
+        for candidate in waiting:
+            if candidate is not self._current:
+                self._verdict(candidate)
+
+    def _commit_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for candidate in waiting:
+            candidate.index = self._committed
+            self._committed += 1
+            self._settle(Fate.TAKEN)
+            self.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
+            self._flush(candidate)
+            if candidate.complete:
+                self._complete(candidate)
+            if candidate is not self._current:
+                self._verdict(candidate)
+
+    def _complete(self, candidate: Candidate) -> None:
+        self._settle(Fate.TAKEN)
+        self._flush(candidate)
+        if candidate.index is not None:
+            self.out.append(CallEnd(candidate.index))
+
+    def _settle(self, fate: Fate) -> None:
+        self._fate = fate
+        self._drain()
+
+    def _drain(self) -> None:
+        size = self._scan.taken_size
+        if not size:
+            return
+        self._drained += size
+        text = self._scan.drain()
+        if self._fate is Fate.TAKEN:
+            self.out.append(Markup(text))
+            return
+        self.out.append(Text(text))
+        if self._current is None or self._quoted:  # the payload of a declined call is not Markdown
+            self._position.advance(text)
+
+    def _flush(self, candidate: Candidate) -> None:
+        if candidate.pieces and candidate.index is not None:
+            self.out.append(CallPiece(candidate.index, "".join(candidate.pieces)))
+            candidate.pieces.clear()
+
+    def _verdict(self, candidate: Candidate) -> None:
+        status: Status = "lifted" if candidate.reason is None else "declined"
+        if candidate.reason in {"unclosed", "cut_off"}:
+            status = "truncated"
+        self.out.append(
+            Verdict(
+                status,
+                candidate.reason,
+                candidate.dialect,
+                candidate.name,
+                candidate.start,
+                candidate.end,
+                tuple(candidate.repairs),
+                candidate.index,
+            )
+        )
+
+
+def _same(left: str, right: str) -> bool:
+    """Whether two argument texts mean the same object."""
+    if left == right:
+        return True
+    try:
+        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
+    except (ValueError, RecursionError):
+        return False

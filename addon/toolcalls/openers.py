@@ -1,0 +1,93 @@
+"""Where candidates begin: the openers of all dialects that a route reads, found in one linear pass.
+
+`find` gives the next opener in a text; `held` says from where on the end of a text may still become one. Models leak a
+stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
+"""
+
+import re
+from typing import NamedTuple
+
+from toolcalls.scanner import beginnings
+from toolcalls.shapes import Dialect
+from toolcalls.tools import Toolbox
+
+
+class Opener(NamedTuple):
+    """An opener at `start`, with `stray` characters of a leaked word before it that go with it."""
+
+    start: int
+    stray: int
+    length: int
+    dialects: tuple[Dialect, ...]
+
+
+class Openers:
+    """The openers of some dialects for one request's tools."""
+
+    def __init__(self, dialects: tuple[Dialect, ...], tools: Toolbox) -> None:
+        self._dialects: dict[str, tuple[Dialect, ...]] = {}
+        strays: dict[str, None] = {}
+        for dialect in dialects:
+            strays.update(dict.fromkeys(dialect.strays))
+            for literal in dialect.openers(tools):
+                self._dialects[literal] = (*self._dialects.get(literal, ()), dialect)
+        literals = tuple(sorted(self._dialects, key=len, reverse=True))
+        self._beginnings, self._longest = beginnings(literals)
+        self._pattern = re.compile("|".join(map(re.escape, literals)) or r"(?!)")
+        characters = {literal[0] for literal in literals}
+        self._first = _any_of(characters)
+        self._other = _any_of(characters - {"<"})
+        self._stray_before = self._stray_at_end = None
+        if strays:
+            words = "|".join(map(re.escape, strays))
+            parts = "|".join(re.escape(part) for part in sorted(beginnings(tuple(strays))[0], reverse=True) if part)
+            gap = r"[ \t]*(?:\r?\n)?[ \t]*"
+            self._stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
+            self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
+            self._reach = max(map(len, strays)) + 32
+
+    def triggers(self, piece: str) -> bool:
+        """Whether `piece` holds a character that begins an opener, other than the `<` that Markdown watches anyway."""
+        return self._other is not None and self._other.search(piece) is not None
+
+    def find(self, text: str, start: int, *, line_start: bool) -> Opener | None:
+        """The first opener at or behind `start`. `line_start`: only white space stands before `start` on its line."""
+        match = self._pattern.search(text, start)
+        if match is None:
+            return None
+        dialects = self._dialects[match.group()]
+        stray = 0
+        if any(dialect.strays for dialect in dialects):
+            word = self._stray(self._stray_before, text, start, match.start(), line_start=line_start)
+            stray = match.start() - word
+        return Opener(match.start(), stray, match.end() - match.start(), dialects)
+
+    def held(self, text: str, start: int, *, line_start: bool) -> int:
+        """The offset from which on the end of `text` may be the beginning of an opener; len(text) when none may."""
+        end = len(text)
+        stray = self._stray(self._stray_at_end, text, start, end, line_start=line_start)
+        begin = end
+        if self._first is not None:
+            for match in self._first.finditer(text, max(start, end - self._longest)):
+                if text[match.start() :] in self._beginnings:
+                    begin = match.start()
+                    break
+        if begin < end and self._stray_before is not None:
+            # The opener that is arriving may have a stray word before it.
+            return self._stray(self._stray_before, text, start, begin, line_start=line_start)
+        return min(begin, stray)
+
+    def _stray(self, pattern: re.Pattern[str] | None, text: str, start: int, end: int, *, line_start: bool) -> int:
+        """Where a stray word begins that ends at `end`, else `end`."""
+        if pattern is None:
+            return end
+        begin = max(start, end - self._reach)
+        # What stands before `begin` decides whether its first line begins there.
+        fresh = line_start if begin == start else False
+        tail = text[begin:end] if fresh else "x" + text[begin:end]
+        found = pattern.search(tail)
+        return end if found is None else found.start(1) + begin - (0 if fresh else 1)
+
+
+def _any_of(characters: set[str]) -> re.Pattern[str] | None:
+    return re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else None

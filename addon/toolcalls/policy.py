@@ -1,0 +1,99 @@
+"""When text is a call: the seven conditions, in order, and the words for the one that failed first.
+
+All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener stands
+where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of the
+request; 6 the reply does not carry the same native call; 7 it is complete.
+
+This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
+are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolcalls.request import Request
+from toolcalls.route import PolicyName, Route
+
+REASONS: dict[str, str] = {
+    "not_lifted": "the route does not turn this reply's text into calls",
+    "no_tools": "the request declares no tools",
+    "undeclared": "the request does not declare a tool of this name",
+    "not_allowed": "allowed_tools does not let this tool pass",
+    "tool_choice_none": "the request said that no tool may be called",
+    "inline": "other text stands before it on its line",
+    "fenced": "it stands in a fenced code block",
+    "indented_code": "it stands in an indented code block",
+    "inline_code": "it stands in inline code",
+    "block_quote": "it stands in a block quote",
+    "html_comment": "it stands in an HTML comment",
+    "reasoning": "it stands in the model's reasoning",
+    "echo": "the same text stands in a tool result or user message of the request",
+    "duplicate": "the reply carries the same call natively",
+    "multiple_calls": "the route takes only the first call of a reply",
+    "missing_argument": "an argument that the tool requires is missing",
+    "not_terminal": "other text follows it, and the policy takes calls only at the end",
+    "overflow": "it grew past the limit for held text",
+    "not_a_call": "what follows the opener is not the dialect's grammar",
+    "unclosed": "the reply ended before the call did",
+    "cut_off": "the reply was cut off inside the call",
+    "unwritable": "the client's dialect cannot hold a value of this call",
+    "bad_arguments": "the call's arguments are not a JSON object",
+}
+
+# Quoted text that `lenient` takes all the same; block quotes, comments and reasoning stay closed to it.
+_LENIENT = frozenset({"inline", "fenced", "indented_code", "inline_code"})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a route and a request say about the calls of one reply.
+
+    lift       False: everything is observed, nothing lifted
+    any_name   undeclared names pass: a text client's tools are not known
+    """
+
+    route: Route
+    request: Request
+    lift: bool = True
+    any_name: bool = False
+
+    @property
+    def policy(self) -> PolicyName:
+        return self.route.policy
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in (*self.request.tools, *self.route.tools))
+
+    @cached_property
+    def _allowed(self) -> tuple[re.Pattern[str], ...] | None:
+        allowed = self.route.allowed_tools
+        return None if allowed is None else tuple(re.compile(pattern) for pattern in allowed)
+
+    def declines(self, name: str, place: str | None) -> str | None:
+        """The first condition of 1 to 4 that a call named `name` fails, None when it may be one.
+
+        `place` is the reason that its place gives ("inline", "fenced", ...), None where a call may stand.
+        """
+        lenient = self.policy == "lenient"
+        if not self.lift:
+            return "not_lifted"
+        if name not in self._declared and not lenient and not self.any_name:
+            return "undeclared" if self._declared else "no_tools"
+        if self._allowed is not None and not any(pattern.fullmatch(name) for pattern in self._allowed):
+            return "not_allowed"
+        if self.request.tool_choice == "none":
+            return "tool_choice_none"
+        if place is not None and not (lenient and place in _LENIENT):
+            return place
+        return None
+
+    def waits(self, place: str | None) -> bool:
+        """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""
+        return self.policy == "strict" or place is not None
+
+    @property
+    def terminal(self) -> bool:
+        """Whether only white space or calls may follow a call (`strict`)."""
+        return self.policy == "strict"

@@ -1,0 +1,33 @@
+"""What a reply's reading needs to know of its request: the tools, the choice, and the texts that may be quoted.
+
+Filled by a wire from a request body, by the command line from a file, or by hand in a test; plain frozen data.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call. `schema` is the JSON Schema of its argument object ({} when it declares none)."""
+
+    name: str
+    schema: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to a model, as far as it matters here.
+
+    `system` is the text of all system and developer messages, `assistant` the texts of the model's earlier turns,
+    `quotable` the texts of user messages and tool results: what an echo (condition 5) may repeat.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    model: str = ""
+    system: str = ""
+    assistant: tuple[str, ...] = ()
+    quotable: tuple[str, ...] = ()
+    response_format: bool = False

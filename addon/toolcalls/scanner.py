@@ -1,0 +1,140 @@
+"""Text that arrives in pieces, read as though it were all here. The only place that holds text back.
+
+A grammar is a generator. It asks the scanner for what it wants to know; where the text so far cannot tell, the scanner
+yields, and the reader resumes it when the next piece is there or the text has ended. So a grammar reads like one for a
+whole string, and the same code serves a stream, a whole reply and a replay.
+
+`text[pos:]` is what nobody has read yet. What a grammar consumes goes to `taken`, in order, and stays there until the
+reader drains it: shown as text, taken away as markup, or put back by `rewind` when the place turned out to be no call.
+Nothing is ever read twice but by `rewind`, and `text` is as short as what is undecided.
+"""
+
+from collections.abc import Generator
+from functools import lru_cache
+
+# A grammar step: yields when it must see more text, returns its result.
+type Step[T] = Generator[None, None, T]
+
+# White space that a grammar looks over between two tags. Past it the tags do not belong together: a look-ahead is not
+# consumed, so it must be short to stay linear.
+MAX_SPACE = 1024
+SPACE = " \t\r\n"
+
+
+@lru_cache(maxsize=1024)
+def beginnings(literals: tuple[str, ...]) -> tuple[frozenset[str], int]:
+    """All proper prefixes of `literals`, the empty one too, and the length of the longest literal."""
+    prefixes = frozenset(literal[:size] for literal in literals for size in range(len(literal)))
+    return prefixes, max(map(len, literals), default=0)
+
+
+class Scanner:
+    """The unread text, the text consumed but undecided, and whether more can come."""
+
+    __slots__ = ("cut", "ended", "pos", "taken", "taken_size", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.pos = 0
+        self.taken: list[str] = []
+        self.taken_size = 0
+        self.ended = False
+        self.cut = False
+
+    def feed(self, piece: str) -> None:
+        """Append a piece to the unread text."""
+        self.text = self.text[self.pos :] + piece if self.pos < len(self.text) else piece
+        self.pos = 0
+
+    def end(self, *, cut: bool) -> None:
+        """No more text comes. `cut`: the reply broke off or ran into its length limit, so nothing may be completed."""
+        self.ended = True
+        self.cut = cut
+
+    def take(self, count: int) -> str:
+        """Consume `count` characters that are there."""
+        stop = self.pos + count
+        piece = self.text[self.pos : stop]
+        self.pos = stop
+        self.taken.append(piece)
+        self.taken_size += count
+        return piece
+
+    def drain(self) -> str:
+        """What was consumed since the last drain, joined; it is decided now and forgotten here."""
+        drained = self.taken[0] if len(self.taken) == 1 else "".join(self.taken)
+        self.taken.clear()
+        self.taken_size = 0
+        return drained
+
+    def rewind(self, size: int = 0) -> None:
+        """Put back what was consumed and not drained, all but its first `size` characters, to be read again."""
+        whole = "".join(self.taken)
+        self.text = whole[size:] + self.text[self.pos :]
+        self.pos = 0
+        self.taken = [whole[:size]]
+        self.taken_size = size
+
+    def starts(self, literal: str, ahead: int = 0) -> Step[bool]:
+        """Whether `literal` stands `ahead` characters from here. Waits only while it still may."""
+        while True:
+            at = self.pos + ahead
+            if self.text.startswith(literal, at):
+                return True
+            rest = len(self.text) - at
+            if self.ended or rest >= len(literal) or not literal.startswith(self.text[at:]):
+                return False
+            yield
+
+    def among(self, literals: tuple[str, ...], ahead: int = 0) -> Step[str | None]:
+        """The longest of `literals` that stands `ahead` characters from here, or None. Waits only while one may."""
+        prefixes, longest = beginnings(literals)
+        while True:
+            at = self.pos + ahead
+            tail = self.text[at : at + longest]
+            if self.ended or tail not in prefixes:
+                break
+            yield
+        if not tail.startswith(literals):
+            return None
+        return max((literal for literal in literals if tail.startswith(literal)), key=len)
+
+    def space(self, ahead: int = 0) -> Step[int]:
+        """The offset of the first character, from `ahead` on, that is not white space. Looks over MAX_SPACE at most."""
+        offset = ahead
+        while True:
+            text, end = self.text, len(self.text)
+            at = self.pos + offset
+            while at < end and text[at] in SPACE:
+                at += 1
+            offset = at - self.pos
+            if at < end or self.ended or offset - ahead > MAX_SPACE:
+                return min(offset, ahead + MAX_SPACE)
+            yield
+
+    def until(self, stop: str, forbidden: str, limit: int, ahead: int = 0) -> Step[int | None]:
+        """The offset of `stop` outside quotes within `limit` characters, None where a forbidden one comes first.
+
+        Made for a tag's attributes: both kinds of quote hide what stands inside them.
+        """
+        offset, quote = ahead, ""
+        while True:
+            text, end = self.text, len(self.text)
+            at = self.pos + offset
+            while at < end:
+                char = text[at]
+                if quote:
+                    quote = "" if char == quote else quote
+                elif char == stop:
+                    return at - self.pos
+                elif char in forbidden:
+                    return None
+                elif char in "\"'":
+                    quote = char
+                at += 1
+                if at - self.pos - ahead > limit:
+                    return None
+            offset = at - self.pos
+            if self.ended:
+                return None
+            yield

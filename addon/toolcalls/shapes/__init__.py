@@ -1,0 +1,70 @@
+"""The grammar forms that dialects share, and what a dialect is to the reader and the writer.
+
+A shape reads and writes; a dialect is a shape with its strings filled in. What both are given is small: a scanner to
+read from, a `Calls` to report to, a toolbox to ask.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.tools import Toolbox
+
+
+class Call(NamedTuple):
+    """A complete call: its name and its argument object as JSON text."""
+
+    name: str
+    arguments: str
+
+
+class Unwritable(ValueError):
+    """A dialect cannot hold this call; the message says which value and why."""
+
+
+class Calls(Protocol):
+    """What a grammar reports to while it reads."""
+
+    def begin(self, name: str) -> None:
+        """The commit point: the name is complete and its arguments follow. From here on it is a call or declined."""
+
+    def piece(self, json: str) -> None:
+        """The next piece of the argument JSON."""
+
+    def end(self) -> None:
+        """Every argument is closed: the call is complete."""
+
+    def repair(self, name: str) -> None:
+        """Something was accepted that the dialect does not write; `name` says what."""
+
+
+class Dialect(Protocol):
+    """A form in which a call is written as text."""
+
+    @property
+    def name(self) -> str:
+        """The name in configuration, verdicts and files."""
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether an opener counts in the middle of a line too (special tokens), not only at the start of one."""
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """Words that models leak alone in front of an opener; they go with the call."""
+
+    def openers(self, tools: Toolbox) -> tuple[str, ...]:
+        """The literals that a candidate begins with."""
+
+    def speaks(self, text: str) -> bool:
+        """Whether a prompt or an earlier turn teaches or uses this dialect."""
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """Read one block of calls that begins at an opener.
+
+        Returns whether what was consumed since the last call's end (or since the opener, when none began) belongs to
+        the block; what does not is given back and read as text.
+        """
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """The calls as this dialect's text. Raises `Unwritable`."""

@@ -1,0 +1,74 @@
+"""A call's argument object, written as JSON while its values still arrive as text.
+
+A value whose schema says string is written piece by piece as it comes. Every other value is collected and typed when it
+is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
+"""
+
+from typing import Protocol
+
+from toolcalls.shapes import Calls
+from toolcalls.tools import Toolbox
+from toolcalls.values import STRING, Types, escape, quote, to_json
+
+
+class Value(Protocol):
+    """One argument value that arrives as text."""
+
+    def add(self, piece: str) -> None:
+        """The next piece of the text."""
+
+    def end(self, *, literal: bool = False) -> None:
+        """The text is whole. `literal`: the dialect marked it as text (CDATA), so without a schema it stays text."""
+
+
+class Arguments:
+    """Writes `{`, the members and `}` to a `Calls`."""
+
+    def __init__(self, calls: Calls, tools: Toolbox, name: str) -> None:
+        self._calls = calls
+        self._tools = tools
+        self._name = name
+        self._seen: set[str] = set()
+
+    def value(self, key: str) -> Value:
+        """Open the member `key`. A key that comes twice is written twice (the last one counts) and noted."""
+        opening = "," if self._seen else "{"
+        if key in self._seen:
+            self._calls.repair("duplicate_argument")
+        self._seen.add(key)
+        self._calls.piece(f"{opening}{quote(key)}:")
+        types = self._tools.types(self._name, key)
+        if types == STRING:
+            return _Streamed(self._calls)
+        return _Collected(self._calls, types, infer=self._tools.infer)
+
+    def end(self) -> None:
+        """Close the object and the call."""
+        self._calls.piece("}" if self._seen else "{}")
+        self._calls.end()
+
+
+class _Streamed:
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        calls.piece('"')
+
+    def add(self, piece: str) -> None:
+        self._calls.piece(escape(piece))
+
+    def end(self, *, literal: bool = False) -> None:  # noqa: ARG002 - a string is text either way
+        self._calls.piece('"')
+
+
+class _Collected:
+    def __init__(self, calls: Calls, types: Types | None, *, infer: bool) -> None:
+        self._calls = calls
+        self._types = types
+        self._infer = infer
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece)
+
+    def end(self, *, literal: bool = False) -> None:
+        self._calls.piece(to_json("".join(self._pieces), self._types, infer=self._infer and not literal))

@@ -1,0 +1,142 @@
+"""The XML entities that `invoke` decodes, and the rule for when it does.
+
+Models write values raw as a rule, escaped now and then. A value is taken as escaped only when nothing in it speaks
+against that: it holds an entity, and neither a `<` nor a bare `&`. Anything else is left as it stands, so a file that
+contains `&lt;` next to a tag survives. Only the five named entities and the few numbers that escapers write for quotes
+and line ends count as entities; this is not an XML parser (https://www.w3.org/TR/xml/#sec-predefined-ent).
+"""
+
+import re
+
+from toolcalls.shapes.arguments import Value
+
+_ENTITIES = {
+    "&amp;": "&",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&apos;": "'",
+    "&#34;": '"',
+    "&#39;": "'",
+    "&#x22;": '"',
+    "&#x27;": "'",
+    "&#9;": "\t",
+    "&#10;": "\n",
+    "&#13;": "\r",
+}
+_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
+_LONGEST = max(map(len, _ENTITIES))
+_PREFIXES = frozenset(entity[:size] for entity in _ENTITIES for size in range(1, len(entity)))
+
+# How much of one value may wait for the answer to "escaped or raw?". Past it, it is escaped: everything so far was.
+_MAX_WAIT = 64 * 1024
+
+
+def unescape(text: str) -> str:
+    """Decode every entity once; everything else stays."""
+    return _ENTITY.sub(lambda match: _ENTITIES[match.group()], text) if "&" in text else text
+
+
+def escape_attribute(text: str) -> str:
+    """`text` as it may stand between double quotes in a tag."""
+    return (
+        text.replace("&", "&amp;")
+        .replace('"', "&quot;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("\n", "&#10;")
+        .replace("\r", "&#13;")
+        .replace("\t", "&#9;")
+    )
+
+
+def reads_as_escaped(text: str) -> bool:
+    """Whether a whole value would be decoded: it has an entity, no `<` and no bare `&`."""
+    return "&" in text and "<" not in text and "&" not in _ENTITY.sub("", text)
+
+
+class Unescaping:
+    """A `Value` in front of another that decodes entities by the rule above while the text still arrives.
+
+    Raw text goes through at once. From the first entity on, the text waits until a `<` or a bare `&` says that it is
+    raw after all, or the value ends.
+    """
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._raw = False
+        self._held = ""
+        self._waiting: list[str] = []
+        self._waited = 0
+
+    def add(self, piece: str) -> None:
+        """The next piece of text."""
+        if self._raw:
+            self._value.add(piece)
+            return
+        if not self._held and not self._waiting and "&" not in piece:
+            self._raw = "<" in piece
+            self._value.add(piece)
+            return
+        self._wait(piece)
+
+    def literal(self, piece: str) -> None:
+        """The next piece of a CDATA section: never decoded."""
+        self._value.add(piece)
+
+    def end(self, *, literal: bool = False) -> None:
+        """The value is whole."""
+        if self._held:  # an entity that never ended: a bare `&`
+            self._give_up("")
+        if self._waiting:
+            self._value.add(unescape("".join(self._waiting)))
+            self._waiting.clear()
+        self._value.end(literal=literal)
+
+    def _wait(self, piece: str) -> None:
+        # `_waiting` holds text known to be free of `<` and bare `&`; `_held` the tail that may be half an entity.
+        text = self._held + piece
+        self._held = ""
+        first = text.find("&") if not self._waiting else 0
+        if first > 0 and "<" not in text[:first]:
+            self._value.add(text[:first])
+            text = text[first:]
+        cut = self._half_entity(text)
+        text, self._held = text[:cut], text[cut:]
+        stop = _first_raw(text)
+        room = _MAX_WAIT - self._waited
+        if stop is not None and stop < room:
+            self._give_up(text)
+            return
+        self._waiting.append(text)
+        self._waited += len(text)
+        if self._waited >= _MAX_WAIT:
+            # Everything up to the limit was escaped: decode that, and take the rest as it stands.
+            whole = "".join(self._waiting)
+            spill = self._waited - _MAX_WAIT
+            self._value.add(unescape(whole[: len(whole) - spill]))
+            self._waiting.clear()
+            self._raw = True
+            rest = whole[len(whole) - spill :] + self._held
+            self._held = ""
+            if rest:
+                self._value.add(rest)
+
+    def _give_up(self, text: str) -> None:
+        self._raw = True
+        self._value.add("".join(self._waiting) + text + self._held)
+        self._waiting.clear()
+        self._held = ""
+
+    @staticmethod
+    def _half_entity(text: str) -> int:
+        start = text.rfind("&", max(0, len(text) - _LONGEST))
+        return start if start >= 0 and text[start:] in _PREFIXES else len(text)
+
+
+def _first_raw(text: str) -> int | None:
+    """The offset of the first `<` or bare `&`, None when every `&` begins an entity."""
+    for match in re.finditer(r"<|&", text):
+        if match.group() == "<" or not _ENTITY.match(text, match.start()):
+            return match.start()
+    return None

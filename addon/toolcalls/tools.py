@@ -1,0 +1,49 @@
+"""The tools that a reply may call, by name, with what reading and writing their arguments needs to know."""
+
+from collections.abc import Iterable
+
+from toolcalls.request import Tool
+from toolcalls.schema import declared_keys, parameter_types, required_keys
+from toolcalls.values import Types
+
+
+class Toolbox:
+    """An index over a request's tools. Answers are remembered: one reply asks the same few questions often."""
+
+    def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._types: dict[tuple[str, str], Types | None] = {}
+        self.infer = infer
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The declared names, in the request's order."""
+        return tuple(self._tools)
+
+    def resolve(self, name: str) -> str:
+        """The tool that a written name means: itself when declared, else what follows its last namespace (`a:b:name`)."""
+        name = name.strip()
+        return name if name in self._tools else name.rpartition(":")[2]
+
+    def keys(self, name: str) -> tuple[str, ...]:
+        """The declared parameters of a tool, () when it declares none or is unknown."""
+        tool = self._tools.get(name)
+        return declared_keys(tool.schema) if tool else ()
+
+    def required(self, name: str) -> tuple[str, ...]:
+        """The parameters that a tool requires."""
+        tool = self._tools.get(name)
+        return required_keys(tool.schema) if tool else ()
+
+    def types(self, name: str, key: str) -> Types | None:
+        """The JSON types that the schema declares for a parameter, None where it says nothing about it."""
+        if (name, key) not in self._types:
+            tool = self._tools.get(name)
+            self._types[name, key] = parameter_types(tool.schema, key) if tool else None
+        return self._types[name, key]

@@ -1,0 +1,422 @@
+"""`openai_chat`: Chat Completions, streamed (`chat.completion.chunk` over SSE) and whole.
+
+https://platform.openai.com/docs/api-reference/chat. What clients insist on beyond it: name and id in the first chunk of
+a call and nowhere else, `index` in every chunk of it, arguments appended, `{}` and never an empty string, a chunk with
+`finish_reason` always. A lane is a choice.
+
+Frames are decoded with types, only the fields that matter. A changed frame keeps its other fields as raw JSON, so no
+number or unknown field is re-spelled; new chunks carry the outer fields of the reply's own first chunk.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.request import Request, Tool
+from toolcalls.values import quote
+from toolcalls.wires import Codec, Part
+
+type _Fields = dict[str, msgspec.Raw]
+
+_DONE = b"[DONE]"
+_NULL = msgspec.Raw(b"null")
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Call(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int = 0
+    delta: _Message | None = None
+    message: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _Reply(msgspec.Struct):
+    choices: list[_Choice] = []
+    id: str | None = None
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
+
+
+def _reply(payload: bytes) -> _Reply | None:
+    """The typed reply, None for a payload that is none."""
+    try:
+        return _decode_reply(payload)
+    except msgspec.MsgspecError:
+        pass
+    try:  # lone surrogates, which msgspec refuses and some servers send
+        return msgspec.convert(json.loads(payload), _Reply)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+
+
+def _fields(raw: bytes | msgspec.Raw) -> _Fields:
+    """An object's members, each as raw JSON; {} for null."""
+    try:
+        return _decode_fields(raw)
+    except msgspec.MsgspecError:
+        value = json.loads(bytes(raw)) or {}
+        return {key: msgspec.Raw(json.dumps(member).encode()) for key, member in value.items()}
+
+
+def _list(raw: msgspec.Raw) -> list[_Fields]:
+    try:
+        return _decode_list(raw)
+    except msgspec.MsgspecError:
+        return [_fields(json.dumps(item).encode()) for item in json.loads(bytes(raw)) or []]
+
+
+def _string(text: str) -> msgspec.Raw:
+    return msgspec.Raw(quote(text).encode())
+
+
+def _null(raw: msgspec.Raw | None) -> bool:
+    return raw is None or bytes(raw) == b"null"
+
+
+def _call(index: int | None, id_: str, name: str, arguments: str) -> dict[str, Any]:
+    """A call object, with its `index` in a stream and without in a whole reply."""
+    place = {} if index is None else {"index": index}
+    function = {"name": _string(name), "arguments": _string(arguments)}
+    return {**place, "id": _string(id_), "type": "function", "function": function}
+
+
+class _Native:
+    """A native call that is arriving."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.unsaid = ""
+        self.open = False
+
+
+class _Stream:
+    """The codec of a streamed reply."""
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self._natives: dict[tuple[int, int], _Native] = {}
+        self._unfinished: set[int] = set()
+        self._made: set[tuple[int, int]] = set()
+        self._outer: _Fields = {}
+        self._around: dict[int, tuple[bytes, bytes, bytes]] = {}
+
+    # Decoding
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
+        if payload == _DONE:
+            return [part for lane in sorted(self._unfinished) for part in self._ended(lane, "")]
+        reply = _reply(payload)
+        if reply is None or not reply.choices:
+            return []
+        if not self.reply_id:
+            self.reply_id = reply.id or "-"
+            self._outer = _without(_fields(payload), "choices", "usage")
+        parts: list[Part] = []
+        for choice in reply.choices:
+            lane, delta = choice.index, choice.delta
+            self._unfinished.add(lane)
+            if delta is not None:
+                thought = delta.reasoning_content or delta.reasoning
+                if thought:
+                    parts.append(Part(lane, Reasoning(thought)))
+                if delta.content:
+                    parts.append(Part(lane, Text(delta.content)))
+                for position, call in enumerate(delta.tool_calls or ()):
+                    index = position if call.index is None else call.index
+                    parts.extend(Part(lane, event) for event in self._native(lane, index, call))
+            if choice.finish_reason:
+                parts.extend(self._ended(lane, choice.finish_reason))
+        return parts
+
+    def _native(self, lane: int, index: int, call: _Call) -> Iterable[Event]:
+        native = self._natives.setdefault((lane, index), _Native())
+        function = call.function or _Function()
+        native.id = native.id or call.id or ""
+        native.unsaid += function.arguments or ""
+        if not native.open and function.name:
+            native.open = True
+            yield CallStart(index, function.name, id=native.id)
+        if native.open and native.unsaid:
+            yield CallPiece(index, native.unsaid)
+            native.unsaid = ""
+
+    def _ended(self, lane: int, reason: str) -> Iterable[Part]:
+        self._unfinished.discard(lane)
+        for (of, index), native in self._natives.items():
+            if of == lane and native.open:
+                native.open = False
+                yield Part(lane, CallEnd(index))
+        yield Part(lane, Finish(reason))
+
+    # Encoding
+
+    def encode(self, payload: bytes, parts: Sequence[Part]) -> list[bytes]:
+        """The chunks for `parts`: the frame's own fields stay with its first one, finish and usage with its last."""
+        if len(parts) == 1 and isinstance(piece := parts[0].event, CallPiece) and self._holds_text_only(payload):
+            return [self._piece(parts[0].lane, piece)]
+        if payload == _DONE:
+            return [*self._chunks(self._outer, parts), _DONE]
+        return self._chunks(_fields(payload), parts)
+
+    @staticmethod
+    def _holds_text_only(payload: bytes) -> bool:
+        """Whether nothing of a chunk but its text could matter, decided by what its bytes do not hold."""
+        return not (
+            b'"usage":{' in payload
+            or b'"usage": {' in payload
+            or b'"finish_reason":"' in payload
+            or b'"finish_reason": "' in payload
+            or b'"role"' in payload
+            or b'"reasoning' in payload
+            or payload.count(b'"delta"') != 1
+        )
+
+    def _piece(self, lane: int, piece: CallPiece) -> bytes:
+        """The commonest new chunk of all: a piece of arguments between three strings that never change."""
+        if lane not in self._around:
+            outer = msgspec.json.encode(self._outer)[:-1] + (b"," if self._outer else b"")
+            self._around[lane] = (
+                outer + b'"choices":[{"index":%d,"delta":{"tool_calls":[{"index":' % lane,
+                b',"function":{"arguments":',
+                b'}}]},"finish_reason":null}]}',
+            )
+        head, middle, tail = self._around[lane]
+        return b"".join((head, b"%d" % piece.index, middle, quote(piece.json).encode(), tail))
+
+    def _chunks(self, chunk: _Fields, parts: Sequence[Part]) -> list[bytes]:
+        own = {
+            int(bytes(choice.get("index", msgspec.Raw(b"0")))): choice
+            for choice in _list(chunk.get("choices", msgspec.Raw(b"[]")))
+        }
+        outer = _without(chunk, "choices", "usage")
+        made: list[dict[str, Any]] = []
+        for lane in dict.fromkeys([*own, *(part.lane for part in parts)]):
+            choice = own.get(lane, {})
+            events = [part.event for part in parts if part.lane == lane]
+            deltas, reason = self._deltas(lane, choice, events)
+            rest = _without(choice, "index", "delta", "finish_reason", "logprobs")
+            for delta in deltas:
+                made.append({**outer, "choices": [{"index": lane, "delta": delta, **rest, "finish_reason": None}]})
+            if reason is not None:
+                made[-1]["choices"][0]["finish_reason"] = _string(reason)
+        if not _null(chunk.get("usage")):
+            made = made or [{**outer, "choices": []}]
+            made[-1]["usage"] = chunk["usage"]
+        return [msgspec.json.encode(chunk) for chunk in made]
+
+    def _deltas(
+        self, lane: int, choice: _Fields, events: Sequence[Event]
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """One choice's deltas, in order, and its finish reason."""
+        delta = _fields(choice.get("delta", _NULL))
+        natives = _Renumbered(_list(delta.get("tool_calls", _NULL)))
+        kept = {key: raw for key, raw in _without(delta, "content", "tool_calls").items() if not _null(raw)}
+        deltas: list[dict[str, Any]] = []
+        reason = None
+        for event in events:
+            if isinstance(event, Text):
+                deltas.append({"content": _string(event.text)})
+            elif isinstance(event, CallStart):
+                if event.dialect is None and natives:
+                    natives.place(event.index)
+                else:
+                    self._made.add((lane, event.index))
+                    deltas.append({"tool_calls": [_call(event.index, event.id, event.name, "")]})
+            elif isinstance(event, CallPiece):
+                if (lane, event.index) in self._made:
+                    function = {"arguments": _string(event.json)}
+                    deltas.append({"tool_calls": [{"index": event.index, "function": function}]})
+                else:
+                    natives.place(event.index)
+            elif isinstance(event, Finish):
+                reason = event.reason or None
+        deltas.extend({"tool_calls": [entry]} for entry in natives.entries())
+        if kept and deltas and ("content" in deltas[0] or "role" not in kept):
+            deltas[0] = {**kept, **deltas[0]}
+        elif kept:
+            deltas.insert(0, {**kept, "content": ""} if "role" in kept else kept)
+        if reason is not None and (not deltas or "tool_calls" in deltas[-1]):
+            deltas.append({})
+        return deltas, reason
+
+
+class _Renumbered:
+    """A chunk's own native entries, to be written again under the indices that their events have by now."""
+
+    def __init__(self, entries: list[_Fields]) -> None:
+        self._entries = entries
+        self._indices: list[int] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def place(self, index: int) -> None:
+        """The next call that the entries are about has this index."""
+        if index not in self._indices:
+            self._indices.append(index)
+
+    def entries(self) -> Iterable[dict[str, Any]]:
+        """The entries whose calls were placed; those of calls that are gone are gone."""
+        was = list(dict.fromkeys(bytes(entry.get("index", b"")) for entry in self._entries))
+        now = dict(zip(was, self._indices, strict=False))
+        for entry in self._entries:
+            written = bytes(entry.get("index", b""))
+            if written in now:
+                yield {**entry, "index": now[written]}
+
+
+class _Whole:
+    """The codec of a reply that comes as one JSON body."""
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""
+        reply = _reply(payload)
+        if reply is None:
+            return []
+        self.reply_id = reply.id or "-"
+        parts: list[Part] = []
+        for choice in reply.choices:
+            lane, message = choice.index, choice.message or _Message()
+            for index, call in enumerate(message.tool_calls or ()):
+                function = call.function or _Function()
+                parts.append(Part(lane, CallStart(index, function.name or "", id=call.id or "")))
+                parts.append(Part(lane, CallPiece(index, function.arguments or "")))
+                parts.append(Part(lane, CallEnd(index)))
+            thought = message.reasoning_content or message.reasoning
+            if thought:
+                parts.append(Part(lane, Reasoning(thought)))
+            if message.content:
+                parts.append(Part(lane, Text(message.content)))
+            parts.append(Part(lane, Finish(choice.finish_reason or "")))
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part]) -> list[bytes]:
+        """The reply with each choice's text, calls and finish reason as `parts` say."""
+        body = _fields(payload)
+        choices: list[dict[str, Any]] = []
+        for choice in _list(body.get("choices", _NULL)):
+            lane = int(bytes(choice.get("index", b"0")))
+            events = [part.event for part in parts if part.lane == lane]
+            message: dict[str, Any] = dict(_fields(choice.get("message", _NULL)))
+            natives = _list(message.pop("tool_calls", _NULL))
+            calls = _whole_calls(events, natives)
+            text = "".join(event.text for event in events if isinstance(event, Text))
+            message["content"] = _string(text) if text or not calls else None
+            if calls:
+                message["tool_calls"] = calls
+            reason = next((event.reason for event in events if isinstance(event, Finish)), "")
+            choices.append({**choice, "message": message, "finish_reason": _string(reason) if reason else None})
+        return [msgspec.json.encode({**body, "choices": choices})]
+
+
+def _whole_calls(events: Sequence[Event], natives: list[_Fields]) -> list[dict[str, Any]]:
+    own = {str(msgspec.json.decode(native["id"])): native for native in natives if not _null(native.get("id"))}
+    calls: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event, CallStart):
+            arguments = "".join(
+                piece.json for piece in events if isinstance(piece, CallPiece) and piece.index == event.index
+            )
+            native = own.get(event.id) if event.dialect is None else None
+            calls[event.index] = dict(native) if native else _call(None, event.id, event.name, arguments)
+    return [calls[index] for index in sorted(calls)]
+
+
+def _without(fields: _Fields, *keys: str) -> _Fields:
+    return {key: raw for key, raw in fields.items() if key not in keys}
+
+
+class _OpenAIChat:
+    """The wire."""
+
+    name = "openai_chat"
+
+    def matches(self, path: str) -> bool:
+        """Any path that ends in `/chat/completions`: gateways and local servers put their own prefixes before it."""
+        return urlsplit(path).path.rstrip("/").endswith("/chat/completions")
+
+    def codec(self, *, streamed: bool) -> Codec:
+        """A codec for one reply."""
+        return _Stream() if streamed else _Whole()
+
+    def request(self, body: bytes) -> Request:
+        """Tools (functions only), the choice, and the messages' texts by role."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is not JSON: {error}") from error
+        if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
+            raise ValueError("the request body has no list `messages`")
+        messages = [message for message in fields["messages"] if isinstance(message, dict)]
+
+        def texts(*roles: str) -> tuple[str, ...]:
+            found = (_text_of(message.get("content")) for message in messages if message.get("role") in roles)
+            return tuple(text for text in found if text)
+
+        model = fields.get("model")
+        return Request(
+            tools=tuple(tools_of(fields.get("tools"))),
+            tool_choice=_choice_of(fields.get("tool_choice")),
+            model=model if isinstance(model, str) else "",
+            system="\n".join(texts("system", "developer")),
+            assistant=texts("assistant"),
+            quotable=texts("user", "tool", "function"),
+            response_format=bool(fields.get("response_format")),
+        )
+
+
+def tools_of(value: object) -> Iterable[Tool]:
+    """The function tools of a request's `tools` (OpenAI form); what is not one is passed over."""
+    for item in value if isinstance(value, list) else ():
+        function = item.get("function") if isinstance(item, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if isinstance(function, dict) and isinstance(name, str) and name:
+            schema, about = function.get("parameters"), function.get("description")
+            yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
+
+
+def _choice_of(value: object) -> str:
+    if isinstance(value, dict):
+        function = value.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
+        return name if isinstance(name, str) else "required"
+    return value if isinstance(value, str) else "auto"
+
+
+def _text_of(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+WIRE = _OpenAIChat()

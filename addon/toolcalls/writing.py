@@ -1,0 +1,68 @@
+"""Calls out as text: what a client that speaks a dialect is given instead of native calls.
+
+A call is written only if it reads back as itself (law 7). That is checked here, once, with the reader that the project
+has anyway, so no dialect can hand a client something that means another call.
+"""
+
+from collections.abc import Sequence
+
+from toolcalls.dialects import all_dialects
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text
+from toolcalls.policy import Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, to_text
+
+
+def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
+    """`calls` as text in `dialect`. Raises `Unwritable` with the reason for what the dialect cannot hold."""
+    try:
+        text = all_dialects()[dialect].write(calls, tools)
+    except Unwritable:
+        raise
+    except ValueError as error:
+        raise Unwritable(f"the arguments are not a JSON object: {error}") from error
+    if [_meaning(call) for call in _read(dialect, text, tools)] != [_meaning(call) for call in calls]:
+        names = ", ".join(call.name for call in calls)
+        raise Unwritable(f"{names}: what {dialect} writes would be read back as something else")
+    return text
+
+
+def separated(before: str, text: str, route: Route) -> str:
+    """`text` with the line ends that part it from `before`, as many as the route asks for and no more."""
+    if not before or not route.prepend_newlines:
+        return text
+    stands = len(before) - len(before.rstrip("\n"))
+    return "\n" * max(0, route.newline_count - stands) + text
+
+
+def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
+    """The calls in `text`; none when anything but calls stands in it."""
+    route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
+    reader = Reader(Terms(route, Request()), tools=tools)
+    events = [*reader.feed(text), *reader.finish(cut=False)]
+    shown = any(isinstance(event, Text) and event.text.strip() for event in events)
+    return [] if shown else calls_in(events)
+
+
+def _meaning(call: Call) -> tuple[str, list[tuple[str, tuple[str, bool]]]]:
+    """A call without the freedom that JSON leaves at its top: white space, and escapes in strings."""
+    return call.name, [(key, to_text(raw)) for key, raw in members(call.arguments)]
+
+
+def calls_in(events: Sequence[Event]) -> list[Call]:
+    """The complete calls among `events`, in the order of their beginning."""
+    names: dict[int, str] = {}
+    pieces: dict[int, list[str]] = {}
+    complete: set[int] = set()
+    for event in events:
+        if isinstance(event, CallStart):
+            names[event.index] = event.name
+        elif isinstance(event, CallPiece):
+            pieces.setdefault(event.index, []).append(event.json)
+        elif isinstance(event, CallEnd):
+            complete.add(event.index)
+    return [Call(name, "".join(pieces.get(index, ()))) for index, name in names.items() if index in complete]
