@@ -2,18 +2,18 @@
 
 import json
 import tracemalloc
-from pathlib import Path
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from conftest import shared_path
 from toolcalls.markdown import MAX_DEPTH, REASONING_TAGS, Position
 
 ASK = "‸"  # where the question is asked
-SUITE = Path(__file__).parents[1] / "shared" / "suites" / "threats.jsonl"
-PARENT_SUITE = Path(__file__).parents[2] / "shared" / "suites" / "threats.jsonl"
 
 type Answer = tuple[str | None, bool]
 
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "fence in a list item ends with it": ("- ```\n  a\n‸", None, True),
     "fence in a list item": ("- ```\n  ‸", "fenced", True),
     "fence in a quote ends with it": ("> ```\n‸", None, True),
-    "fence in a quote": ("> ```\n> ‸", "fenced", False),
+    "fence in a quote": ("> ```\n> ‸", "block_quote", False),
     "fence below a tag": ("<answer>\n```\n‸", "fenced", True),
     # indented code
     "four blanks": ("a\n\n    ‸", "indented_code", True),
@@ -71,6 +71,8 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "paragraph goes on": ("a\n    ‸", None, True),
     "below a heading": ("# a\n    ‸", "indented_code", True),
     "below a setext heading": ("a\n---\n    ‸", "indented_code", True),
+    "no setext heading": ("a\n== =\n    ‸", None, True),
+    "below a setext heading, blanks behind": ("a\n==  \n    ‸", "indented_code", True),
     "below a break": ("***\n    ‸", "indented_code", True),
     "below a spaced break": ("- a\n- - -\n    ‸", "indented_code", True),
     "no break": ("- - - a\n\n     ‸", None, True),
@@ -88,9 +90,9 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "two cannot interrupt": ("a\n2. b\n\n    ‸", "indented_code", True),
     "one can interrupt": ("a\n1. b\n\n    ‸", None, True),
     "tab behind a marker": ("-\ta\n\n\t‸", None, True),
-    "code in a quote": (">     ‸", "indented_code", False),
+    "code in a quote": (">     ‸", "block_quote", False),
     "tab in a quote": (">\t‸", "block_quote", False),
-    "two tabs in a quote": (">\t\t‸", "indented_code", False),
+    "two tabs in a quote": (">\t\t‸", "block_quote", False),
     # inline code
     "in code": ("a `‸", "inline_code", False),
     "behind code": ("a `b` ‸", None, False),
@@ -107,6 +109,7 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "not by a number that cannot interrupt": ("a `b\n2. c\n‸", "inline_code", True),
     "not in a heading's next line": ("# `a\n‸", None, True),
     "backtick in an attribute": ('<a b="`"> `\n‸', "inline_code", True),
+    "backtick in what is no tag": ("a <b c`d\n‸", "inline_code", True),
     "a tag, then code": ("see <b> and `x`\n‸", None, True),
     "less than": ("a < b and `x`\n‸", None, True),
     # block quotes
@@ -124,6 +127,7 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "heading in a quote has no lazy line": ("> # a\n‸", None, True),
     "quote in an item": ("- > a\n‸", "block_quote", True),
     "nested quote": ("> > a\n> ‸", "block_quote", False),
+    "marker indented four in a quote's next line": ("> # a\n    > ‸", "indented_code", False),
     "quote indented four": ("    > a\n‸", None, True),
     # comments and raw blocks
     "comment": ("<!--\n‸", "html_comment", True),
@@ -135,6 +139,7 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "no fence in a comment": ("<!--\n```\n-->\n‸", None, True),
     "a fence in what CommonMark takes for no comment": ("a <!--\n\n```\n-->\n‸", "fenced", True),
     "no code below a comment's last line": ("<!-- a\n-->\n    ‸", "indented_code", True),
+    "fence below a comment": ("<!-- a -->\n```\n‸", "fenced", True),
     "backtick in a comment": ("<!-- ` -->\n‸", None, True),
     "second comment on the line": ("<!-- a --> <!-- b\n‸", "html_comment", True),
     "comment in inline code": ("`<!--`\n‸", None, True),
@@ -192,13 +197,6 @@ def test_starts_inside_reasoning() -> None:
     assert answer("<think>a", reasoning=True) == ("reasoning", False)
 
 
-def suite_file() -> Path:
-    for path in (SUITE, PARENT_SUITE):
-        if path.is_file():
-            return path
-    pytest.skip("shared/suites/threats.jsonl is not beside the repository")
-
-
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
@@ -218,7 +216,7 @@ def suite_file() -> Path:
     ],
 )
 def test_quoting_suite(number: str, reason: str | None) -> None:
-    rows = [json.loads(line) for line in suite_file().read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in shared_path("suites/threats.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = [row["assistant_text"] for row in rows if row["id"] == f"{number}-hermes"]
     assert len(texts) == 1
     shown = texts[0].rpartition("<tool_call>")[0]
@@ -242,7 +240,7 @@ TEXTS = st.lists(BITS, max_size=40).map("".join)
 @given(text=TEXTS, cuts=st.lists(st.integers(0, 60), max_size=8), reasoning=st.booleans())
 def test_any_split_same_answer(text: str, cuts: list[int], reasoning: bool) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    pieces = [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(places)]
     by_piece, by_character = Position(reasoning=reasoning), Position(reasoning=reasoning)
     for piece in pieces:
         by_piece.advance(piece)
@@ -262,9 +260,8 @@ def test_plain_text_changes_no_answer(text: str, piece: str, reasoning: bool) ->
     if not skipped.plain(piece):
         return
     assert (skipped.reason(), skipped.line_start) == (before, False)
-    # Advanced by something that cannot be skipped, both must come to the same state.
-    for position in (noted, noted, skipped):
-        position.advance("" if position is skipped else piece)
+    # What follows must find the same state whether the piece was noted or skipped.
+    noted.advance(piece)
     for rest in ("`", "\n", "    ", "a", "\n\n", "-->", "\n"):
         skipped.advance(rest)
         noted.advance(rest)
@@ -302,9 +299,9 @@ MARK = "MARKWORD"
 CONTEXTS = ["", " ", "  ", "   ", "    ", "     ", "      ", "\t", "> ", ">", "> > ", "- ", "* ", "+ ", "1. ", "2) ",
             "10. ", "-   ", "-     ", " - ", "   - ", "> - ", "- > ", "- - ", "  > ", "    - "]  # fmt: skip
 # No unclosed comment: markdown-it raises IndexError on some that end with their container; the cases have them.
-LINES = ["", "", "a", "```", "```x", "````", "~~~", "~~~~ a", "`", "a `b", "a `b` c", "``", "``` a`b", "a ``b` c", "\\`",
-         "a \\`b", "# h", "#", "# `h", "---", "- - -", "***", "===", "=", "-", "*", "1.", "__", "_ _ _", "> q", ">",
-         "- -", "* * *  a", "-\ta", "a <b", "<!-- a -->", "-->", "a <!-- b -->", "`` `", "-      -",
+LINES = ["", "", "a", "```", "```x", "````", "~~~", "~~~~ a", "`", "a `b", "a `b` c", "``", "``` a`b", "a ``b` c",
+         "\\`", "a \\`b", "# h", "#", "# `h", "---", "- - -", "***", "===", "=", "-", "*", "1.", "__", "_ _ _", "> q",
+         ">", "- -", "* * *  a", "-\ta", "a <b", "<!-- a -->", "-->", "a <!-- b -->", "`` `", "-      -",
          "```  ", "``` ```", "2. a", "+"]  # fmt: skip
 DOCUMENT_LINES = st.builds(str.__add__, st.sampled_from(CONTEXTS), st.sampled_from(LINES))
 DOCUMENTS = st.lists(DOCUMENT_LINES, max_size=9)
@@ -353,6 +350,6 @@ def test_never_laxer_than_markdown_it(before: list[str], indent: str, after: lis
     reason, _ = answer(shown)
     if wanted:
         assert reason is not None, (text, wanted)
-    # Not stricter either, but for what a stream cannot know: whether a backtick run or a comment will be closed.
+    # Not stricter either, but for what a stream cannot know: whether a backtick run will be closed, and for comments.
     elif "`" not in shown and "<" not in shown:
         assert reason is None, text

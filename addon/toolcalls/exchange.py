@@ -26,10 +26,11 @@ type Form = Literal["sse", "whole"]
 class _Unit:
     """A frame on its way: what has become of its events, and how much of its text is undecided."""
 
-    __slots__ = ("changed", "frame", "parts", "undecided")
+    __slots__ = ("bare", "changed", "frame", "parts", "undecided")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
+        self.bare = False
         self.parts: list[Part] = []
         self.undecided = 0
         self.changed = False
@@ -88,7 +89,7 @@ class Exchange:
         if not self._streamed:
             self._body += data
             return b""
-        return self._guarded(lambda: self._work(self._frames.feed(data)))
+        return self._guarded(self._stream, data)
 
     def close(self) -> bytes:
         """The body has ended as it should; returns its last bytes."""
@@ -105,14 +106,12 @@ class Exchange:
         if self._closed or self.failure is not None:
             return b""
         self._closed = True
-        body = bytes(self._body)
-        frames = self._frames.flush() if self._streamed else [Frame(body, body)]
-        return self._guarded(lambda: self._work(frames) + self._cut())
+        return self._guarded(self._rest, bytes(self._body))
 
-    def _guarded(self, work: Callable[[], bytes]) -> bytes:
+    def _guarded(self, work: Callable[[bytes], bytes], data: bytes) -> bytes:
         """Do it; if that fails, everything owed leaves as it came, and so does all that follows."""
         try:
-            return work()
+            return work(data)
         except Exception as error:  # noqa: BLE001 - the one place where our own bugs are caught
             self.failure = error
             owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog)]
@@ -121,17 +120,68 @@ class Exchange:
 
     # Frames
 
-    def _work(self, frames: list[Frame]) -> bytes:
+    def _stream(self, data: bytes) -> bytes:
+        frames = self._frames.feed(data)
+        if len(frames) != 1 or self._queue or (payload := frames[0].data) is None:
+            return self._work(frames)
+        parts = self._codec.decode(payload)
+        if not self._codec.bare:
+            return self._work(frames, parts)
+        # The usual chunk is one frame with nothing but text, and all of it is decided at once: no book-keeping.
+        number, happened = parts[0]
+        text = self._lanes.get(number) or self._lane(number)
+        if not isinstance(happened, Text) or text.lane.passes(happened.text):
+            return frames[0].raw
+        unit = _Unit(frames[0])
+        unit.bare = True
+        outcomes = text.lane.text(happened.text)
+        if self._settle(text, unit, outcomes) == len(happened.text):
+            return self._bytes(unit)
+        unit.parts, unit.changed = [], False
+        self._queue.append(unit)
+        self._await(text, unit, len(happened.text))
+        self._apply(text, unit, outcomes)
+        return self._send()
+
+    @staticmethod
+    def _settle(text: _Text, unit: _Unit, outcomes: Sequence[Outcome]) -> int:
+        """`_apply` for a frame whose text is the only one that waits. Returns how much of the text is decided.
+
+        Verdicts make it take the long way (-1): they come once in a call, this comes with every piece of one.
+        """
+        decided = 0
+        for outcome in outcomes:
+            kind = type(outcome)
+            if kind is Markup:
+                decided += len(outcome.text)
+                unit.changed = True
+            elif kind is Text:
+                decided += len(outcome.text)
+                unit.parts.append((text.number, outcome))
+            elif kind is CallPiece:
+                unit.parts.append((text.number, outcome))
+            else:
+                return -1
+        return decided
+
+    def _rest(self, body: bytes) -> bytes:
+        frames = self._frames.flush() if self._streamed else [Frame(body, body)]
+        return self._work(frames) + self._cut()
+
+    def _work(self, frames: list[Frame], parts: list[Part] | None = None) -> bytes:
+        """Take frames through; `parts` are the events of the first one where they are known."""
         self._backlog.extend(frames)
         while self._backlog:
             unit = _Unit(self._backlog[0])
             self._queue.append(unit)
             self._backlog.popleft()
             if unit.frame.data is not None:
-                self._read(unit, self._codec.decode(unit.frame.data))
-            self._send()
-        out, self._out = self._out, []
-        return out[0] if len(out) == 1 else b"".join(out)
+                parts = self._codec.decode(unit.frame.data) if parts is None else parts
+                unit.bare = self._codec.bare
+                self._read(unit, parts)
+                parts = None
+            self._move()
+        return self._send()
 
     def _cut(self) -> bytes:
         """The body has ended: a lane that did not say so itself was cut off."""
@@ -139,11 +189,15 @@ class Exchange:
         for text in self._lanes.values():
             if not text.lane.finished:
                 self._apply(text, unit, text.lane.cut())
-        self._send()
+        return self._send()
+
+    def _send(self) -> bytes:
+        self._move()
         out, self._out = self._out, []
         return b"".join(out)
 
-    def _send(self) -> None:
+    def _move(self) -> None:
+        """Let out every frame that is decided, up to the first that is not."""
         while self._queue and not self._queue[0].undecided:
             self._out.append(self._bytes(self._queue[0]))
             self._queue.popleft()
@@ -152,9 +206,11 @@ class Exchange:
         frame = unit.frame
         if not unit.changed or frame.data is None:
             return frame.raw
-        payloads = self._codec.encode(frame.data, unit.parts)
+        payloads = self._codec.encode(frame.data, unit.parts, bare=unit.bare)
         if not self._streamed:
             return payloads[0]
+        if len(payloads) == 1:
+            return event(payloads[0], frame.raw, keep=True)
         return b"".join(event(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
 
     # Events
@@ -164,9 +220,7 @@ class Exchange:
             text = self._lanes.get(lane) or self._lane(lane)
             text.cursor = None
             if isinstance(happened, Text):
-                size = len(happened.text)
-                text.waiting.append((unit, size))
-                unit.undecided += size
+                self._await(text, unit, len(happened.text))
                 self._apply(text, unit, text.lane.text(happened.text))
             elif isinstance(happened, CallStart | CallPiece | CallEnd):
                 self._native(text, unit, happened)
@@ -175,7 +229,13 @@ class Exchange:
                 self._apply(text, unit, outcomes)
                 unit.changed = unit.changed or outcomes[-1] != happened
             else:
-                unit.parts.append(Part(lane, happened))
+                unit.parts.append((lane, happened))
+
+    @staticmethod
+    def _await(text: _Text, unit: _Unit, size: int) -> None:
+        text.cursor = None
+        text.waiting.append((unit, size))
+        unit.undecided += size
 
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
@@ -199,13 +259,13 @@ class Exchange:
             elif isinstance(outcome, str):
                 self._place(text, unit, Text(outcome), changed=True)
             elif isinstance(outcome, Finish) or native:
-                unit.parts.append(Part(text.number, outcome))
+                unit.parts.append((text.number, outcome))
             else:
                 self._place(text, unit, outcome, changed=True)
 
     def _place(self, text: _Text, unit: _Unit, outcome: Event, *, changed: bool) -> None:
         target = text.cursor or (text.waiting[0][0] if text.waiting else unit)
-        target.parts.append(Part(text.number, outcome))
+        target.parts.append((text.number, outcome))
         target.changed = target.changed or changed
 
     def _account(self, text: _Text, decided: str, *, shown: bool) -> None:
@@ -214,7 +274,7 @@ class Exchange:
             unit, left = text.waiting[0]
             size = min(left, len(decided) - start)
             if shown:
-                unit.parts.append(Part(text.number, Text(decided[start : start + size])))
+                unit.parts.append((text.number, Text(decided[start : start + size])))
             else:
                 unit.changed = True
             unit.undecided -= size

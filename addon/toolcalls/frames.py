@@ -171,8 +171,9 @@ def event(data: bytes, like: bytes, *, keep: bool = False) -> bytes:
     Always ends with a blank line. A payload that holds line ends becomes several `data` lines, so that it can never
     end the event or add a field. A BOM of `like` is left out: the new event need not stand at the start of the body.
     """
-    if not keep and like.startswith(b"data: ") and not (b"\r" in like or b"\n" in data or b"\r" in data):
-        return b"data: " + data + b"\n\n"  # the usual one
+    if like[:6] == b"data: " and 13 not in like and (not keep or like.find(b"\n") == len(like) - 2):
+        if 10 not in data and 13 not in data:
+            return b"data: %b\n\n" % data  # the usual one
     if b"\r" in like:
         line_end = b"\r\n" if b"\r\n" in like else b"\r"
     else:

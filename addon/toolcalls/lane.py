@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
 from toolcalls.policy import Terms
@@ -66,11 +66,15 @@ class Lane:
         self._trip = RoundTrip(self._dialect, self._written) if self._dialect and self._kind == "roundtrip" else None
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
 
+    def passes(self, piece: str) -> bool:
+        """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `text` takes it."""
+        return self._dialect is None and self._reader.passes(piece)
+
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text."""
         events = self._reader.feed(piece)
-        if self._dialect is None and len(events) == 1 and type(events[0]) is Text:
-            return events
+        if self._dialect is None:
+            return [self._placed(event) for event in events]
         return list(self._outcomes(events))
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Outcome]:
@@ -136,13 +140,17 @@ class Lane:
             yield from self._trip.flush()
 
     def _placed(self, event: Event) -> Event:
-        """The event with the index and the id that the client sees."""
+        """The event with the index and the id that the client sees. The commonest kinds come first."""
+        kind = type(event)
+        if kind is Markup or kind is Text:
+            return event
+        if isinstance(event, CallPiece):
+            record = self._read[event.index]
+            record.pieces.append(event.json)
+            return event if record.index == event.index else CallPiece(record.index, event.json)
         if isinstance(event, CallStart):
             record = self._read[event.index] = self._record(event.name, event.dialect)
             return CallStart(record.index, record.name, record.dialect, record.id)
-        if isinstance(event, CallPiece):
-            self._read[event.index].pieces.append(event.json)
-            return CallPiece(self._read[event.index].index, event.json)
         if isinstance(event, CallEnd):
             self._read[event.index].complete = True
             return CallEnd(self._read[event.index].index)
@@ -151,7 +159,7 @@ class Lane:
         return event
 
     def _noted(self, outcome: Outcome) -> Outcome:
-        if self._dialect is not None and isinstance(outcome, Text | str):
+        if self._dialect is not None and isinstance(outcome, (Text, str)):
             text = outcome if isinstance(outcome, str) else outcome.text
             self._shown = (self._shown + text)[-64:]
         return outcome

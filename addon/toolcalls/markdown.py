@@ -88,9 +88,9 @@ class Position:
 
     __slots__ = (
         "_after_closer", "_after_quote", "_after_return", "_base", "_column", "_deep", "_depth", "_empty_item",
-        "_fence", "_fence_length", "_leaf", "_line_start", "_marker", "_number", "_pending", "_quiet", "_quoted", "_rule",
-        "_rule_count", "_rule_depth", "_run", "_sought", "_span", "_stack", "_state", "_tag", "_tail", "_token",
-        "_token_blank", "_token_flush", "_underline", "_unsure",
+        "_fence", "_fence_length", "_leaf", "_line_start", "_marker", "_number", "_pending", "_quiet", "_quoted",
+        "_rule", "_rule_count", "_rule_depth", "_run", "_sought", "_span", "_stack", "_state", "_tag", "_tail",
+        "_token", "_token_blank", "_token_flush", "_underline", "_unsure",
     )  # fmt: skip
     _leaf: int
     _line_start: bool
@@ -153,6 +153,8 @@ class Position:
             indented = state == _PREFIX and not continued and deep_enough
             if not continued:
                 stack, span, unsure = stack[: self._depth], 0, False
+        if _QUOTE in stack:  # before code: a fence inside a quotation is quoted, whoever reads fences
+            return "block_quote"
         if sought == "fenced" or fenced or state == _INFO or (state == _FENCE_RUN and self._run >= 3):
             return "fenced"
         if indented or (self._deep and len(stack) == MAX_DEPTH):
@@ -161,8 +163,6 @@ class Position:
             span = self._after_run(span)
         if span or unsure:
             return "inline_code"
-        if _QUOTE in stack:
-            return "block_quote"
         return sought
 
     # -- closers that are looked for across pieces -----------------------------------------------------------------

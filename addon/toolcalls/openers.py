@@ -11,6 +11,8 @@ from toolcalls.scanner import beginnings
 from toolcalls.shapes import Dialect
 from toolcalls.tools import Toolbox
 
+_NOTHING = re.compile(r"(?!)")
+
 
 class Opener(NamedTuple):
     """An opener at `start`, with `stray` characters of a leaked word before it that go with it."""
@@ -33,10 +35,9 @@ class Openers:
                 self._dialects[literal] = (*self._dialects.get(literal, ()), dialect)
         literals = tuple(sorted(self._dialects, key=len, reverse=True))
         self._beginnings, self._longest = beginnings(literals)
-        self._pattern = re.compile("|".join(map(re.escape, literals)) or r"(?!)")
+        self._pattern = re.compile("|".join(map(re.escape, literals))) if literals else _NOTHING
         characters = {literal[0] for literal in literals}
-        self._first = _any_of(characters)
-        self._other = _any_of(characters - {"<"})
+        self._first = _any_of(characters) or _NOTHING
         self._stray_before = self._stray_at_end = None
         if strays:
             words = "|".join(map(re.escape, strays))
@@ -46,9 +47,13 @@ class Openers:
             self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
             self._reach = max(map(len, strays)) + 32
 
-    def triggers(self, piece: str) -> bool:
-        """Whether `piece` holds a character that begins an opener, other than the `<` that Markdown watches anyway."""
-        return self._other is not None and self._other.search(piece) is not None
+    def possible(self, piece: str) -> bool:
+        """Whether `piece` holds a character that begins an opener."""
+        return self._first.search(piece) is not None
+
+    def stray(self, piece: str, *, line_start: bool) -> bool:
+        """Whether `piece`, in which no opener is possible, ends with what may be a stray word."""
+        return self._stray_from(piece, 0, line_start=line_start) < len(piece)
 
     def find(self, text: str, start: int, *, line_start: bool) -> Opener | None:
         """The first opener at or behind `start`. `line_start`: only white space stands before `start` on its line."""
@@ -63,19 +68,21 @@ class Openers:
         return Opener(match.start(), stray, match.end() - match.start(), dialects)
 
     def held(self, text: str, start: int, *, line_start: bool) -> int:
-        """The offset from which on the end of `text` may be the beginning of an opener; len(text) when none may."""
+        """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
         end = len(text)
-        stray = self._stray(self._stray_at_end, text, start, end, line_start=line_start)
         begin = end
-        if self._first is not None:
-            for match in self._first.finditer(text, max(start, end - self._longest)):
-                if text[match.start() :] in self._beginnings:
-                    begin = match.start()
-                    break
-        if begin < end and self._stray_before is not None:
-            # The opener that is arriving may have a stray word before it.
+        for match in self._first.finditer(text, max(start, end - self._longest)):
+            if text[match.start() :] in self._beginnings:
+                begin = match.start()
+                break
+        if begin < end:  # the opener that is arriving may have a stray word before it
             return self._stray(self._stray_before, text, start, begin, line_start=line_start)
-        return min(begin, stray)
+        return self._stray_from(text, start, line_start=line_start)
+
+    def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
+        if not (line_start or "\n" in text or "\r" in text):
+            return len(text)
+        return self._stray(self._stray_at_end, text, start, len(text), line_start=line_start)
 
     def _stray(self, pattern: re.Pattern[str] | None, text: str, start: int, end: int, *, line_start: bool) -> int:
         """Where a stray word begins that ends at `end`, else `end`."""

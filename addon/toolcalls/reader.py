@@ -33,10 +33,26 @@ class Reader:
         self._run = self._read()
         next(self._run)
 
+    def passes(self, piece: str) -> bool:
+        """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
+        if not self._plain:
+            return False
+        position, openers = self._position, self._openers
+        if openers.possible(piece):
+            line_start = position.line_start
+            if openers.find(piece, 0, line_start=line_start) or openers.held(piece, 0, line_start=line_start) < len(piece):
+                return False
+            position.advance(piece)
+        elif not position.plain(piece):
+            if openers.stray(piece, line_start=position.line_start):
+                return False
+            position.advance(piece)
+        self._ledger.skip(len(piece))
+        return True
+
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
-        if self._plain and self._position.plain(piece) and not self._openers.triggers(piece):
-            self._ledger.skip(len(piece))
+        if self.passes(piece):
             return [Text(piece)]
         self._plain = False
         self._scan.feed(piece)

@@ -31,8 +31,11 @@ def _escape(code: int) -> str:
 
 def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     """The report of one exchange."""
-    records = dict(((lane, record.index), record) for lane, record in exchange.records)
+    records: dict[tuple[int, int | None], Record] = {
+        (lane, record.index): record for lane, record in exchange.records
+    }
     verdicts = [plain(verdict, lane, records.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
+    failure = None if exchange.failure is None else repr(exchange.failure)
     decision = exchange.decision
     data = {
         "version": VERSION,
@@ -46,9 +49,9 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
         "policy": exchange.terms.route.policy,
         "model": model,
         "verdicts": verdicts,
-        "failure": None if exchange.failure is None else repr(exchange.failure),
+        "failure": failure,
     }
-    return {**data, "worst": worst(data), "summary": summary(verdicts, data["failure"])}
+    return {**data, "worst": worst(data), "summary": summary(verdicts, failure)}
 
 
 def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict[str, Any]:

@@ -333,6 +333,8 @@ def _line_end(scan: Scanner) -> Step[int]:
 
 
 def _trailing_line_end(text: str, start: int, stop: int) -> int:
+    if text[stop - 1 : stop] != "\n":
+        return 0
     if text.endswith("\r\n", start, stop):
         return 2
-    return 1 if text.endswith("\n", start, stop) else 0
+    return int(stop > start)

@@ -8,29 +8,33 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from toolcalls.events import Event
 from toolcalls.request import Request
 
 
-class Part(NamedTuple):
-    """One event of a frame. `lane` tells apart what a reply carries side by side (choices, blocks, items)."""
-
-    lane: int
-    event: Event
+# One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
+type Part = tuple[int, Event]
 
 
 class Codec(Protocol):
     """One reply of a wire, streamed or whole."""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame; [] for a frame that is not ours, which then passes as it is."""
+        """The events of one frame; [] for a frame that is not ours, which then passes as it is.
 
-    def encode(self, payload: bytes, parts: Sequence[Part]) -> list[bytes]:
+        Sets `bare`: whether the frame holds nothing but text of one lane, so that nothing of it is lost with its text.
+        """
+
+    @property
+    def bare(self) -> bool:
+        """What the latest `decode` found."""
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
         """The payloads that stand in for a frame whose events have become `parts`. [] when nothing is left of it.
 
-        Whatever else the frame holds (role, usage, unknown fields) is kept.
+        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`.
         """
 
     @property

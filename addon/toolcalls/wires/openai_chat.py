@@ -38,6 +38,7 @@ class _Call(msgspec.Struct):
 
 
 class _Message(msgspec.Struct):
+    role: str | None = None
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -54,6 +55,7 @@ class _Choice(msgspec.Struct):
 class _Reply(msgspec.Struct):
     choices: list[_Choice] = []
     id: str | None = None
+    usage: msgspec.Raw | None = None
 
 
 _decode_reply = msgspec.json.Decoder(_Reply).decode
@@ -118,6 +120,7 @@ class _Stream:
 
     def __init__(self) -> None:
         self.reply_id = ""
+        self.bare = False
         self._natives: dict[tuple[int, int], _Native] = {}
         self._unfinished: set[int] = set()
         self._made: set[tuple[int, int]] = set()
@@ -128,6 +131,7 @@ class _Stream:
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
+        self.bare = False
         if payload == _DONE:
             return [part for lane in sorted(self._unfinished) for part in self._ended(lane, "")]
         reply = _reply(payload)
@@ -136,22 +140,35 @@ class _Stream:
         if not self.reply_id:
             self.reply_id = reply.id or "-"
             self._outer = _without(_fields(payload), "choices", "usage")
-        parts: list[Part] = []
-        for choice in reply.choices:
-            lane, delta = choice.index, choice.delta
-            self._unfinished.add(lane)
-            if delta is not None:
-                thought = delta.reasoning_content or delta.reasoning
-                if thought:
-                    parts.append(Part(lane, Reasoning(thought)))
-                if delta.content:
-                    parts.append(Part(lane, Text(delta.content)))
-                for position, call in enumerate(delta.tool_calls or ()):
-                    index = position if call.index is None else call.index
-                    parts.extend(Part(lane, event) for event in self._native(lane, index, call))
-            if choice.finish_reason:
-                parts.extend(self._ended(lane, choice.finish_reason))
-        return parts
+        choice = reply.choices[0]
+        delta = choice.delta
+        if (
+            len(reply.choices) == 1
+            and reply.usage is None
+            and choice.finish_reason is None
+            and delta is not None
+            and delta.content
+            and delta.role is delta.tool_calls is delta.reasoning_content is delta.reasoning is None
+        ):
+            self.bare = True
+            self._unfinished.add(choice.index)
+            return [(choice.index, Text(delta.content))]
+        return [part for choice in reply.choices for part in self._choice(choice)]
+
+    def _choice(self, choice: _Choice) -> Iterable[Part]:
+        lane, delta = choice.index, choice.delta
+        self._unfinished.add(lane)
+        if delta is not None:
+            thought = delta.reasoning_content or delta.reasoning
+            if thought:
+                yield lane, Reasoning(thought)
+            if delta.content:
+                yield lane, Text(delta.content)
+            for position, call in enumerate(delta.tool_calls or ()):
+                for event in self._native(lane, position if call.index is None else call.index, call):
+                    yield lane, event
+        if choice.finish_reason:
+            yield from self._ended(lane, choice.finish_reason)
 
     def _native(self, lane: int, index: int, call: _Call) -> Iterable[Event]:
         native = self._natives.setdefault((lane, index), _Native())
@@ -170,31 +187,20 @@ class _Stream:
         for (of, index), native in self._natives.items():
             if of == lane and native.open:
                 native.open = False
-                yield Part(lane, CallEnd(index))
-        yield Part(lane, Finish(reason))
+                yield (lane, CallEnd(index))
+        yield (lane, Finish(reason))
 
     # Encoding
 
-    def encode(self, payload: bytes, parts: Sequence[Part]) -> list[bytes]:
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
         """The chunks for `parts`: the frame's own fields stay with its first one, finish and usage with its last."""
-        if len(parts) == 1 and isinstance(piece := parts[0].event, CallPiece) and self._holds_text_only(payload):
-            return [self._piece(parts[0].lane, piece)]
+        if bare and not parts:
+            return []
+        if bare and len(parts) == 1 and isinstance(piece := parts[0][1], CallPiece):
+            return [self._piece(parts[0][0], piece)]
         if payload == _DONE:
             return [*self._chunks(self._outer, parts), _DONE]
         return self._chunks(_fields(payload), parts)
-
-    @staticmethod
-    def _holds_text_only(payload: bytes) -> bool:
-        """Whether nothing of a chunk but its text could matter, decided by what its bytes do not hold."""
-        return not (
-            b'"usage":{' in payload
-            or b'"usage": {' in payload
-            or b'"finish_reason":"' in payload
-            or b'"finish_reason": "' in payload
-            or b'"role"' in payload
-            or b'"reasoning' in payload
-            or payload.count(b'"delta"') != 1
-        )
 
     def _piece(self, lane: int, piece: CallPiece) -> bytes:
         """The commonest new chunk of all: a piece of arguments between three strings that never change."""
@@ -215,9 +221,9 @@ class _Stream:
         }
         outer = _without(chunk, "choices", "usage")
         made: list[dict[str, Any]] = []
-        for lane in dict.fromkeys([*own, *(part.lane for part in parts)]):
+        for lane in dict.fromkeys([*own, *(lane for lane, _ in parts)]):
             choice = own.get(lane, {})
-            events = [part.event for part in parts if part.lane == lane]
+            events = [event for of, event in parts if of == lane]
             deltas, reason = self._deltas(lane, choice, events)
             rest = _without(choice, "index", "delta", "finish_reason", "logprobs")
             for delta in deltas:
@@ -295,6 +301,7 @@ class _Whole:
 
     def __init__(self) -> None:
         self.reply_id = ""
+        self.bare = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""
@@ -307,24 +314,24 @@ class _Whole:
             lane, message = choice.index, choice.message or _Message()
             for index, call in enumerate(message.tool_calls or ()):
                 function = call.function or _Function()
-                parts.append(Part(lane, CallStart(index, function.name or "", id=call.id or "")))
-                parts.append(Part(lane, CallPiece(index, function.arguments or "")))
-                parts.append(Part(lane, CallEnd(index)))
+                parts.append((lane, CallStart(index, function.name or "", id=call.id or "")))
+                parts.append((lane, CallPiece(index, function.arguments or "")))
+                parts.append((lane, CallEnd(index)))
             thought = message.reasoning_content or message.reasoning
             if thought:
-                parts.append(Part(lane, Reasoning(thought)))
+                parts.append((lane, Reasoning(thought)))
             if message.content:
-                parts.append(Part(lane, Text(message.content)))
-            parts.append(Part(lane, Finish(choice.finish_reason or "")))
+                parts.append((lane, Text(message.content)))
+            parts.append((lane, Finish(choice.finish_reason or "")))
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part]) -> list[bytes]:
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
         """The reply with each choice's text, calls and finish reason as `parts` say."""
         body = _fields(payload)
         choices: list[dict[str, Any]] = []
         for choice in _list(body.get("choices", _NULL)):
             lane = int(bytes(choice.get("index", b"0")))
-            events = [part.event for part in parts if part.lane == lane]
+            events = [event for of, event in parts if of == lane]
             message: dict[str, Any] = dict(_fields(choice.get("message", _NULL)))
             natives = _list(message.pop("tool_calls", _NULL))
             calls = _whole_calls(events, natives)

@@ -1,0 +1,138 @@
+"""`toolcalls …`: what the addon does to a reply, done offline, for people and for scripts.
+
+Strategy: this file knows the words of the command line and nothing else. What a command does stands in `commands/`, in
+a file of its name, which is loaded when it is asked for: a script that starts `toolcalls parse` waits for no proxy.
+
+Every error is one line, `toolcalls COMMAND: what`. Exit status: 0 done, 1 found what it looks for or was refused,
+2 bad use or bad input, 130 interrupted.
+"""
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from toolcalls import __version__
+
+_TOOLS = "the tools that may be called: a JSON list in OpenAI form, or of {name, parameters}"
+_POLICY = "standard, strict or lenient (default: standard)"
+
+
+class _Parser(argparse.ArgumentParser):
+    """An ArgumentParser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit status 2."""
+        self.exit(2, f"{self.prog}: {message} ({self.prog} --help shows the use)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit status. `argv` is without the program's name."""
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+    arguments = _parser().parse_args(argv)
+    name = f"toolcalls {arguments.command}"
+    from toolcalls.commands.console import BadInput, complain
+
+    try:
+        return int(import_module(arguments.module).run(arguments))
+    except BadInput as error:
+        complain(name, str(error))
+        return 2
+    except BrokenPipeError:
+        # Whoever reads has seen enough. The interpreter must not try again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        complain(name, str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="toolcalls",
+        description="Tool calls in the replies of language models: find them in text, write them as text.",
+        epilog="`toolcalls COMMAND --help` shows an example. Start with `toolcalls demo`.",
+    )
+    parser.add_argument("--version", action="version", version=f"toolcalls {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, about: str, example: str, module: str | None = None) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(
+            name,
+            help=about,
+            description=about[0].upper() + about[1:] + ".",
+            epilog=f"example:\n{example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(module=module or f"toolcalls.commands.{name.replace('-', '_')}")
+        return added
+
+    demo = command(
+        "demo",
+        "play a recorded reply through a real mitmdump on this machine and show both sides",
+        "  toolcalls demo",
+        "toolcalls.demo",
+    )
+    demo.add_argument("--no-pause", action="store_true", help="play as fast as it goes")
+
+    parse = command(
+        "parse",
+        "find the calls in a reply's text",
+        "  toolcalls parse --tools tools.json reply.txt\n  toolcalls parse --jsonl < jobs.jsonl > results.jsonl",
+    )
+    _input(parse, "the reply's text")
+    parse.add_argument("--dialect", default="auto", metavar="NAME", help="the dialect to read (default: auto, all)")
+    parse.add_argument("--tools", metavar="FILE", help=_TOOLS)
+    parse.add_argument("--policy", default="standard", metavar="NAME", help=_POLICY)
+    parse.add_argument("--chunk", type=_size, metavar="N", help="feed N characters at a time, as a stream would")
+    parse.add_argument(
+        "--finish", choices=("stop", "length"), default="stop", help="how the reply ended (default: stop)"
+    )
+
+    write = command(
+        "write",
+        'write calls as text: {"calls": [{"name", "arguments"}]}; exit status 1 when the dialect cannot hold them',
+        """  echo '{"calls": [{"name": "ls", "arguments": {"path": "."}}]}' | toolcalls write --dialect invoke""",
+    )
+    _input(write, "the calls")
+    write.add_argument("--dialect", metavar="NAME", help="the dialect to write; a job may name its own")
+    write.add_argument("--tools", metavar="FILE", help=_TOOLS)
+
+    rewrite = command(
+        "rewrite",
+        "do to a reply's body what the addon does; verdicts go to standard error, one JSON object a line",
+        "  toolcalls rewrite --request request.json < reply.sse > rewritten.sse",
+    )
+    _input(rewrite, "the reply's body")
+    rewrite.add_argument("--wire", default="openai_chat", metavar="W", help="the API (default: openai_chat)")
+    for side in ("client", "upstream"):
+        spoken = f"what the {side} speaks: auto, native, text, or a dialect's name (default: auto)"
+        rewrite.add_argument(f"--{side}", default="auto", metavar=side[0].upper(), help=spoken)
+    rewrite.add_argument("--request", metavar="FILE", help="the body of the request that the reply belongs to")
+    rewrite.add_argument("--policy", default="standard", metavar="NAME", help=_POLICY)
+    rewrite.add_argument("--content-type", metavar="TYPE", help="the body's content type (default: by its first bytes)")
+    rewrite.add_argument("--chunk", type=_size, metavar="N", help="feed N bytes at a time")
+
+    dialects = command("dialects", "list the dialects that are known", "  toolcalls dialects --json")
+    dialects.add_argument("--json", action="store_true", help="as JSON")
+
+    check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
+    check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
+    return parser
+
+
+def _input(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: standard input)")
+    parser.add_argument("--jsonl", action="store_true", help="one job a line, one result a line")
+
+
+def _size(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 40:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
+    return int(text)

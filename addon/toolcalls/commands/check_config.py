@@ -1,0 +1,23 @@
+"""`toolcalls check-config`: whether a configuration can be used; every mistake is one line with its place."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from toolcalls.commands.console import complain, encoded, put
+from toolcalls.config import ConfigError, default_path, load
+from toolcalls.dialects import all_dialects
+from toolcalls.wires import all_wires
+
+
+def run(arguments: Namespace) -> int:
+    """The command."""
+    path = default_path() if arguments.file is None else Path(arguments.file)
+    try:
+        config = load(path, all_dialects(), all_wires())
+    except ConfigError as wrong:
+        for mistake in wrong.errors:
+            complain("toolcalls check-config", mistake)
+        return 2
+    count = len(config.routes)
+    put(encoded(f"{path}: ok ({count} {'route' if count == 1 else 'routes'})\n"))
+    return 0

@@ -1,0 +1,105 @@
+"""Jobs: JSON objects that say what to do, one a line with `--jsonl`, and the loop that works them off.
+
+Strategy: only the top of a job is taken apart at first, each member stays JSON text until it is asked for. So an id
+comes back as it was given, arguments keep every digit, and a body is decoded once. A member that is null counts as
+missing. Mistakes name the member.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from toolcalls.commands.console import BadInput, as_json, check_json, lines, open_input, put_line, sendable
+from toolcalls.values import members
+
+
+class Job:
+    """One JSON object. `text` is a whole document; raises BadInput when it is not one JSON object."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._members = dict(members(text))
+        except ValueError as error:
+            raise BadInput(_mistake(text)) from error
+
+    def __contains__(self, key: str) -> bool:
+        return self._members.get(key, "null").strip() != "null"
+
+    @property
+    def id(self) -> str:
+        """The job's id as JSON text, as it was given; "null" for a job without."""
+        return self._members.get("id", "null").strip()
+
+    def raw(self, key: str) -> str:
+        """A member as JSON text, "null" when it is missing."""
+        return self._members.get(key, "null").strip()
+
+    def value(self, key: str) -> Any:
+        """A member, decoded; None when it is missing."""
+        try:
+            return json.loads(self.raw(key))
+        except (ValueError, RecursionError) as error:  # a number of more than 4300 digits, nesting beyond the stack
+            raise BadInput(f"{key}: {error}") from error
+
+    def text(self, key: str, otherwise: str) -> str:
+        """A member that is a string."""
+        return str(self._typed(key, str, "a string")) if key in self else otherwise
+
+    def flag(self, key: str) -> bool:
+        """A member that is true or false; False when it is missing."""
+        return bool(self._typed(key, bool, "true or false")) if key in self else False
+
+    def size(self, key: str, otherwise: int | None) -> int | None:
+        """A member that is a number of things, 1 or more."""
+        if key not in self:
+            return otherwise
+        found = self._typed(key, int, "a whole number")
+        if isinstance(found, bool) or found < 1:
+            raise BadInput(f"{key}: expected a whole number from 1, found {self.raw(key)[:40]}")
+        return int(found)
+
+    def list_of(self, key: str, kind: type, name: str) -> list[Any]:
+        """A member that is a list of one kind; [] when it is missing."""
+        found = self._typed(key, list, f"a list of {name}") if key in self else []
+        if not all(type(item) is kind for item in found):
+            raise BadInput(f"{key}: expected a list of {name}")
+        return list(found)
+
+    def _typed(self, key: str, kind: type, name: str) -> Any:
+        found = self.value(key)
+        if not isinstance(found, kind):
+            raise BadInput(f"{key}: expected {name}, found {self.raw(key)[:40]}")
+        return found
+
+
+def work_off(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
+    """Each line of a file (`-`: standard input) is a job, each job one line of output, in order, flushed one by one.
+
+    `work` gives the result without its id. A job that fails gives {"id", "error"} and the next goes on; here, and
+    nowhere else in the commands, that holds for our own bugs too.
+    """
+    with open_input(path) as source:
+        for line in lines(source):
+            id_ = "null"
+            try:
+                job = Job(line.decode("utf-8", "surrogatepass"))
+                id_ = job.id
+                result = as_json(work(job))
+            except UnicodeDecodeError as error:
+                result = as_json({"error": f"this is not UTF-8: byte {error.start} of the line"})
+            except BadInput as error:
+                result = as_json({"error": str(error)})
+            except Exception as error:  # noqa: BLE001 - one job never ends the others
+                result = as_json({"error": f"internal error: {error!r}"})
+            put_line(sendable(f'{{"id": {id_}, {result[1:]}'))
+
+
+def _mistake(text: str) -> str:
+    """Why `text` is not one JSON object."""
+    try:
+        check_json(text)
+    except json.JSONDecodeError as error:
+        return f"this is not JSON: {error.msg} (column {error.colno})"
+    except ValueError as error:
+        return str(error)
+    return "expected a JSON object"

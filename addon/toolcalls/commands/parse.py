@@ -1,0 +1,104 @@
+"""`toolcalls parse`: the text of a reply in, its calls and what became of every candidate out."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from toolcalls.commands.console import BadInput, as_json, decoded, put_line, read
+from toolcalls.commands.jobs import Job, work_off
+from toolcalls.commands.settings import (
+    dialects_of,
+    patterns_of,
+    policy_of,
+    request_of,
+    tools_file,
+    tools_of,
+    with_tools,
+)
+from toolcalls.events import CallEnd, CallStart, Event, Text, Verdict
+from toolcalls.policy import Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+from toolcalls.writing import calls_in
+
+# Finish reasons after which nothing is completed, in the words of the wires, and the word for a broken connection.
+_CUT = frozenset({"length", "content_filter", "cut"})
+
+
+def run(arguments: Namespace) -> int:
+    """The command. Raises BadInput."""
+    tools = tools_file(arguments.tools)
+    route = Route(dialects=dialects_of(arguments.dialect), policy=policy_of(arguments.policy))
+    if arguments.jsonl:
+        work_off(arguments.file, lambda job: _job(job, arguments, route, tools))
+        return 0
+    text = decoded(read(arguments.file))
+    result = parsed(_pieces(text, arguments.chunk), Terms(route, Request(tools=tools)), cut=arguments.finish in _CUT)
+    put_line(as_json(result, pretty=sys.stdout.isatty()))
+    if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
+        print(
+            "toolcalls parse: no tools were declared, so nothing can be a call: give --tools FILE or --policy lenient",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def parsed(pieces: Iterable[str], terms: Terms, *, cut: bool, starts_in_reasoning: bool = False) -> dict[str, Any]:
+    """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}."""
+    reader = Reader(terms, starts_in_reasoning=starts_in_reasoning)
+    events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
+    events += reader.finish(cut=cut)
+    complete = {event.index for event in events if isinstance(event, CallEnd)}
+    starts = [event for event in events if isinstance(event, CallStart) and event.index in complete]
+    calls = [
+        {"name": call.name, "arguments": call.arguments, "dialect": start.dialect}
+        for call, start in zip(calls_in(events), starts, strict=True)
+    ]
+    return {
+        "text": "".join(event.text for event in events if isinstance(event, Text)),
+        "calls": calls,
+        "verdicts": [msgspec.to_builtins(event) for event in events if isinstance(event, Verdict)],
+    }
+
+
+def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) -> dict[str, Any]:
+    """One job's result; what it does not say is as the command line says."""
+    request = request_of(all_wires()["openai_chat"], _body(job)) if "request" in job else Request()
+    declared = tools_of(job.value("tools")) if "tools" in job else tools
+    asked = replace(
+        route,
+        dialects=dialects_of(job.value("dialect")) if "dialect" in job else route.dialects,
+        policy=policy_of(job.value("policy")) if "policy" in job else route.policy,
+        allowed_tools=patterns_of(job.value("allowed_tools")),
+    )
+    return parsed(
+        _text(job, arguments.chunk),
+        Terms(asked, replace(request, tools=with_tools(request.tools, declared))),
+        cut=job.text("finish", arguments.finish) in _CUT,
+        starts_in_reasoning=job.flag("starts_in_reasoning"),
+    )
+
+
+def _body(job: Job) -> str:
+    """The job's request body. One without messages is read as though it had none."""
+    body = Job(job.raw("request"))
+    return job.raw("request") if "messages" in body else f'{{"messages": [], {job.raw("request").lstrip("{")}'
+
+
+def _text(job: Job, chunk: int | None) -> list[str]:
+    """The job's text, in the pieces that it asks for."""
+    if ("text" in job) == ("chunks" in job):
+        raise BadInput("a job has either text or chunks")
+    if "chunks" in job:
+        return job.list_of("chunks", str, "strings")
+    return _pieces(job.text("text", ""), job.size("chunk", chunk))
+
+
+def _pieces(text: str, size: int | None) -> list[str]:
+    return [text] if size is None else [text[start : start + size] for start in range(0, len(text), size)]

@@ -1,0 +1,111 @@
+"""What jobs and options say about the reading of a reply: tools, dialects, policy, the route's two sides.
+
+Every reader takes a decoded JSON value and raises BadInput that names the member and what is known instead.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any, get_args
+
+from toolcalls.commands.console import BadInput, read_json
+from toolcalls.commands.jobs import Job
+from toolcalls.dialects import all_dialects
+from toolcalls.request import Request, Tool
+from toolcalls.route import PolicyName, Side
+from toolcalls.wires import Wire
+
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+def tools_of(value: object) -> tuple[Tool, ...]:
+    """Tools in OpenAI form (`{"type": "function", "function": {"name", "parameters"}}`) or bare (`{"name", ...}`).
+
+    Tools that are not functions (a built-in search, say) are passed over; nothing in a text can call them.
+    """
+    if isinstance(value, dict) and "tools" in value:
+        value = value["tools"]
+    if not isinstance(value, list):
+        raise BadInput("tools: expected a list of tools")
+    found = []
+    for number, item in enumerate(value):
+        place = f"tools[{number}]"
+        if not isinstance(item, dict):
+            raise BadInput(f"{place}: expected a tool, an object with a name")
+        if item.get("type", "function") != "function":
+            continue
+        function = item.get("function", item)
+        name = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(name, str) or not name:
+            raise BadInput(f"{place}: this tool has no name")
+        schema, about = function.get("parameters"), function.get("description")
+        if schema is not None and not isinstance(schema, dict):
+            raise BadInput(f"{place}.parameters: expected a JSON Schema, an object")
+        found.append(Tool(name, schema or {}, about if isinstance(about, str) else ""))
+    return tuple(found)
+
+
+def tools_file(path: str | None) -> tuple[Tool, ...]:
+    """The tools in a file; () for no file."""
+    if path is None:
+        return ()
+    job = Job(f'{{"tools": {read_json(path)}}}')
+    try:
+        return tools_of(job.value("tools"))
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from error
+
+
+def with_tools(own: Iterable[Tool], added: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Both, in order; of two that have one name, the added one."""
+    return tuple({tool.name: tool for tool in (*own, *added)}.values())
+
+
+def request_of(wire: Wire, text: str, where: str = "request") -> Request:
+    """A request body as its wire reads it. `where` is what a message calls it."""
+    try:
+        return wire.request(text.encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}") from error
+
+
+def dialects_of(value: object, where: str = "dialect") -> tuple[str, ...] | None:
+    """The word auto (None: all of them), a dialect's name or a list of names."""
+    if value is None or value == "auto":
+        return None
+    names = value if isinstance(value, list) else [value]
+    return tuple(one_of(name, all_dialects(), where, "auto") for name in names)
+
+
+def policy_of(value: object) -> PolicyName:
+    """A policy's name."""
+    name = one_of(value, POLICIES, "policy")
+    return next(policy for policy in POLICIES if policy == name)
+
+
+def side_of(value: object, where: str) -> tuple[Side, str | None]:
+    """What a side speaks, and the dialect when it was named (which means text in that dialect)."""
+    name = one_of(value, (*SIDES, *all_dialects()), where)
+    return next(((side, None) for side in SIDES if side == name), ("text", name))
+
+
+def patterns_of(value: object) -> tuple[str, ...] | None:
+    """`allowed_tools`: null (None: all), or a list of regular expressions."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise BadInput("allowed_tools: expected null or a list of regular expressions")
+    for number, pattern in enumerate(value):
+        try:
+            re.compile(pattern)
+        except (re.error, TypeError, OverflowError, RecursionError) as error:
+            raise BadInput(f"allowed_tools[{number}]: not a regular expression: {error}") from error
+    return tuple(value)
+
+
+def one_of(value: object, known: Collection[str], where: str, *more: str) -> str:
+    """A name that is known. Raises BadInput that lists those that are."""
+    if isinstance(value, str) and value in known:
+        return value
+    shown: Any = f'"{value[:40]}"' if isinstance(value, str) else repr(value)[:40]
+    raise BadInput(f"{where}: unknown {shown}; known are {', '.join((*more, *known))}")

@@ -1,0 +1,220 @@
+"""The addon: when mitmproxy calls, and who does the work.
+
+A reply is read while it comes (`tap`), where mitmproxy streams it, and in one go where it is there as a whole: in flows
+from a file (`-r`), in replies of mitmproxy itself (`-S`, map_local). Each way feeds the same exchange, so each gives the
+same verdicts. A reply ends in `response` or in `error`, for flows from a file in both; it is settled once.
+
+Traffic that is no LLM API costs one look at the path. What fails on the bytes' way is caught in the tap; what fails in a
+hook is caught and logged by mitmproxy, and the traffic passes.
+"""
+
+import logging
+from pathlib import Path
+from weakref import WeakKeyDictionary, WeakSet
+
+from mitmproxy import contentviews, ctx, exceptions, http
+from mitmproxy.addonmanager import Loader
+from mitmproxy.flow import Error
+
+from toolcalls import report
+from toolcalls.config import ConfigError
+from toolcalls.exchange import Exchange, Form
+from toolcalls.mitm import store
+from toolcalls.mitm.codings import decoder_of
+from toolcalls.mitm.journal import Journal
+from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
+from toolcalls.mitm.rules import Rules
+from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.views import ToolCallsView
+
+logger = logging.getLogger(__name__)
+
+_STOPPED = "mitmproxy was stopped while the reply was coming."
+
+
+class ToolCalls:
+    """mitmproxy calls the methods, each named as its event (https://docs.mitmproxy.org/stable/api/events.html)."""
+
+    def __init__(self) -> None:
+        self._rules: Rules | None = None
+        self._journal: Journal | None = None
+        # None: a reply that passes unread, and the log says why. Gone when the flow is, and when its reply has ended.
+        self._plans: WeakKeyDictionary[http.HTTPFlow, Plan | None] = WeakKeyDictionary()
+        self._settled: WeakSet[http.HTTPFlow] = WeakSet()
+        self._recorded = store.Recorded()
+
+    # The addon itself
+
+    def load(self, loader: Loader) -> None:
+        """Declare the options."""
+        loader.add_option(
+            "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
+        )
+        loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
+        contentviews.add(ToolCallsView())
+
+    def configure(self, updated: set[str]) -> None:
+        """Read the options. Raises OptionsError, which stops a start and takes back a change."""
+        if "toolcalls_config" in updated:
+            try:
+                self._rules = Rules(ctx.options.toolcalls_config)
+            except ConfigError as error:
+                raise exceptions.OptionsError(str(error)) from None
+        if "toolcalls_log" in updated:
+            path = ctx.options.toolcalls_log
+            try:
+                journal = Journal(Path(path).expanduser()) if path else None
+            except (OSError, ValueError) as error:
+                raise exceptions.OptionsError(f"toolcalls_log: {error}") from None
+            if self._journal is not None:
+                self._journal.close()
+            self._journal = journal
+
+    def done(self) -> None:
+        """mitmproxy stops, or loads the addon anew. In the second case replies go on, and the new addon settles them."""
+        if ctx.master.should_exit.is_set():
+            for flow in list(self._plans):
+                if flow.error is None:
+                    flow.error = Error(_STOPPED)
+                self._end(flow, cut=True)
+        if self._journal is not None:
+            self._journal.close()
+
+    # Requests
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """A flow that is sent once more (`-C`) bears the marks of its first reply."""
+        if flow.is_replay == "request" and wire_for(flow.request) is not None:
+            store.forget(flow)
+            self._settled.discard(flow)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Decide what is done to the reply. Where it may be changed, it is asked for without a coding."""
+        if not flow.live:
+            return
+        plan = self._plan(flow)
+        if plan is None:
+            return
+        playback = ctx.master.addons.get("serverplayback")
+        for flows in getattr(playback, "flowmap", {}).values():
+            self._recorded.learn(flows)
+        if plan.changes:
+            flow.request.headers["accept-encoding"] = "identity"
+
+    def _plan(self, flow: http.HTTPFlow) -> Plan | None:
+        """What is done to the flow's reply: decided once, None for nothing."""
+        if flow in self._plans:
+            return self._plans[flow]
+        wire = wire_for(flow.request)
+        if wire is None or self._rules is None:
+            return None
+        try:
+            plan = plan_for(wire, flow.request, self._rules.current())
+        except Unread as reason:
+            logger.info(f"{_about(flow)}: the reply passes unread: {report.visible(str(reason))}")
+            plan = None
+        self._plans[flow] = plan
+        return plan
+
+    # Replies
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Put a tap into the reply, or read it now if it is here as a whole."""
+        if not flow.live or flow.response is None:
+            return
+        plan, form = self._plan(flow), form_of(flow.response)
+        if plan is None or form is None:
+            return
+        if flow.response.raw_content is not None:
+            self._serve(flow, flow.response, plan, form)
+        elif callable(flow.response.stream):
+            logger.warning(f"{_about(flow)}: the reply passes unread: another addon streams it")
+        elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
+            if plan.changes:
+                store.open_for_change(flow)
+            flow.response.stream = tap
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """The reply has ended as it should, or the flow comes from a file."""
+        self._end(flow, cut=not flow.live and flow.error is not None)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The reply broke off: upstream or client are gone."""
+        self._end(flow, cut=True)
+
+    def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> Tap | None:
+        """A tap for a reply, None for one in a coding that nobody here can read."""
+        try:
+            decoder = decoder_of(response.headers.get("content-encoding", ""))
+        except LookupError as unknown:
+            logger.warning(f"{_about(flow)}: the reply passes unread: {report.visible(str(unknown))}")
+            return None
+        return Tap(plan.exchange(form), decoder=decoder, changes=plan.changes)
+
+    def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> None:
+        """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
+        body = response.raw_content or b""
+        recorded = self._recorded.upstream(body)
+        tap = self._tap(flow, response, plan, form)
+        if tap is None:
+            return
+        tap(body if recorded is None else recorded)
+        tap(b"")
+        if plan.changes:
+            response.headers.pop("content-encoding", None)
+        store.keep_bodies(response, flow.metadata, tap)
+        self._settle(flow, tap.exchange)
+
+    def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
+        """A reply is over, in whatever way: close or abort it once, and keep what there is to keep."""
+        self._plans.pop(flow, None)
+        response = flow.response
+        if response is None or flow in self._settled:
+            return
+        tap = response.stream
+        if getattr(tap, "is_toolcalls_tap", False):
+            response.stream = True
+            if cut:
+                tap.abort()
+            else:
+                tap.close()
+            store.keep_bodies(response, flow.metadata, tap)
+            self._settle(flow, tap.exchange)
+        elif not flow.live and response.raw_content is not None:
+            self._judge(flow, response, cut=cut)
+
+    def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
+        """A flow from a file: its bodies stay as they were recorded, the verdicts are today's."""
+        plan, form = self._plan(flow), form_of(response)
+        self._plans.pop(flow, None)
+        if plan is None or form is None:
+            return
+        tap = self._tap(flow, response, plan, form)
+        if tap is None:
+            return
+        recorded = flow.metadata.get(store.UPSTREAM)
+        tap(recorded if isinstance(recorded, bytes) else response.raw_content or b"")
+        if cut:
+            tap.abort()
+        else:
+            tap.close()
+        self._settle(flow, tap.exchange)
+
+    def _settle(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
+        """Say what became of a reply, in the flow, in the log and in the journal."""
+        self._settled.add(flow)
+        data = report.of(exchange, model=exchange.terms.request.model)
+        store.annotate(flow, data)
+        if data["summary"]:
+            level = logging.WARNING if data["failure"] else logging.INFO
+            logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")
+        if exchange.failure is not None:
+            logger.debug("toolcalls: where it failed", exc_info=exchange.failure)
+        if self._journal is not None:
+            self._journal.write(flow, store.writable(data))
+
+
+def _about(flow: http.HTTPFlow) -> str:
+    """Which exchange a line of the log is about: no host, and no query, which may hold a key."""
+    path = flow.request.path.partition("?")[0]
+    return report.visible(f"toolcalls: {flow.request.method} {path}")

@@ -1,0 +1,61 @@
+"""The file of the option `toolcalls_log`: one line of JSON for each verdict, for scripts.
+
+Nothing of a request's headers or query is written, and no arguments: a log outlives what it is about. The file is
+readable by its owner only. A full disk stops the journal, with one warning, never the traffic.
+"""
+
+import json
+import logging
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import http
+
+logger = logging.getLogger(__name__)
+
+_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
+_EXCHANGE = ("wire", "route", "kind", "policy", "model")
+
+
+class Journal:
+    """One open file, appended to. Raises OSError when it cannot be opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.fchmod(self._file, 0o600)
+
+    def write(self, flow: http.HTTPFlow, report: dict[str, Any]) -> None:
+        """One line for each verdict, and one for a fault of our own."""
+        if self._file < 0:
+            return
+        exchange = {
+            "time": _time(flow),
+            "flow": flow.id,
+            "host": flow.request.pretty_host,
+            "path": flow.request.path.partition("?")[0],
+            **{key: report[key] for key in _EXCHANGE},
+        }
+        lines = [exchange | {key: verdict[key] for key in _VERDICT} for verdict in report["verdicts"]]
+        if report["failure"]:
+            lines.append(exchange | dict.fromkeys(_VERDICT) | {"status": "failed", "reason": report["failure"]})
+        try:
+            os.write(self._file, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
+        except OSError as error:
+            logger.warning(f"toolcalls: {self.path} is written no further: {error.strerror}")
+            self.close()
+
+    def close(self) -> None:
+        """Write nothing more."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _time(flow: http.HTTPFlow) -> str:
+    """When the reply came, also where it is read from a file: ISO 8601, UTC."""
+    response = flow.response
+    seconds = response.timestamp_start if response is not None else flow.timestamp_created
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,84 @@
+"""What is decided from a request: which API it is, which route holds, what is done to the reply.
+
+A plan is a function of the configuration and of the request, so it is the same live, from a file and in a replay. It
+holds no reference to the flow, because a tap holds it.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from mitmproxy import http
+
+from toolcalls.config import select
+from toolcalls.evidence import Decision, decide, terms_of
+from toolcalls.exchange import Exchange, Form
+from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.policy import Terms
+from toolcalls.route import Config
+from toolcalls.tools import Toolbox
+from toolcalls.wires import Wire, wire_of
+
+MAX_REQUEST = 64 * 1024 * 1024  # bytes
+
+_FORMS: dict[str, Form] = {"text/event-stream": "sse", "application/json": "whole"}
+
+
+class Unread(Exception):
+    """A request of an LLM API whose reply passes unread; the text says why and is safe to log once escaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done to one reply. `seed` is a digest of the request's body, which the ids of lifted calls grow from."""
+
+    wire: Wire
+    terms: Terms
+    decision: Decision
+    tools: Toolbox
+    seed: bytes
+
+    @property
+    def changes(self) -> bool:
+        """Whether the reply may leave otherwise than it came."""
+        return self.decision.kind != "observe"
+
+    @property
+    def model(self) -> str:
+        """The model that the request names, "" for none."""
+        return self.terms.request.model
+
+    def exchange(self, form: Form) -> Exchange:
+        """A new reading of a reply."""
+        return Exchange(self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed)
+
+
+def wire_for(request: http.Request) -> Wire | None:
+    """The API that a request is for. This is all that other traffic costs."""
+    return wire_of(request.path) if request.method == "POST" else None
+
+
+def plan_for(wire: Wire, request: http.Request, config: Config) -> Plan:
+    """Raises Unread when the request's body is not there or cannot be read."""
+    raw = request.raw_content
+    if raw is None:
+        raise Unread("the request was streamed, so its tools are not known")
+    if len(raw) > MAX_REQUEST:
+        raise Unread(f"the request is larger than {MAX_REQUEST} bytes")
+    try:
+        body = decoded(raw, request.headers.get("content-encoding", ""))
+        asked = wire.request(body)
+    except (CodingError, LookupError, ValueError) as error:
+        raise Unread(f"the request cannot be read: {error}") from error
+    # The Host header is what the client asked for, also where mitmproxy itself only knows an address (transparent mode).
+    route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    decision = decide(route, asked, headers, config.vtc_client_patterns)
+    terms, tools = terms_of(route, asked, decision)
+    return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest())
+
+
+def form_of(response: http.Response) -> Form | None:
+    """The form of a reply that can be read; None for an error's reply and for all other content types."""
+    if not 200 <= response.status_code < 300:
+        return None
+    return _FORMS.get(response.headers.get("content-type", "").partition(";")[0].strip().lower())

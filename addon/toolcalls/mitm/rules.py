@@ -1,0 +1,56 @@
+"""The configuration file while the proxy runs: read at the start, and again when it has changed.
+
+A wrong file stops the start, but it never stops traffic: when it goes wrong later the old rules stay, with one line in
+the log. The file is looked at once a second at most, when a request comes.
+"""
+
+import logging
+import time
+from pathlib import Path
+
+from toolcalls import config
+from toolcalls.dialects import all_dialects
+from toolcalls.route import Config
+from toolcalls.wires import all_wires
+
+logger = logging.getLogger(__name__)
+
+_INTERVAL = 1.0  # seconds
+
+
+class Rules:
+    """The rules of one file, or of the one that ships with the package for "". Raises ConfigError when it is wrong."""
+
+    def __init__(self, option: str) -> None:
+        self.path = Path(option).expanduser() if option else config.default_path()
+        self._stamp = self._changed()
+        self._looked = time.monotonic()
+        self._config = self._load()
+
+    def current(self) -> Config:
+        """The rules as the file has them, or as it last had them when it is wrong by now."""
+        now = time.monotonic()
+        if now - self._looked < _INTERVAL:
+            return self._config
+        self._looked = now
+        stamp = self._changed()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._config = self._load()
+            except config.ConfigError as error:
+                logger.warning("toolcalls: the old configuration stays: " + " | ".join(error.errors))
+            else:
+                logger.info(f"toolcalls: read {self.path} again")
+        return self._config
+
+    def _load(self) -> Config:
+        return config.load(self.path, all_dialects(), all_wires())
+
+    def _changed(self) -> tuple[int, int] | None:
+        """What differs when the file does; None when it cannot be looked at."""
+        try:
+            stat = self.path.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size

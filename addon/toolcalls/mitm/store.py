@@ -1,0 +1,133 @@
+"""What is kept of an exchange in its flow: both bodies, when their pieces came, the report, a comment and a mark.
+
+A flow holds what the client got (`raw_content`), as it always does. Beside it stands in `flow.metadata`:
+
+toolcalls            the report (`report.of`), plain data
+toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
+toolcalls_times      [upstream's, client's], each a list of [milliseconds since the reply's headers, bytes]
+
+mitmproxy loses a flow whose metadata it cannot write, without a word, so everything here is made writable first.
+"""
+
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
+
+from mitmproxy import http
+
+from toolcalls.mitm.tap import Tap
+
+REPORT = "toolcalls"
+UPSTREAM = "toolcalls_upstream"
+TIMES = "toolcalls_times"
+
+# By the worst outcome of a reply; one that only has native calls bears no mark.
+MARKS = {
+    "lifted": ":wrench:",
+    "lowered": ":wrench:",
+    "declined": ":eyes:",
+    "truncated": ":warning:",
+    "malformed": ":warning:",
+    "blocked": ":warning:",
+    "failed": ":x:",
+}
+
+# They describe the bytes of the body (RFC 9530, RFC 1864), and those may change.
+_DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
+
+
+class _Bytes(bytes):
+    """A body. The console's detail view shows metadata by its repr, which for a body is no use to anybody."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bytes>"
+
+
+class _Pieces(list[list[float]]):
+    """The times of a body's pieces, with a short repr."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} pieces>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[type[list[Any]], tuple[list[Any]]]:
+        return list, (list(self),)
+
+
+def open_for_change(flow: http.HTTPFlow) -> None:
+    """Make a reply's headers fit a body that leaves without coding, and of unknown length.
+
+    Chunked is HTTP/1.1's: an older client reads to the end of the connection, and to HTTP/2 it is an error.
+    """
+    response = flow.response
+    if response is None:
+        return
+    for name in ("content-encoding", *_DIGESTS):
+        response.headers.pop(name, None)
+    if response.headers.pop("content-length", None) is not None and flow.request.http_version == "HTTP/1.1":
+        response.headers["transfer-encoding"] = "chunked"
+
+
+def keep_bodies(response: http.Response, metadata: dict[str, Any], tap: Tap) -> None:
+    """Put both bodies and their times into a flow whose reply went through a tap."""
+    client, upstream = tap.client.whole(), tap.upstream.whole()
+    response.raw_content = client
+    if client is not None and "content-length" in response.headers:
+        response.headers["content-length"] = str(len(client))
+    metadata.pop(UPSTREAM, None)
+    if upstream is not None and upstream != client and not tap.encoded:
+        metadata[UPSTREAM] = _Bytes(upstream)
+    metadata[TIMES] = [_Pieces(tap.upstream.times), _Pieces(tap.client.times)]
+
+
+def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
+    """Put the report, its summary and a mark into the flow; a comment or a mark of the user's own stays."""
+    was = flow.metadata.get(REPORT)
+    old = was if isinstance(was, dict) else {}
+    data = writable(report)
+    flow.metadata[REPORT] = data
+    if flow.comment in {"", old.get("summary")}:
+        flow.comment = data["summary"]
+    if flow.marked in {"", MARKS.get(str(old.get("worst")))}:
+        flow.marked = MARKS.get(str(data["worst"]), "")
+
+
+def forget(flow: http.HTTPFlow) -> None:
+    """Take out all that an earlier reply has left in a flow that is sent once more."""
+    annotate(flow, {"summary": "", "worst": None})
+    for name in (REPORT, UPSTREAM, TIMES):
+        flow.metadata.pop(name, None)
+
+
+def writable(value: Any) -> Any:
+    """`value` with its strings free of lone surrogates, which UTF-8 does not hold: each becomes its escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {writable(key): writable(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [writable(member) for member in value]
+    return value
+
+
+class Recorded:
+    """The upstream's bodies of flows that mitmproxy replays as a server (`-S`).
+
+    It serves a copy of the recorded reply, which is what the client got then, and no metadata with it. Found again by
+    its body, a reply is read from what the upstream sent, so that the verdicts are the first ones.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._bodies: dict[bytes, bytes] = {}
+
+    def learn(self, flows: Iterable[object]) -> None:
+        """Remember the bodies of flows that were not seen before."""
+        for flow in flows:
+            if isinstance(flow, http.HTTPFlow) and flow.id not in self._seen:
+                self._seen.add(flow.id)
+                upstream = flow.metadata.get(UPSTREAM)
+                if isinstance(upstream, bytes) and flow.response is not None and flow.response.raw_content:
+                    self._bodies[flow.response.raw_content] = upstream
+
+    def upstream(self, body: bytes) -> bytes | None:
+        """What the upstream had sent where a client got `body`; None when that is not known."""
+        return self._bodies.get(body)
