@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+
 from toolcalls.route import Route
 
 CASES = Path(__file__).parent / "cases"
@@ -75,7 +76,7 @@ def canonical(arguments: str) -> str:
 
 
 def openai_tools(short: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Tools in OpenAI form, from the short form: `Bash: {command: string}`, or a whole JSON Schema with `properties`."""
+    """Tools in OpenAI form, from the short form `Bash: {command: string}` or from whole schemas with `properties`."""
     tools = []
     for name, about in short.items():
         schema = about if about is None or "properties" in about else {"type": "object", "properties": _short(about)}
@@ -90,7 +91,7 @@ def _short(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def load(kind: str, name: str) -> dict[str, Any]:
     """A case file as it stands."""
-    data = yaml.load((CASES / kind / f"{name}.yaml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+    data = yaml.load((CASES / kind / f"{name}.yaml").read_text(encoding="utf-8"), Loader=_Loader)
     return dict(data)
 
 

@@ -1,4 +1,4 @@
-"""A client of Chat Completions that is stricter than all real ones together, for tests. It shares no code with the wire.
+"""A client of Chat Completions that is stricter than all real ones together, for tests; no code of the wire is in it.
 
 Every rule here is one that some client insists on: the role first; name, id and type once, in the first chunk of a
 call, and `index` in all of them; indices from 0 without gaps; arguments appended, one JSON object, never empty; one
@@ -6,6 +6,7 @@ finish reason; the same id, model and time in every chunk; `[DONE]` last. A rule
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ class Choice:
     reasoning: str = ""
     finish: str | None = None
     calls: list[dict[str, str]] = field(default_factory=list)
-    order: str = ""  # "t" for a piece of text, "c" for the start of a call
+    order: str = ""  # "t" for text, "c" for the start of a call
 
 
 @dataclass
@@ -64,7 +65,7 @@ def _take(reply: Reply, choice: dict[str, Any]) -> None:
     content = delta.get("content")
     if content:
         got.text += content
-        got.order += "t"
+        got.order += "" if got.order.endswith("t") else "t"
     got.reasoning += delta.get("reasoning_content") or ""
     for entry in delta.get("tool_calls") or ():
         _take_call(got, entry)
@@ -96,23 +97,38 @@ def _check_end(choice: Choice, *, ends: bool) -> None:
             assert isinstance(json.loads(call["arguments"]), dict), f"arguments {call['arguments']!r}"
 
 
-def stream(pieces: list[str], finish: str | None = "stop", **extra: Any) -> bytes:
+HEAD = {"role": "assistant", "content": ""}
+USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+
+
+def stream(pieces: Sequence[str], finish: str | None = "stop") -> bytes:
     """An upstream's body: the role, one chunk for each piece of text, the finish reason, usage, `[DONE]`.
 
-    `finish` None: the connection breaks behind the last piece. `extra` stands in every chunk.
+    `finish` None: the connection breaks behind the last piece.
     """
-    bodies = [_chunk({"role": "assistant", "content": ""}, None, extra)]
-    bodies += [_chunk({"content": piece}, None, extra) for piece in pieces]
-    if finish is not None:
-        usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
-        bodies += [_chunk({}, finish, extra), _outer([], {**extra, "usage": usage}), "[DONE]"]
-    return "".join(f"data: {body}\n\n" for body in bodies).encode()
+    body = event(chunk(HEAD)) + b"".join([event(chunk({"content": piece})) for piece in pieces])
+    return body if finish is None else body + ending(finish)
 
 
-def _chunk(delta: dict[str, Any], finish: str | None, extra: dict[str, Any]) -> str:
-    return _outer([{"index": 0, "delta": delta, "finish_reason": finish}], extra)
+def ending(finish: str = "stop") -> bytes:
+    """The end of an upstream's body."""
+    return event(chunk({}, finish)) + event(outer([], usage=USAGE)) + b"data: [DONE]\n\n"
 
 
-def _outer(choices: list[dict[str, Any]], extra: dict[str, Any]) -> str:
-    outer = {"id": "r1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **extra}
-    return json.dumps(outer, ensure_ascii=True, separators=(",", ":"))
+def event(payload: Mapping[str, Any]) -> bytes:
+    """One event. Text stands as UTF-8; where it holds a lone surrogate, as escapes."""
+    try:
+        written = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        written = json.dumps(payload, separators=(",", ":")).encode()
+    return b"data: " + written + b"\n\n"
+
+
+def chunk(delta: Mapping[str, Any], finish: str | None = None, *, index: int = 0) -> dict[str, Any]:
+    """A chunk with one choice."""
+    return outer([{"index": index, "delta": delta, "finish_reason": finish}])
+
+
+def outer(choices: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """A chunk with these choices."""
+    return {"id": "r1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **more}

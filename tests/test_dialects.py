@@ -2,18 +2,22 @@
 
 Strategy: a case is read once as a whole text and compared with what its author wrote down. Then it is read again one
 character at a time, cut in two at every place, in chunks of 3 and 7, and through the Chat wire: as one content delta
-with the bytes cut in two everywhere, as two deltas cut everywhere, and byte by byte. What the client receives is decoded
-by `chatclient`, not by our own codec. Calls, text, verdicts, spans and repairs must be the same every time (law 2).
+with the bytes cut in two everywhere, as two deltas cut everywhere, and byte by byte. What the client receives is
+decoded by `chatclient`, not by our own codec. Calls, text, verdicts, spans and repairs must be the same every time
+(law 2).
+
+The frames around the text are the same in every case, and `test_wires.py` cuts those; only TESTS=deep cuts them here.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
+
 from casefiles import Case, Written, canonical, dialect_cases, written_cases
 from chatclient import received, stream
-from conftest import shared_path
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.evidence import decide, terms_of
@@ -27,12 +31,11 @@ from toolcalls.tools import Toolbox
 from toolcalls.wires import all_wires
 from toolcalls.writing import write
 
+DEEP = os.environ.get("TESTS") == "deep"
 WIRE = all_wires()["openai_chat"]
 NAMES = ("invoke", "tagged")
 CASES = [pytest.param(case, id=f"{name}-{case.title}") for name in NAMES for case in dialect_cases(name)]
-WRITTEN = [
-    pytest.param(name, case, id=f"{name}-{case.title}") for name in NAMES for case in written_cases(name)
-]
+WRITTEN = [pytest.param(name, case, id=f"{name}-{case.title}") for name in NAMES for case in written_cases(name)]
 
 
 class Outcome(NamedTuple):
@@ -83,7 +86,7 @@ def chunks(text: str, size: int) -> list[str]:
 
 def exchanged(case: Case, pieces: Sequence[str], cuts: Callable[[bytes], Iterable[bytes]]) -> Outcome:
     """The case's text through the Chat wire, `pieces` as content deltas, the body cut as `cuts` says."""
-    return outcome_of(case, stream(list(pieces), None if case.finish == "broken" else case.finish), cuts)
+    return outcome_of(case, stream(pieces, None if case.finish == "broken" else case.finish), cuts)
 
 
 def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]) -> Outcome:
@@ -146,13 +149,14 @@ def test_it_is_the_same_however_the_text_is_cut(case: Case) -> None:
 def test_it_is_the_same_through_the_wire(case: Case) -> None:
     expected = read(case, [case.text])
     body = stream([case.text], None if case.finish == "broken" else case.finish)
-    for at in range(len(body) + 1):
+    first, last = (0, len(body)) if DEEP else (len(stream([], None)), len(stream([case.text], None)))
+    for at in range(first, last + 1):
         assert outcome_of(case, body, halves(at)) == expected, f"bytes cut at {at}"
     assert outcome_of(case, body, single) == expected
     for at in range(1, len(case.text)):
         assert exchanged(case, [case.text[:at], case.text[at:]], whole) == expected, f"deltas cut at {at}"
-    for size in (1, 3, 7):
-        assert exchanged(case, chunks(case.text, size), single) == expected, f"deltas of {size}"
+    for size, cuts in ((1, whole), (3, whole), (7, single)):
+        assert exchanged(case, chunks(case.text, size), cuts) == expected, f"deltas of {size}"
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,8 +4,8 @@ Read this first. Wires decode bytes into these events and encode them again, dia
 back as text, processors see nothing else. N dialects and M wires meet only here.
 
 Every event is frozen. `index` counts the calls of one reply from 0 and is the same in `CallStart`, `CallPiece` and
-`CallEnd`. `CallPiece.json` is a piece of the argument object as JSON text; the pieces of one call, joined, are that text
-exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes it).
+`CallEnd`. `CallPiece.json` is a piece of the argument object as JSON text; the pieces of one call, joined, are that
+text exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes it).
 
 `Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
 went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not.

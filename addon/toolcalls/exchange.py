@@ -1,17 +1,18 @@
 """One request and its reply: bytes in, bytes and verdicts out. No mitmproxy in it, no clock, no randomness.
 
-A reply is a row of frames. Each frame is decoded to events, its text and its calls go through a lane, and the frame then
-leaves as it came, the same bytes, or is encoded anew if something of it changed. A frame whose text is not decided yet
-waits, and everything behind it, so the order never changes and text that turns out to be no call leaves byte for byte
-as it came. A reply that comes whole is one frame.
+A reply is a row of frames. Each frame is decoded to events, its text and its calls go through a lane, and the frame
+then leaves as it came, the same bytes, or is encoded anew if something of it changed. A frame whose text is not
+decided yet waits, and everything behind it, so the order never changes and text that turns out to be no call leaves
+byte for byte as it came. A reply that comes whole is one frame.
 
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
+from toolcalls.envelope import Envelope
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.frames import SSE, Frame, event
@@ -39,10 +40,11 @@ class _Unit:
 class _Text:
     """The text of one lane that went in and did not come out yet: which frames it stands in."""
 
-    __slots__ = ("cursor", "lane", "number", "waiting")
+    __slots__ = ("cursor", "lane", "number", "passes", "waiting")
 
     def __init__(self, lane: Lane, number: int) -> None:
         self.lane = lane
+        self.passes = lane.passes
         self.number = number
         self.waiting: deque[tuple[_Unit, int]] = deque()
         self.cursor: _Unit | None = None
@@ -68,6 +70,7 @@ class Exchange:
         self._streamed = form == "sse"
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = SSE()
+        self._envelope = Envelope(self._probe)
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
         self._queue: deque[_Unit] = deque()
@@ -89,7 +92,15 @@ class Exchange:
         if not self._streamed:
             self._body += data
             return b""
-        return self._guarded(self._stream, data)
+        try:
+            if not self._queue and self._frames.resting:
+                piece = self._envelope.text_of(data)
+                if piece is not None:
+                    text = self._lanes[self._envelope.lane]
+                    return data if text.passes(piece) else self._bare(text, Frame(data, data[6:-2]), piece)
+            return self._stream(data)
+        except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
+            return self._fail(error)
 
     def close(self) -> bytes:
         """The body has ended as it should; returns its last bytes."""
@@ -106,42 +117,58 @@ class Exchange:
         if self._closed or self.failure is not None:
             return b""
         self._closed = True
-        return self._guarded(self._rest, bytes(self._body))
-
-    def _guarded(self, work: Callable[[bytes], bytes], data: bytes) -> bytes:
-        """Do it; if that fails, everything owed leaves as it came, and so does all that follows."""
+        body = bytes(self._body)
         try:
-            return work(data)
-        except Exception as error:  # noqa: BLE001 - the one place where our own bugs are caught
-            self.failure = error
-            owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog)]
-            self._out, self._queue, self._backlog = [], deque(), deque()
-            return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
+            frames = self._frames.flush() if self._streamed else [Frame(body, body)]
+            return self._work(frames) + self._cut()
+        except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `feed`
+            return self._fail(error)
+
+    def _fail(self, error: Exception) -> bytes:
+        """Everything owed leaves as it came, and so does all that follows."""
+        self.failure = error
+        owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog)]
+        self._out, self._queue, self._backlog = [], deque(), deque()
+        return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
 
     # Frames
 
     def _stream(self, data: bytes) -> bytes:
+        """One piece of the stream. Usually it is one frame with nothing but text, and all of it is decided at once.
+
+        Then there is no book-keeping; and where the next frame's bytes differ from it in nothing but the text, `feed`
+        needs not even decode it.
+        """
         frames = self._frames.feed(data)
         if len(frames) != 1 or self._queue or (payload := frames[0].data) is None:
             return self._work(frames)
         parts = self._codec.decode(payload)
-        if not self._codec.bare:
+        number, happened = parts[0] if self._codec.bare else (0, None)
+        if not isinstance(happened, Text):
             return self._work(frames, parts)
-        # The usual chunk is one frame with nothing but text, and all of it is decided at once: no book-keeping.
-        number, happened = parts[0]
         text = self._lanes.get(number) or self._lane(number)
-        if not isinstance(happened, Text) or text.lane.passes(happened.text):
-            return frames[0].raw
-        unit = _Unit(frames[0])
+        self._envelope.learn(frames[0].raw, number, happened.text)
+        return frames[0].raw if text.passes(happened.text) else self._bare(text, frames[0], happened.text)
+
+    def _bare(self, text: _Text, frame: Frame, piece: str) -> bytes:
+        unit = _Unit(frame)
         unit.bare = True
-        outcomes = text.lane.text(happened.text)
-        if self._settle(text, unit, outcomes) == len(happened.text):
+        outcomes = text.lane.text(piece)
+        if self._settle(text, unit, outcomes) == len(piece):
             return self._bytes(unit)
         unit.parts, unit.changed = [], False
         self._queue.append(unit)
-        self._await(text, unit, len(happened.text))
+        self._await(text, unit, len(piece))
         self._apply(text, unit, outcomes)
         return self._send()
+
+    def _probe(self, raw: bytes) -> tuple[int, str] | None:
+        """A frame decoded in full, for the envelope: its lane and text when it holds nothing else."""
+        if not (raw.startswith(b"data: ") and raw.endswith(b"\n\n") and raw.count(b"\n") == 2 and b"\r" not in raw):
+            return None
+        parts = self._codec.decode(raw[6:-2])
+        number, happened = parts[0] if parts and self._codec.bare else (0, None)
+        return (number, happened.text) if isinstance(happened, Text) else None
 
     @staticmethod
     def _settle(text: _Text, unit: _Unit, outcomes: Sequence[Outcome]) -> int:
@@ -151,22 +178,17 @@ class Exchange:
         """
         decided = 0
         for outcome in outcomes:
-            kind = type(outcome)
-            if kind is Markup:
+            if isinstance(outcome, Markup):
                 decided += len(outcome.text)
                 unit.changed = True
-            elif kind is Text:
+            elif isinstance(outcome, Text):
                 decided += len(outcome.text)
                 unit.parts.append((text.number, outcome))
-            elif kind is CallPiece:
+            elif isinstance(outcome, CallPiece):
                 unit.parts.append((text.number, outcome))
             else:
                 return -1
         return decided
-
-    def _rest(self, body: bytes) -> bytes:
-        frames = self._frames.flush() if self._streamed else [Frame(body, body)]
-        return self._work(frames) + self._cut()
 
     def _work(self, frames: list[Frame], parts: list[Part] | None = None) -> bytes:
         """Take frames through; `parts` are the events of the first one where they are known."""

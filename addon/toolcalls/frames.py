@@ -40,10 +40,12 @@ class _Frames:
     """What SSE and NDJSON share: the held bytes of an unfinished frame, and the limit on them.
 
     `overflowed`: a frame grew past `max_bytes`; it and all that follows come out as frames without data, unsearched.
+    `resting`: everything so far came out in frames, so the next piece begins one.
     """
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         self.overflowed = False
+        self.resting = True
         self._max_bytes = max_bytes
         self._held = bytearray()
         self._begun = False  # whether a frame has come
@@ -93,6 +95,7 @@ class _Frames:
             frames.append(Frame(body[start:], None))
         else:
             self._held += body[start:]
+        self.resting = not (self._held or self.overflowed)
         return frames
 
     def _end(self, body: bytes | bytearray, searched: int) -> int:
@@ -171,9 +174,9 @@ def event(data: bytes, like: bytes, *, keep: bool = False) -> bytes:
     Always ends with a blank line. A payload that holds line ends becomes several `data` lines, so that it can never
     end the event or add a field. A BOM of `like` is left out: the new event need not stand at the start of the body.
     """
-    if like[:6] == b"data: " and 13 not in like and (not keep or like.find(b"\n") == len(like) - 2):
-        if 10 not in data and 13 not in data:
-            return b"data: %b\n\n" % data  # the usual one
+    bare = not keep or like.find(b"\n") == len(like) - 2
+    if bare and like[:6] == b"data: " and not (13 in like or 10 in data or 13 in data):
+        return b"data: %b\n\n" % data  # the usual one
     if b"\r" in like:
         line_end = b"\r\n" if b"\r\n" in like else b"\r"
     else:

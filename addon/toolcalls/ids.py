@@ -1,4 +1,4 @@
-"""Call ids that are ours and the same on every replay: a digest of what the exchange is about, never a random number."""
+"""Call ids that are ours and the same on every replay: a digest of the exchange, never a random number."""
 
 from hashlib import blake2b
 

@@ -8,11 +8,11 @@ What comes out: `Text` and `Markup` account, in order, for every character of te
 own; call events and `Finish` are for the client; verdicts are for the report.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Status, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
 from toolcalls.policy import Terms
@@ -66,9 +66,10 @@ class Lane:
         self._trip = RoundTrip(self._dialect, self._written) if self._dialect and self._kind == "roundtrip" else None
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
 
-    def passes(self, piece: str) -> bool:
-        """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `text` takes it."""
-        return self._dialect is None and self._reader.passes(piece)
+    @property
+    def passes(self) -> Callable[[str], bool]:
+        """Whether a piece is text that nothing can happen to. If so, it has been read; if not, `text` takes it."""
+        return self._reader.passes if self._dialect is None else _never
 
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text."""
@@ -87,11 +88,9 @@ class Lane:
         record = self._natives[event.index]
         if isinstance(event, CallPiece):
             record.pieces.append(event.json)
-        elif isinstance(event, CallEnd):
+        elif isinstance(event, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
-            if self._dialect is None:
-                out.append(_native_verdict(record, None if _is_object(record.arguments) else "bad_arguments"))
         if self._dialect is None:
             out.append(msgspec.structs.replace(event, index=record.index))
         return out
@@ -99,9 +98,13 @@ class Lane:
     def finish(self, reason: str) -> Sequence[Outcome]:
         """The lane's own end: the last outcome is a `Finish` with the reason that the client is given."""
         self.finished = True
-        out = list(self._outcomes(self._reader.finish(cut=reason in _CUT), last=True))
+        cut = reason in _CUT
+        out = list(self._outcomes(self._reader.finish(cut=cut), last=True))
         if self._dialect is not None:
             out.extend(self._lowered())
+        out.extend(
+            _native_verdict(record, cut=cut, lowers=self._dialect is not None) for record in self._natives.values()
+        )
         out.append(Finish(self._reason(reason)))
         return out
 
@@ -109,11 +112,7 @@ class Lane:
         """The reply broke off: nothing is completed any more."""
         self.finished = True
         out = list(self._outcomes(self._reader.finish(cut=True), last=True))
-        out.extend(
-            Verdict("truncated", "cut_off", None, record.name, 0, 0, index=record.index)
-            for record in self._natives.values()
-            if not record.complete or self._dialect is not None
-        )
+        out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
         return out
 
     # Out
@@ -141,8 +140,7 @@ class Lane:
 
     def _placed(self, event: Event) -> Event:
         """The event with the index and the id that the client sees. The commonest kinds come first."""
-        kind = type(event)
-        if kind is Markup or kind is Text:
+        if isinstance(event, Markup):
             return event
         if isinstance(event, CallPiece):
             record = self._read[event.index]
@@ -169,23 +167,22 @@ class Lane:
 
     def _lowered(self) -> Iterator[Outcome]:
         """The native calls as one block of text; those that the dialect cannot hold stay native, behind it."""
-        writable: list[Record] = []
-        for record in self._natives.values():
+        lowered: dict[int, Record] = {}
+        for index, record in self._natives.items():
             try:
                 self._written(Call(record.name, record.arguments))
             except Unwritable:
                 continue
-            writable.append(record)
-        if writable:
-            yield self._noted(self._written(*(Call(record.name, record.arguments) for record in writable)))
-        for place, record in enumerate(record for record in self._natives.values() if record not in writable):
-            yield _native_verdict(record, "unwritable" if _is_object(record.arguments) else "bad_arguments")
+            lowered[index] = record
+        if lowered:
+            yield self._noted(self._written(*(Call(record.name, record.arguments) for record in lowered.values())))
+        for index, record in lowered.items():
+            yield Verdict("lowered", None, self._dialect, record.name, 0, 0, index=record.index)
+            del self._natives[index]
+        for place, record in enumerate(self._natives.values()):
             yield CallStart(place, record.name, None, record.id)
             yield CallPiece(place, record.arguments)
             yield CallEnd(place)
-        for record in writable:
-            yield Verdict("lowered", None, self._dialect, record.name, 0, 0, index=record.index)
-            del self._natives[next(key for key, value in self._natives.items() if value is record)]
 
     def _reason(self, reason: str) -> str:
         """The finish reason that fits what the client is given; what the upstream cut short stays cut short."""
@@ -199,8 +196,17 @@ class Lane:
         return "tool_calls" if read else reason
 
 
-def _native_verdict(record: Record, reason: str | None) -> Verdict:
-    return Verdict("native", reason, None, record.name, 0, 0, index=record.index)
+def _never(_: str) -> bool:
+    return False
+
+
+def _native_verdict(record: Record, *, cut: bool, lowers: bool = False) -> Verdict:
+    """What became of a native call that stayed one. `lowers`: it should have become text and could not."""
+    status: Status = "native"
+    reason = "unwritable" if lowers else None
+    if not record.complete:
+        status, reason = ("truncated", "cut_off") if cut else ("malformed", "bad_arguments")
+    return Verdict(status, reason, None, record.name, 0, 0, index=record.index)
 
 
 def _is_object(arguments: str) -> bool:

@@ -60,7 +60,7 @@ class Ledger:
         self._tools = tools
         self._position = position
         self._fate = Fate.SHOWN
-        self._drained = 0
+        self.drained = 0
         self._committed = 0
         self._waiting: list[Candidate] = []
         # The block that is being read: where it stands, its first and its latest call.
@@ -74,13 +74,9 @@ class Ledger:
     @property
     def at(self) -> int:
         """The offset in the reply's text of the first character that nobody consumed."""
-        return self._drained + self._scan.taken_size
+        return self.drained + self._scan.taken_size
 
     # Text
-
-    def skip(self, size: int) -> None:
-        """Text of this length passed without being consumed by anybody."""
-        self._drained += size
 
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
@@ -128,13 +124,13 @@ class Ledger:
 
     def give_back(self) -> None:
         """The grammar found no call: what it consumed is to be read again."""
-        self._scan.rewind(self._start - self._drained)
+        self._scan.rewind(self._start - self.drained)
 
     def no_call(self, reason: str, start: int) -> None:
         """The text from `start` to here began as an opener and is none."""
         candidate = Candidate(self._dialect, None, start)
         candidate.end = self.at
-        candidate.reason = reason if reason == "unclosed" or reason == "cut_off" else self._place or reason
+        candidate.reason = self._place or reason if reason == "not_a_call" else reason
         self.show()
         self._verdict(candidate)
 
@@ -151,7 +147,7 @@ class Ledger:
         elif candidate.complete and own:
             self._close_with(first, candidate)
         elif candidate.complete:
-            self._scan.rewind(self._start - self._drained)
+            self._scan.rewind(self._start - self.drained)
         if candidate.reason is not None:
             self.show()
             candidate.end = max(candidate.end, self.at) if not candidate.complete else candidate.end
@@ -173,7 +169,7 @@ class Ledger:
         self._waiting.remove(candidate)
         if self._terms.policy == "lenient" and not self._scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
-            self._scan.rewind(self._body - self._drained)
+            self._scan.rewind(self._body - self.drained)
             candidate.end = self.at
 
     def _close_with(self, first: Candidate, last: Candidate) -> None:
@@ -261,7 +257,7 @@ class Ledger:
         """Condition 5: the candidate's text so far stands verbatim in what the request quotes."""
         if not self._terms.request.quotable:
             return False
-        text = "".join(self._scan.taken)[candidate.start - self._drained :].strip()
+        text = "".join(self._scan.taken)[candidate.start - self.drained :].strip()
         return any(text in quoted for quoted in self._terms.request.quotable)
 
     def _judge(self, candidate: Candidate) -> str | None:
@@ -318,7 +314,7 @@ class Ledger:
         size = self._scan.taken_size
         if not size:
             return
-        self._drained += size
+        self.drained += size
         text = self._scan.drain()
         if self._fate is Fate.TAKEN:
             self.out.append(Markup(text))
@@ -336,6 +332,8 @@ class Ledger:
         status: Status = "lifted" if candidate.reason is None else "declined"
         if candidate.reason in {"unclosed", "cut_off"}:
             status = "truncated"
+        elif candidate.reason == "not_a_call":
+            status = "malformed"
         self.out.append(
             Verdict(
                 status,

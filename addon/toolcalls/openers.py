@@ -38,6 +38,7 @@ class Openers:
         self._pattern = re.compile("|".join(map(re.escape, literals))) if literals else _NOTHING
         characters = {literal[0] for literal in literals}
         self._first = _any_of(characters) or _NOTHING
+        self.only_angles = characters <= {"<"}
         self._stray_before = self._stray_at_end = None
         if strays:
             words = "|".join(map(re.escape, strays))

@@ -1,8 +1,8 @@
 """When text is a call: the seven conditions, in order, and the words for the one that failed first.
 
-All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener stands
-where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of the
-request; 6 the reply does not carry the same native call; 7 it is complete.
+All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener
+stands where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of
+the request; 6 the reply does not carry the same native call; 7 it is complete.
 
 This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
 are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.

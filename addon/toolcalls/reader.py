@@ -1,10 +1,10 @@
 """Text in, events out: one reader for a stream, a whole reply, a request's history, the command line and the replay.
 
 The reader looks for openers and lets the grammars of the dialects that share one read from there; the ledger decides
-what becomes of what they consume. The grammar of a declined candidate goes on reading to its end, and its text is shown:
-the outermost call owns its payload, which is never searched for calls. Only inside quoted text (code, a block quote, a
-comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than the name.
-"""
+what becomes of what they consume. The grammar of a declined candidate goes on reading to its end, and its text is
+shown: the outermost call owns its payload, which is never searched for calls. Only inside quoted text (code, a block
+quote, a comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than
+the name."""
 
 from collections.abc import Generator
 
@@ -38,16 +38,21 @@ class Reader:
         if not self._plain:
             return False
         position, openers = self._position, self._openers
+        if openers.only_angles and position.plain(piece):  # a `<` is never plain
+            self._ledger.drained += len(piece)
+            return True
         if openers.possible(piece):
             line_start = position.line_start
-            if openers.find(piece, 0, line_start=line_start) or openers.held(piece, 0, line_start=line_start) < len(piece):
+            if openers.find(piece, 0, line_start=line_start) or openers.held(piece, 0, line_start=line_start) < len(
+                piece
+            ):
                 return False
             position.advance(piece)
         elif not position.plain(piece):
             if openers.stray(piece, line_start=position.line_start):
                 return False
             position.advance(piece)
-        self._ledger.skip(len(piece))
+        self._ledger.drained += len(piece)
         return True
 
     def feed(self, piece: str) -> list[Event]:

@@ -31,9 +31,7 @@ def _escape(code: int) -> str:
 
 def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     """The report of one exchange."""
-    records: dict[tuple[int, int | None], Record] = {
-        (lane, record.index): record for lane, record in exchange.records
-    }
+    records: dict[tuple[int, int | None], Record] = {(lane, record.index): record for lane, record in exchange.records}
     verdicts = [plain(verdict, lane, records.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
     failure = None if exchange.failure is None else repr(exchange.failure)
     decision = exchange.decision

@@ -27,7 +27,7 @@ class Route:
     """What a configuration says about one kind of traffic.
 
     client, upstream   what each side speaks; "auto" is decided per request from evidence
-    client_dialect     the dialect that a text client is written to; None: the one its prompt or history uses, else invoke
+    client_dialect     the dialect that a text client is written to; None: what its prompt or history uses, else invoke
     dialects           the dialects that are read from an upstream's text; None: all of them
     policy             when text is a call (`policy.py`)
     allowed_tools      None: all; (): nothing; else regular expressions, each matched against the whole name

@@ -27,7 +27,7 @@ class Toolbox:
         return tuple(self._tools)
 
     def resolve(self, name: str) -> str:
-        """The tool that a written name means: itself when declared, else what follows its last namespace (`a:b:name`)."""
+        """The tool that a written name means: itself when declared, else what follows its last `:`."""
         name = name.strip()
         return name if name in self._tools else name.rpartition(":")[2]
 

@@ -87,8 +87,11 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
 
 def _body(job: Job) -> str:
     """The job's request body. One without messages is read as though it had none."""
-    body = Job(job.raw("request"))
-    return job.raw("request") if "messages" in body else f'{{"messages": [], {job.raw("request").lstrip("{")}'
+    raw = job.raw("request")
+    if "messages" in Job(raw):
+        return raw
+    members = raw[1:-1].strip()
+    return f'{{{members}{"," if members else ""} "messages": []}}'
 
 
 def _text(job: Job, chunk: int | None) -> list[str]:

@@ -1,15 +1,16 @@
 """The addon: when mitmproxy calls, and who does the work.
 
-A reply is read while it comes (`tap`), where mitmproxy streams it, and in one go where it is there as a whole: in flows
-from a file (`-r`), in replies of mitmproxy itself (`-S`, map_local). Each way feeds the same exchange, so each gives the
-same verdicts. A reply ends in `response` or in `error`, for flows from a file in both; it is settled once.
+A reply is read while it comes (`tap`), where mitmproxy streams it, and in one go where it is there as a whole: in
+flows from a file (`-r`), in replies of mitmproxy itself (`-S`, map_local). Each way feeds the same exchange, so each
+gives the same verdicts. A reply ends in `response` or in `error`, for flows from a file in both; it is settled once.
 
-Traffic that is no LLM API costs one look at the path. What fails on the bytes' way is caught in the tap; what fails in a
-hook is caught and logged by mitmproxy, and the traffic passes.
+Traffic that is no LLM API costs one look at the path. What fails on the bytes' way is caught in the tap; what fails in
+a hook is caught and logged by mitmproxy, and the traffic passes.
 """
 
 import logging
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from mitmproxy import contentviews, ctx, exceptions, http
@@ -29,6 +30,7 @@ from toolcalls.mitm.views import ToolCallsView
 
 logger = logging.getLogger(__name__)
 
+_WRONG_OPTION: type[Exception] = exceptions.OptionsError  # its constructor has no types
 _STOPPED = "mitmproxy was stopped while the reply was coming."
 
 
@@ -59,19 +61,19 @@ class ToolCalls:
             try:
                 self._rules = Rules(ctx.options.toolcalls_config)
             except ConfigError as error:
-                raise exceptions.OptionsError(str(error)) from None
+                raise _WRONG_OPTION(str(error)) from None
         if "toolcalls_log" in updated:
             path = ctx.options.toolcalls_log
             try:
                 journal = Journal(Path(path).expanduser()) if path else None
             except (OSError, ValueError) as error:
-                raise exceptions.OptionsError(f"toolcalls_log: {error}") from None
+                raise _WRONG_OPTION(f"toolcalls_log: {error}") from None
             if self._journal is not None:
                 self._journal.close()
             self._journal = journal
 
     def done(self) -> None:
-        """mitmproxy stops, or loads the addon anew. In the second case replies go on, and the new addon settles them."""
+        """mitmproxy stops, or loads the addon anew; then replies go on, and the new addon settles them."""
         if ctx.master.should_exit.is_set():
             for flow in list(self._plans):
                 if flow.error is None:
@@ -95,7 +97,7 @@ class ToolCalls:
         plan = self._plan(flow)
         if plan is None:
             return
-        playback = ctx.master.addons.get("serverplayback")
+        playback = ctx.master.addons.lookup.get("serverplayback")
         for flows in getattr(playback, "flowmap", {}).values():
             self._recorded.learn(flows)
         if plan.changes:
@@ -171,7 +173,7 @@ class ToolCalls:
         response = flow.response
         if response is None or flow in self._settled:
             return
-        tap = response.stream
+        tap: Any = response.stream
         if getattr(tap, "is_toolcalls_tap", False):
             response.stream = True
             if cut:

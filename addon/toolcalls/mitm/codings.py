@@ -54,7 +54,7 @@ class _Bounded:
         for start in range(0, len(data), _SLICE):
             try:
                 out.append(self._feed(data[start : start + _SLICE]))
-            except Exception as error:  # noqa: BLE001 - each library raises its own, and brotli's is no ValueError
+            except Exception as error:  # each library raises its own, and brotli's is no ValueError
                 raise CodingError(str(error)) from error
             size += len(out[-1])
             if size > MAX_PIECE:

@@ -69,9 +69,9 @@ def plan_for(wire: Wire, request: http.Request, config: Config) -> Plan:
         asked = wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
         raise Unread(f"the request cannot be read: {error}") from error
-    # The Host header is what the client asked for, also where mitmproxy itself only knows an address (transparent mode).
+    # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
-    headers = {name.lower(): value for name, value in request.headers.items()}
+    headers = {name.lower(): request.headers[name] for name in request.headers}
     decision = decide(route, asked, headers, config.vtc_client_patterns)
     terms, tools = terms_of(route, asked, decision)
     return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest())

@@ -6,8 +6,9 @@ hangs the client, so nothing raises; and after an upstream's abort nothing is ca
 must close or abort it. A tap holds no reference to its flow, else both bodies live until the collector's next round.
 """
 
-import time
+from array import array
 from collections.abc import Sequence
+from time import monotonic
 
 from toolcalls.exchange import Exchange
 from toolcalls.mitm.codings import Decoder
@@ -16,29 +17,40 @@ MAX_KEPT = 64 * 1024 * 1024  # bytes of one body that are kept for the flow; a l
 
 
 class Body:
-    """The pieces of one body in order. `times` has [milliseconds since the reply's headers, bytes] for each."""
+    """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects."""
 
     def __init__(self) -> None:
-        self.times: list[list[float]] = []
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._since = time.monotonic()
+        self._bytes = bytearray()
+        self._milliseconds = array("d")
+        self._sizes = array("L")
+        self._over = False
 
-    def add(self, piece: bytes) -> None:
-        """The next piece. One that is kept in two bodies is the same object in both."""
-        if not piece:
+    def add(self, piece: bytes, milliseconds: float) -> None:
+        """The next piece, with its time since the reply's headers."""
+        if self._over or not piece:
             return
-        self._size += len(piece)
-        if self._size > MAX_KEPT:
-            self._pieces.clear()
-            self.times.clear()
-            return
-        self._pieces.append(piece)
-        self.times.append([round((time.monotonic() - self._since) * 1000, 1), len(piece)])
+        self._bytes += piece
+        self._milliseconds.append(milliseconds)
+        self._sizes.append(len(piece))
+        if len(self._bytes) > MAX_KEPT:
+            self._over = True
+            self._bytes, self._milliseconds, self._sizes = bytearray(), array("d"), array("L")
+
+    def copy(self) -> "Body":
+        """The same body, to go on differently."""
+        made = Body()
+        made._bytes, made._over = self._bytes[:], self._over
+        made._milliseconds, made._sizes = self._milliseconds[:], self._sizes[:]
+        return made
+
+    @property
+    def times(self) -> list[list[float]]:
+        """[milliseconds since the reply's headers, bytes] for each piece."""
+        return [[round(at, 1), size] for at, size in zip(self._milliseconds, self._sizes, strict=True)]
 
     def whole(self) -> bytes | None:
         """The body as far as it came; None when it grew too large to be kept."""
-        return None if self._size > MAX_KEPT else b"".join(self._pieces)
+        return None if self._over else bytes(self._bytes)
 
 
 class Tap:
@@ -53,10 +65,16 @@ class Tap:
     def __init__(self, exchange: Exchange, *, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
         self.upstream = Body()
-        self.client = Body()
+        self._client: Body | None = None  # the upstream's, until the first piece that differs
+        self._since = monotonic()
         self.ended = False
         self._decoder = decoder
         self._changes = changes
+
+    @property
+    def client(self) -> Body:
+        """What the client got."""
+        return self.upstream if self._client is None else self._client
 
     @property
     def encoded(self) -> bool:
@@ -65,10 +83,8 @@ class Tap:
 
     def __call__(self, data: bytes) -> bytes | Sequence[bytes]:
         """The next piece, b"" for the end; returns what leaves now."""
-        out = self._feed(data) if data else self._end()
-        return out or []
-
-    def _feed(self, data: bytes) -> bytes:
+        if not data:
+            return self._end() or []
         piece = data
         try:
             if self._decoder is not None:
@@ -78,9 +94,19 @@ class Tap:
             piece, out = data, self._failed(error) + data
         if not self._changes:
             out = data
-        self.upstream.add(piece)
-        self.client.add(out)
-        return out
+        if out is piece and self._client is None:
+            self.upstream.add(piece, (monotonic() - self._since) * 1000)
+        else:
+            self._keep(piece, out)
+        return out or []
+
+    def _keep(self, came: bytes, left: bytes) -> None:
+        at = (monotonic() - self._since) * 1000
+        if self._client is None and came is not left and came != left:
+            self._client = self.upstream.copy()
+        self.upstream.add(came, at)
+        if self._client is not None:
+            self._client.add(left, at)
 
     def _end(self) -> bytes:
         if self.ended:
@@ -92,7 +118,7 @@ class Tap:
             out = self._failed(error)
         if not self._changes:
             return b""
-        self.client.add(out)
+        self._keep(b"", out)
         return out
 
     def _failed(self, error: Exception) -> bytes:

@@ -102,11 +102,11 @@ def _message(wire: str, data: bytes, streamed: bool) -> Iterator[str]:
                 texts[lane].append(event.text)
             elif isinstance(event, Finish):
                 reasons[lane] = event.reason
-    for lane in texts:
+    for lane, pieces in texts.items():
         reason = reasons.get(lane)
         ended = f"finish: {visible(reason)}" if reason else "no finish reason" if lane in reasons else "it was cut off"
         yield f"MESSAGE{f' {lane}' if len(texts) > 1 else ''}  {ended}"
-        yield from ("    " + line for line in _lines("".join(texts[lane]) or "(no text)"))
+        yield from ("    " + line for line in _lines("".join(pieces) or "(no text)"))
         yield ""
 
 

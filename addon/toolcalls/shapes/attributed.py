@@ -1,9 +1,9 @@
 """Calls as elements that carry the name in an attribute: `<invoke name="N"><parameter name="K">V</parameter></invoke>`.
 
 The form is not XML: values hold anything, unescaped. So a closer counts only where the grammar can go on behind it
-(another parameter, the call's end, the end of the reply); a complete call quoted inside a value is counted through its
-own closer; CDATA hides what stands in it. What such a value is, once its extent is known, `entities` and `arguments` say.
-"""
+(another parameter, the call's end, the end of the reply); a complete call quoted inside a value is counted through
+its own closer; CDATA hides what stands in it. What such a value is, once its extent is known, `entities` and
+`arguments` say."""
 
 import re
 from collections.abc import Sequence
@@ -103,8 +103,8 @@ class Attributed:
         complete = True
         begun = False
         while complete:
-            tag = yield from self._tag(scan, self._call_open)
-            if tag is None or not (tag.empty or (yield from self._opens_body(scan, tag.length))):
+            tag = yield from self._opening(scan)
+            if tag is None:
                 break
             scan.take(tag.length)
             name = tools.resolve(unescape(tag.name))
@@ -130,12 +130,18 @@ class Attributed:
             return True
         return False
 
-    def _opens_body(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether a call's body begins `ahead` characters from here: a parameter, or at once the call's closer."""
-        space = yield from scan.space(ahead)
+    def _opening(self, scan: Scanner, ahead: int = 0) -> Step[_Tag | None]:
+        """A call's opening tag `ahead` characters from here, None where no call follows from it.
+
+        It does where the tag closes itself, or where a parameter or at once the call's closer comes next.
+        """
+        tag = yield from self._tag(scan, self._call_open, ahead)
+        if tag is None or tag.empty:
+            return tag
+        space = yield from scan.space(ahead + tag.length)
         if (yield from scan.among(self._call_close, space)) is not None:
-            return True
-        return (yield from self._tag(scan, self._parameter_open, space)) is not None
+            return tag
+        return tag if (yield from self._tag(scan, self._parameter_open, space)) is not None else None
 
     def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: _Tag) -> Step[bool]:
         """The parameters and the call's closer. Returns whether the call is complete."""
@@ -203,8 +209,8 @@ class Attributed:
             elif literal_tag in self._call_close:
                 depth = max(0, depth - 1)
             elif literal_tag is not None:
-                nested = yield from self._tag(scan, self._call_open, kept)
-                if nested is not None and not nested.empty and (yield from self._opens_body(scan, kept + nested.length)):
+                nested = yield from self._opening(scan, kept)
+                if nested is not None and not nested.empty:
                     depth += 1
                     size = nested.length
             value.add(scan.take(kept + size))
@@ -242,8 +248,7 @@ class Attributed:
             return True
         if (yield from self._tag(scan, self._parameter_open, space)) is not None:
             return True
-        call = yield from self._tag(scan, self._call_open, space)
-        if call is not None and (yield from self._opens_body(scan, space + call.length)):
+        if (yield from self._opening(scan, space)) is not None:
             return True
         if not scan.ended or scan.cut:
             return False

@@ -1,9 +1,9 @@
 """Calls as elements that are named after the tool: `<N><K>V</K></N>`.
 
-Names come from closed lists: the tools that are declared and their parameters, or the lists that a dialect ships. Values
-are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer counts only
-where another declared parameter or the tool's closer follows, so a value may hold its own closer almost anywhere.
-"""
+Names come from closed lists: the tools that are declared and their parameters, or the lists that a dialect ships.
+Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
+counts only where another declared parameter or the tool's closer follows, so a value may hold its own closer almost
+anywhere."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -89,9 +89,7 @@ class TagNamed:
                     return False
                 yield
                 continue
-            if (yield from scan.starts(closer, kept)) and (
-                yield from self._goes_on(scan, kept + len(closer), after)
-            ):
+            if (yield from scan.starts(closer, kept)) and (yield from self._goes_on(scan, kept + len(closer), after)):
                 scan.take(kept + len(closer))
                 value.end()
                 return True

@@ -13,7 +13,6 @@ from typing import Protocol
 from toolcalls.events import Event
 from toolcalls.request import Request
 
-
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
 

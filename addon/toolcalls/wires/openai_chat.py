@@ -24,6 +24,7 @@ type _Fields = dict[str, msgspec.Raw]
 
 _DONE = b"[DONE]"
 _NULL = msgspec.Raw(b"null")
+_NOTHING_ELSE = (None, None, None, None)
 
 
 class _Function(msgspec.Struct):
@@ -148,7 +149,7 @@ class _Stream:
             and choice.finish_reason is None
             and delta is not None
             and delta.content
-            and delta.role is delta.tool_calls is delta.reasoning_content is delta.reasoning is None
+            and (delta.role, delta.tool_calls, delta.reasoning_content, delta.reasoning) == _NOTHING_ELSE
         ):
             self.bare = True
             self._unfinished.add(choice.index)
@@ -235,9 +236,7 @@ class _Stream:
             made[-1]["usage"] = chunk["usage"]
         return [msgspec.json.encode(chunk) for chunk in made]
 
-    def _deltas(
-        self, lane: int, choice: _Fields, events: Sequence[Event]
-    ) -> tuple[list[dict[str, Any]], str | None]:
+    def _deltas(self, lane: int, choice: _Fields, events: Sequence[Event]) -> tuple[list[dict[str, Any]], str | None]:
         """One choice's deltas, in order, and its finish reason."""
         delta = _fields(choice.get("delta", _NULL))
         natives = _Renumbered(_list(delta.get("tool_calls", _NULL)))

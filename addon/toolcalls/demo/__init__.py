@@ -1,0 +1,149 @@
+"""`toolcalls demo`: a bundled reply through a real mitmdump on this machine, seen from both sides, and its verdicts.
+
+Strategy: three parties on loopback (`parties`). A server plays `recordings/demo.sse` at its pace, mitmdump runs the
+addon in front of it in reverse mode, a client streams through mitmdump. Server and client put what they see into one
+queue, which is shown in two columns as it fills (`columns`). Then mitmdump reads all recordings, the one just made too,
+and they are judged again.
+
+Everything waits for one deadline; processes and files are gone when `run` returns, whatever happened. What is not as it
+must be is said, and the exit status is 1.
+"""
+
+import json
+import shutil
+import signal
+import sys
+import time
+from argparse import Namespace
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from toolcalls.demo.columns import say, timeline
+from toolcalls.demo.parties import Received, Unexpected, asking, mitmdump, port_of, said, script, upstream, wait
+from toolcalls.policy import REASONS
+from toolcalls.report import summary, visible
+
+SECONDS = 27.0  # for all of it
+EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}
+
+_LOADER = "from toolcalls.mitm.addon import ToolCalls\n\naddons = [ToolCalls()]\n"
+
+
+def run(arguments: Namespace) -> int:
+    """The command: 0 when all was as it must be, else 1 (130 interrupted, 143 terminated)."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with TemporaryDirectory(prefix="toolcalls-demo-") as folder:
+            _demo(Path(folder), pause=not arguments.no_pause, deadline=time.monotonic() + SECONDS)
+    except Unexpected as wrong:
+        print(f"toolcalls demo: {visible(str(wrong))}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted; nothing is left running", file=sys.stderr)
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
+    recordings, main = _places(folder)
+    request, events = script((recordings / "demo.sse").read_text(encoding="utf-8"))
+    say("Tool calls that a model wrote as text", "heading")
+    say("A model server on this machine plays a recorded reply, in which the model wrote its call as text: <invoke …>.")
+    say("The client, a coding agent, waits for native calls. Between the two runs mitmdump with the addon:\n")
+    with upstream(events, pause=pause) as (server, seen):
+        options = ["--mode", f"reverse:http://127.0.0.1:{server}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
+        say(f"  $ mitmdump -s {_near(main)} --mode reverse:http://127.0.0.1:{server}\n", "command")
+        with mitmdump(folder, main, "live", [*options, "-w", str(folder / "live.flow")]) as process:
+            port = port_of(process, folder, deadline)
+            with asking(port, request, seen, deadline) as received:
+                timeline(seen, deadline)
+            verdicts = wait(lambda: _logged(folder / "live.jsonl"), deadline, "no verdict was logged")
+    say("\nWhat became of each place that looked like a call (the verdicts, from the addon's log):\n")
+    for verdict in verdicts:
+        say(f"  {visible(_told(verdict))}", "call" if verdict["status"] == "lifted" else "")
+    _check(received, verdicts)
+    say("\nThe call arrived natively, while the reply was still coming. The quoted example stayed text.", "heading")
+    _replay(folder, recordings, main, deadline)
+    say("\nNext", "heading")
+    say("  put it between your agent and your model server, then point the agent at http://127.0.0.1:8080:")
+    if main.parent == folder:  # gone in a moment: what was installed brings no file for -s
+        say("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
+        main = Path.cwd() / "toolcalls_addon.py"
+    say(f"    mitmweb -s {_near(main)} --mode reverse:https://YOUR-MODEL-SERVER")
+    say("  do the same to a reply that you saved: toolcalls parse --help, toolcalls rewrite --help")
+
+
+def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
+    """Raises Unexpected unless the call came natively and nothing else changed."""
+    try:
+        calls = [{"name": call["name"], "arguments": json.loads(call["arguments"])} for call in received.calls]
+    except ValueError:
+        calls = []
+    if calls != [EXPECTED]:
+        raise Unexpected(f"the client should have got {json.dumps(EXPECTED)}, it got {json.dumps(received.calls)}")
+    if received.finish != "tool_calls" or "<parameter" in received.text:
+        raise Unexpected(f"the client got finish_reason {received.finish} and the text {json.dumps(received.text)}")
+    if [verdict["status"] for verdict in verdicts] != ["declined", "lifted"]:
+        raise Unexpected(f"the verdicts are others than they must be: {summary(verdicts)}")
+
+
+def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None:
+    """All recordings, judged again."""
+    files = [folder / "live.flow", *sorted(recordings.glob("*.flow"))]
+    joined = folder / "all.flow"
+    with joined.open("wb") as whole:
+        for file in files:
+            with file.open("rb") as recording:
+                shutil.copyfileobj(recording, whole)
+    say("\nThe same from recordings; mitmdump recorded the reply above, too:\n")
+    say(f"  $ mitmdump -nr FILE -s {_near(main)}\n", "command")
+    with mitmdump(folder, main, "again", ["-n", "-r", str(joined)]) as process:
+        wait(lambda: process.poll() is not None, deadline, "mitmdump did not come to the end of the recordings")
+    if process.returncode:
+        raise Unexpected(f"mitmdump could not read the recordings: {said(folder)[-300:]}")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for flow, together in groupby(_logged(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
+        found.setdefault(_recording(flow, files), []).extend(together)
+    for name, verdicts in found.items():
+        say(f"  {'the reply above' if name == 'live.flow' else name:28}  {summary(verdicts)}")
+    if not any(verdict["status"] == "lifted" for verdict in found.get("live.flow", ())):
+        raise Unexpected("the recording of the reply gave other verdicts than the reply itself")
+
+
+def _recording(flow: str, files: list[Path]) -> str:
+    """The name of the file that a flow stands in."""
+    return next((file.name for file in files if flow.encode() in file.read_bytes()), "?")
+
+
+def _told(verdict: dict[str, Any]) -> str:
+    """A verdict as a sentence."""
+    name, reason = verdict["name"] or "a call", verdict["reason"]
+    where = f"characters {verdict['start']} to {verdict['end']} of the text"
+    why = f": {REASONS.get(reason, reason)}" if reason else ""
+    return f"{verdict['status']:9} {name} ({verdict['dialect']}), {where}{why}"
+
+
+def _logged(log: Path) -> list[dict[str, Any]]:
+    """The verdicts in a log of the addon; [] while there is none."""
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
+
+
+def _places(folder: Path) -> tuple[Path, Path]:
+    """The recordings, and the script that mitmdump loads: the clone's; else the wheel's, and a loader in `folder`."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parents[1]
+    if (checkout / "recordings" / "demo.sse").is_file():
+        return checkout / "recordings", package.parent / "main.py"
+    loader = folder / "main.py"
+    loader.write_text(_LOADER, encoding="utf-8")
+    return package / "_recordings", loader
+
+
+def _near(path: Path) -> str:
+    """A path as the user would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,56 @@
+"""The commonest frame of a reply, known by its bytes: all that differs from the frame before it is the text.
+
+A streamed reply repeats the same hundred bytes around every few characters. Once a frame has been decoded in full, its
+bytes before and after the text are remembered, and the next frame that has the same ones needs no decoding. That they
+mean what they seem to is not guessed: a probe text is put between them and decoded in full before they are believed.
+"""
+
+import re
+from collections.abc import Callable
+
+# What must not stand in JSON string contents that are taken as they are: quotes, escapes, raw control characters.
+_SPECIAL = re.compile(rb'["\\\x00-\x1f]')
+_PROBE = "toolcalls-probe"
+# A server that changes its envelope with every frame is not worth learning from.
+_PATIENCE = 32
+
+
+class Envelope:
+    """Recognizes frames that differ from one that was decoded in nothing but their text.
+
+    decode   the whole way: a frame's text and lane when it holds nothing else, None when it does
+    """
+
+    def __init__(self, decode: Callable[[bytes], tuple[int, str] | None]) -> None:
+        self.lane = 0
+        self._decode = decode
+        self._head = b""
+        self._tail = b""
+        self._misses = 0
+
+    def text_of(self, raw: bytes) -> str | None:
+        """The text of a frame in this envelope; None for any other frame."""
+        head, tail = self._head, self._tail
+        if not (head and raw.startswith(head) and raw.endswith(tail)):
+            return None
+        inner = raw[len(head) : -len(tail)]
+        if _SPECIAL.search(inner) is not None:
+            return None
+        self._misses = 0
+        try:
+            return inner.decode()
+        except UnicodeDecodeError:
+            return None
+
+    def learn(self, raw: bytes, lane: int, text: str) -> None:
+        """Remember what surrounds `text` in `raw`, a frame that was decoded in full and holds nothing else."""
+        if self._misses > _PATIENCE:
+            return
+        self._misses += 1
+        written = text.encode("utf-8", "surrogatepass")
+        at = raw.rfind(b'"%b"' % written)
+        if at < 0 or _SPECIAL.search(written) is not None:
+            return
+        head, tail = raw[: at + 1], raw[at + 1 + len(written) :]
+        if self._decode(head + _PROBE.encode() + tail) == (lane, _PROBE):
+            self.lane, self._head, self._tail = lane, head, tail

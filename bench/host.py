@@ -1,0 +1,156 @@
+"""What a streamed event costs inside mitmdump: with no addon, with an identity callable, with this project's addon.
+
+A scripted upstream sends one event a chunk as fast as it is read; mitmdump runs as its own process and reports its own
+CPU time. Everything is on loopback. Only figures of one run are comparable: machines differ, and so does one machine.
+"""
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from socket import create_server
+from threading import Thread
+
+HERE = Path(__file__).parent
+ADDONS = {"none": [], "identity": [HERE / "identity.py"], "toolcalls": [HERE.parent / "addon" / "main.py"]}
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
+REQUEST = {
+    "model": "scripted",
+    "stream": True,
+    "messages": [{"role": "user", "content": "Write the file."}],
+    "tools": [{"type": "function", "function": {"name": "write_to_file", "parameters": SCHEMA}}],
+}
+
+
+def chunk(delta, finish=None):
+    """One SSE event of a Chat Completions stream."""
+    body = {
+        "id": "chatcmpl-bench",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "scripted",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+    return f"data: {json.dumps(body, separators=(',', ':'))}\n\n".encode()
+
+
+def reply(text, step=4):
+    """A whole reply whose text comes in pieces of `step` characters, an event each."""
+    pieces = [text[at : at + step] for at in range(0, len(text), step)]
+    return [
+        chunk({"role": "assistant", "content": ""}),
+        *(chunk({"content": piece}) for piece in pieces),
+        chunk({}, "stop"),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def replies(events):
+    """The two replies that are compared: plain text, and one call with a long argument."""
+    prose = "The quick brown fox jumps over the lazy dog, and does so again. "
+    text = (prose * (4 * events // len(prose) + 1))[: 4 * events]
+    call = f'<invoke name="write_to_file">\n<parameter name="content">{text}</parameter>\n</invoke>'
+    return {"text": reply(text), "call": reply(call)}
+
+
+class Upstream:
+    """Serves one reply for each path, a chunk an event."""
+
+    def __init__(self, served):
+        self._served = {f"/{name}/v1/chat/completions": events for name, events in served.items()}
+        self._socket = create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(asyncio.start_server(self._answer, sock=self._socket))
+        self._loop.run_forever()
+
+    async def _answer(self, reader, writer):
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            fields = (line.split(b":", 1) for line in head.split(b"\r\n")[1:] if line)
+            length = next((int(value) for name, value in fields if name.lower() == b"content-length"), 0)
+            await reader.readexactly(length)
+            events = self._served[head.split(b" ")[1].decode()]
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+            for number, event in enumerate(events):
+                writer.write(b"%x\r\n%b\r\n" % (len(event), event))
+                if number % 64 == 0:
+                    await writer.drain()
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client has left; the bench notices by itself
+        finally:
+            writer.close()
+
+
+@contextmanager
+def mitmdump(addons, upstream_port):
+    """A mitmdump in front of the upstream; yields its port."""
+    with create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [
+        Path(sys.executable).with_name("mitmdump"),
+        *("--listen-host", "127.0.0.1", "--listen-port", str(port)),
+        *("--mode", f"reverse:http://127.0.0.1:{upstream_port}", "-q", "-s", HERE / "meter.py"),
+        *(part for addon in addons for part in ("-s", addon)),
+    ]
+    process = subprocess.Popen(command)
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                cpu(port)
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit("mitmdump did not start") from None
+                time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def ask(port, method, path, body=None):
+    """One request; the whole answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        connection.request(method, path, body, {"content-type": "application/json"})
+        return connection.getresponse().read()
+    finally:
+        connection.close()
+
+
+def cpu(port):
+    """The CPU seconds that mitmdump has used so far."""
+    return float(ask(port, "GET", "/bench/cpu"))
+
+
+def measure(events=20_000, rounds=3):
+    """µs of mitmdump's CPU per event, by reply and addon: the median of the rounds, which are interleaved."""
+    served = replies(events)
+    upstream = Upstream(served)
+    seen = {(kind, name): [] for kind in served for name in ADDONS}
+    for _ in range(rounds):
+        for name, addons in ADDONS.items():
+            with mitmdump(addons, upstream.port) as port:
+                ask(port, "POST", "/text/v1/chat/completions", json.dumps(REQUEST))  # warm
+                for kind in served:
+                    before = cpu(port)
+                    got = ask(port, "POST", f"/{kind}/v1/chat/completions", json.dumps(REQUEST))
+                    seen[kind, name].append((cpu(port) - before) / len(served[kind]) * 1e6)
+                    converted = kind == "call" and any(addon.name == "main.py" for addon in addons)
+                    if not got.endswith(b"[DONE]\n\n") or converted != (b"tool_calls" in got):
+                        raise SystemExit(f"{name} did not do its work on {kind}: {got[-200:]!r}")
+    return {key: statistics.median(values) for key, values in seen.items()}

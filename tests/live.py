@@ -1,0 +1,507 @@
+"""A real mitmdump on loopback, a scripted upstream behind it, and what a client sees: for tests from end to end.
+
+An upstream answers every request with the next of its replies; a reply is a row of pieces, each its own write, so a test
+says where the bytes are cut. Everything has a time limit and is stopped at the end of its `with` block.
+"""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import StreamEnded
+from mitmproxy import http
+from mitmproxy.exceptions import FlowReadException
+from mitmproxy.io import FlowReader
+
+REPO = Path(__file__).parents[1]
+MAIN = REPO / "addon" / "main.py"
+LIMIT = 20.0  # seconds for anything
+
+PATH = "/v1/chat/completions"
+EVENTS = {"content-type": "text/event-stream"}
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "Bash",
+            "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+        },
+    }
+]
+CALL = '<invoke name="Bash">\n<parameter name="command">ls -la</parameter>\n</invoke>'
+
+
+# --- what is asked and answered ---------------------------------------------------------------------------------------
+
+
+def asked(*, tools: bool = True, stream: bool = True, user: str = "list the files") -> bytes:
+    """A request's body."""
+    body: dict[str, Any] = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": user}]}
+    return json.dumps(body | ({"tools": TOOLS} if tools else {})).encode()
+
+
+def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
+    """One event of a streamed reply."""
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return b"data: " + json.dumps({"id": "c1", "model": "m", "choices": [choice]}).encode() + b"\n\n"
+
+
+def streamed(text: str, size: int = 7, *, reason: str | None = "stop") -> list[bytes]:
+    """The events of a reply that writes `text`, `size` characters each; without a reason it does not end."""
+    pieces = [chunk({"role": "assistant", "content": ""})]
+    pieces += [chunk({"content": text[start : start + size]}) for start in range(0, len(text), size)]
+    return pieces if reason is None else [*pieces, chunk({}, reason), b"data: [DONE]\n\n"]
+
+
+def whole(text: str) -> bytes:
+    """The body of a reply that comes as one."""
+    message = {"role": "assistant", "content": text}
+    return json.dumps({"id": "c1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+
+
+def calls_in(body: bytes) -> list[tuple[str, str]]:
+    """The native calls that a client reads in a reply, streamed or whole: names and arguments as far as they came."""
+    found: dict[int, list[str]] = {}
+    for data in _payloads(body):
+        for choice in data.get("choices", ()):
+            told = choice.get("delta") or choice.get("message") or {}
+            for place, call in enumerate(told.get("tool_calls") or ()):
+                parts = found.setdefault(call.get("index", place), ["", ""])
+                parts[0] += call["function"].get("name") or ""
+                parts[1] += call["function"].get("arguments") or ""
+    return [(name, arguments) for name, arguments in found.values()]
+
+
+def text_in(body: bytes) -> str:
+    """The text that a client shows of a reply."""
+    told = [
+        choice.get("delta") or choice.get("message") or {} for data in _payloads(body) for choice in data["choices"]
+    ]
+    return "".join(one.get("content") or "" for one in told)
+
+
+def _payloads(body: bytes) -> Iterator[dict[str, Any]]:
+    if not body.startswith(b"data:"):
+        yield json.loads(body)
+        return
+    for event in body.split(b"\n\n"):
+        if event.startswith(b"data: {"):
+            yield json.loads(event.removeprefix(b"data: "))
+
+
+def encoded(pieces: Iterable[bytes], coding: str) -> list[bytes]:
+    """Pieces in a content coding, flushed after each so that every piece can be decoded when it comes."""
+    if coding == "br":
+        packer = import_module("brotli").Compressor()
+        return [packer.process(piece) + packer.flush() for piece in pieces] + [packer.finish()]
+    if coding == "zstd":
+        packer = _zstd_packer()
+        return [packer.compress(piece) + packer.flush(packer.FLUSH_BLOCK) for piece in pieces] + [packer.flush()]
+    bits = {"gzip": 31, "deflate": 15, "deflate-raw": -15}[coding]
+    zipper = zlib.compressobj(wbits=bits)
+    return [zipper.compress(piece) + zipper.flush(zlib.Z_SYNC_FLUSH) for piece in pieces] + [zipper.flush()]
+
+
+def _zstd_packer() -> Any:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name).ZstdCompressor()
+        except ImportError:
+            continue
+    zstandard = import_module("zstandard")
+    packer = zstandard.ZstdCompressor().compressobj()
+    packer_type = type("Packer", (), {"FLUSH_BLOCK": zstandard.COMPRESSOBJ_FLUSH_BLOCK})
+    one = packer_type()
+    one.compress = packer.compress
+    one.flush = packer.flush
+    return one
+
+
+# --- the upstream -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the upstream answers.
+
+    framing   chunked, length (content-length), or close (to the end of the connection)
+    cut       None for a reply that ends; "fin" or "rst" after the last piece and before its end
+    pause     seconds between two pieces
+    hold      seconds that the connection stays open after the last piece, before it ends
+    """
+
+    pieces: Sequence[bytes]
+    headers: dict[str, str] = field(default_factory=lambda: dict(EVENTS))
+    status: int = 200
+    framing: Literal["chunked", "length", "close"] = "chunked"
+    cut: Literal["fin", "rst"] | None = None
+    pause: float = 0.0
+    hold: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What reached the upstream."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class Upstream:
+    """A server on loopback. Its replies are given in turn, the last one again and again."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.replies = list(replies)
+        self.asked: list[Asked] = []
+        self.gone = threading.Event()  # whether somebody hung up while a reply was being sent
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def close(self) -> None:
+        self._closing.set()
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(LIMIT)
+
+    def _serve(self) -> None:
+        while not self._closing.is_set():
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            connection.settimeout(LIMIT)
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as received:
+            try:
+                while self._exchange(connection, received):
+                    pass
+            except OSError:
+                self.gone.set()
+
+    def _exchange(self, connection: socket.socket, received: Any) -> bool:
+        """One request and its reply; whether the connection goes on."""
+        line = received.readline().decode().strip()
+        if not line:
+            return False
+        headers: dict[str, str] = {}
+        while header := received.readline().decode().strip():
+            name, _, value = header.partition(":")
+            headers[name.lower()] = value.strip()
+        if headers.get("transfer-encoding") == "chunked":
+            body = b""
+            while size := int(received.readline(), 16):
+                body += received.read(size)
+                received.readline()
+            received.readline()
+        else:
+            body = received.read(int(headers.get("content-length", 0)))
+        self.asked.append(Asked(line, headers, body))
+        return self._send(connection, self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
+
+    def _send(self, connection: socket.socket, reply: Reply) -> bool:
+        size = sum(len(piece) for piece in reply.pieces)
+        framing = {
+            "chunked": {"transfer-encoding": "chunked"},
+            "length": {"content-length": str(size + (1 if reply.cut else 0))},
+            "close": {},
+        }[reply.framing]
+        head = [f"HTTP/1.1 {reply.status} OK", *(f"{k}: {v}" for k, v in {**reply.headers, **framing}.items())]
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        for piece in reply.pieces:
+            if piece:
+                chunked = reply.framing == "chunked"
+                connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            time.sleep(reply.pause)
+        if self._closing.wait(reply.hold):
+            return False
+        if reply.cut == "rst":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        if reply.cut or reply.framing == "close":
+            return False
+        if reply.framing == "chunked":
+            connection.sendall(b"0\r\n\r\n")
+        return True
+
+
+@contextmanager
+def upstream(*replies: Reply) -> Iterator[Upstream]:
+    """An upstream for the length of a `with` block."""
+    server = Upstream(*replies)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+# --- mitmdump ---------------------------------------------------------------------------------------------------------
+
+
+class Dump:
+    """A running mitmdump. `lines` is what it printed so far."""
+
+    def __init__(self, arguments: Sequence[str], folder: Path, *, cwd: Path | None = None) -> None:
+        self.lines: list[str] = []
+        self.port = 0
+        start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+        command = [sys.executable, "-c", start, "--set", f"confdir={folder}", *arguments]
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        self._process = subprocess.Popen(
+            command,
+            cwd=cwd or folder,
+            env=environment | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    @property
+    def output(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait_for(self, text: str) -> str:
+        """The first line with `text` in it, as soon as it is printed."""
+        until = time.monotonic() + LIMIT
+        while time.monotonic() < until:
+            found = next((line for line in self.lines if text in line), None)
+            if found is not None:
+                return found
+            time.sleep(0.01)
+        raise AssertionError(f"{text!r} was not printed within {LIMIT} s:\n{self.output}")
+
+    def ended(self) -> int:
+        """The exit status, once it has ended by itself."""
+        try:
+            status = self._process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+        self._reader.join(LIMIT)
+        return status
+
+    def stop(self) -> int:
+        """Ask it to end, as Ctrl-C does; the exit status."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        return self.ended()
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(LIMIT)
+
+
+@contextmanager
+def mitmdump(
+    folder: Path, *arguments: str, to: str | None = None, addon: bool = True, cwd: Path | None = None
+) -> Iterator[Dump]:
+    """A mitmdump in front of the upstream `to`, waited for; without `to` it only runs.
+
+    folder   where its certificates lie, which are slow to make: one folder for many runs
+    addon    whether it loads the addon
+    """
+    given = ["-s", str(MAIN)] if addon else []
+    if to is not None:
+        given += ["--mode", f"reverse:{to}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
+    dump = Dump([*given, *arguments], folder, cwd=cwd)
+    try:
+        if to is not None:
+            dump.port = int(dump.wait_for("listening at").rstrip(".").rpartition(":")[2])
+        yield dump
+        dump.stop()
+    finally:
+        dump.kill()
+
+
+def flows_in(path: Path) -> list[http.HTTPFlow]:
+    """The flows of a file."""
+    with path.open("rb") as file:
+        return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+
+
+# --- the client -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Got:
+    """What a client got: `raw` is everything behind the header lines as it came, `ended` whether the body said so."""
+
+    status: int
+    headers: dict[str, str]
+    raw: bytes
+    body: bytes
+    ended: bool
+
+
+def post(url: str, body: bytes, headers: dict[str, str] | None = None, *, path: str = PATH, version: str = "1.1") -> Got:
+    """One request on a connection of its own, and the reply to its end or to that of the connection."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), LIMIT) as connection:
+        fields = {"host": f"{host}:{port}", "content-length": str(len(body)), "content-type": "application/json"}
+        lines = [f"POST {path} HTTP/{version}", *(f"{k}: {v}" for k, v in {**fields, **(headers or {})}.items())]
+        connection.sendall("\r\n".join([*lines, "connection: close", "", ""]).encode() + body)
+        received = b""
+        try:
+            while data := connection.recv(65536):
+                received += data
+        except ConnectionError:
+            pass
+    head, _, raw = received.partition(b"\r\n\r\n")
+    status, *rest = head.decode().split("\r\n")
+    fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    if fields.get("transfer-encoding") == "chunked":
+        unframed, ended = _unchunked(raw)
+    elif "content-length" in fields:
+        unframed, ended = raw, len(raw) == int(fields["content-length"])
+    else:
+        unframed, ended = raw, True
+    return Got(int(status.split()[1]), fields, raw, unframed, ended)
+
+
+def _unchunked(raw: bytes) -> tuple[bytes, bool]:
+    body = b""
+    while raw:
+        size, _, raw = raw.partition(b"\r\n")
+        if int(size, 16) == 0:
+            return body, True
+        body, raw = body + raw[: int(size, 16)], raw[int(size, 16) + 2 :]
+    return body, False
+
+
+# --- all three --------------------------------------------------------------------------------------------------------
+
+
+class Host:
+    """One upstream and one mitmdump with the addon, for many exchanges. Each gets a path of its own."""
+
+    def __init__(self, server: Upstream, dump: Dump, recording: Path) -> None:
+        self.upstream = server
+        self.dump = dump
+        self.recording = recording
+        self._number = 0
+
+    def path(self) -> str:
+        """A new path, so that the flow can be told from all others."""
+        self._number += 1
+        return f"/{self._number}{PATH}"
+
+    def ask(
+        self, reply: Reply, body: bytes | None = None, headers: dict[str, str] | None = None, version: str = "1.1"
+    ) -> tuple[Got, http.HTTPFlow]:
+        """One exchange: what the client got, and the flow as mitmdump has written it."""
+        self.upstream.replies = [reply]
+        path = self.path()
+        got = post(self.dump.url, asked() if body is None else body, headers, path=path, version=version)
+        return got, self.flow(path)
+
+    def flow(self, path: str) -> http.HTTPFlow:
+        """The flow of a path, once it is written."""
+        until = time.monotonic() + LIMIT
+        while time.monotonic() < until:
+            try:
+                found = [flow for flow in flows_in(self.recording) if flow.request.path == path]
+            except (FlowReadException, OSError):  # mitmdump is just writing, or has not begun to
+                found = []
+            if found:
+                return found[-1]
+            time.sleep(0.02)
+        raise AssertionError(f"no flow for {path} was written within {LIMIT} s:\n{self.dump.output}")
+
+
+@contextmanager
+def host(folder: Path, *arguments: str) -> Iterator[Host]:
+    """A host for the length of a `with` block; `arguments` are mitmdump's."""
+    recording = folder / f"host-{time.monotonic_ns()}.flow"
+    with upstream(Reply([])) as server, mitmdump(folder, "-w", str(recording), *arguments, to=server.url) as dump:
+        yield Host(server, dump, recording)
+
+
+# --- HTTP/2 -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def upstream_h2(reply: Reply, folder: Path) -> Iterator[str]:
+    """An HTTP/2 server over TLS that gives `reply` to every request, each piece one DATA frame; its URL.
+
+    Its certificate is mitmproxy's own from `folder`, so mitmdump needs `ssl_insecure`.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "mitmproxy-ca.pem")
+    context.set_alpn_protocols(["h2"])
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                plain, _ = listening.accept()
+            except OSError:
+                return
+            plain.settimeout(LIMIT)
+            try:
+                with context.wrap_socket(plain, server_side=True) as connection:
+                    _serve_h2(connection, reply)
+            except OSError:
+                continue
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(LIMIT)
+
+
+def _serve_h2(connection: ssl.SSLSocket, reply: Reply) -> None:
+    state = H2Connection(H2Configuration(client_side=False))
+    state.initiate_connection()
+    connection.sendall(state.data_to_send())
+    while data := connection.recv(65536):
+        for event in state.receive_data(data):
+            if isinstance(event, StreamEnded):
+                state.send_headers(event.stream_id, [(":status", str(reply.status)), *reply.headers.items()])
+                for piece in reply.pieces:
+                    state.send_data(event.stream_id, piece)
+                    connection.sendall(state.data_to_send())
+                if reply.cut:
+                    state.reset_stream(event.stream_id, ErrorCodes.INTERNAL_ERROR)
+                else:
+                    state.end_stream(event.stream_id)
+        connection.sendall(state.data_to_send())

@@ -1,0 +1,430 @@
+"""The command line, as a script sees it: bytes in, bytes and an exit status out, nothing else."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolcalls import cli
+
+REPO = Path(__file__).parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPO / "addon"), "PYTHONIOENCODING": "ascii"}
+
+READ_FILE = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
+TOOLS = [{"type": "function", "function": READ_FILE}]
+CALL = '<invoke name="read_file">\n<parameter name="path">a.py</parameter>\n</invoke>'
+LIFTED = {"name": "read_file", "arguments": '{"path":"a.py"}', "dialect": "invoke"}
+
+
+def toolcalls(*arguments: str, stdin: bytes | str = b"") -> subprocess.CompletedProcess[bytes]:
+    """One run of the command line in a process of its own, with a locale that knows only ASCII."""
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    command = [sys.executable, "-m", "toolcalls", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, env=ENVIRONMENT, timeout=60, check=False)
+
+
+def results(command: str, *jobs: dict[str, Any] | bytes, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """The results of jobs, a line each."""
+    lines = [job if isinstance(job, bytes) else json.dumps(job).encode() for job in jobs]
+    run = toolcalls(command, "--jsonl", *options, stdin=b"\n".join(lines) + b"\n")
+    assert (run.returncode, run.stderr) == (0, b"")
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def stream(text: str, size: int = 5) -> str:
+    """A streamed reply that says `text`."""
+
+    def event(delta: dict[str, Any], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+        return f"data: {json.dumps(chunk)}\n\n"
+
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    middle = "".join(event({"content": piece}) for piece in pieces)
+    return event({"role": "assistant", "content": ""}) + middle + event({}, "stop") + "data: [DONE]\n\n"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TOOLS), encoding="utf-8")
+    return str(path)
+
+
+# parse
+
+
+@pytest.mark.parametrize("chunk", [(), ("--chunk", "1"), ("--chunk", "7")], ids=["whole", "1", "7"])
+@pytest.mark.parametrize("named", [True, False], ids=["file", "stdin"])
+def test_parse(tools: str, tmp_path: Path, chunk: tuple[str, ...], named: bool) -> None:
+    path = tmp_path / "reply.txt"
+    path.write_bytes(f"Look.\r\n\n{CALL}".encode())
+    run = toolcalls("parse", "--tools", tools, *chunk, *([str(path)] if named else []), stdin=path.read_bytes())
+    assert (run.returncode, run.stderr) == (0, b"")
+    verdict = {"status": "lifted", "reason": None, "dialect": "invoke", "name": "read_file", "start": 8}
+    assert json.loads(run.stdout) == {
+        "text": "Look.\r\n\n",
+        "calls": [LIFTED],
+        "verdicts": [{**verdict, "end": 8 + len(CALL), "repairs": [], "index": 0}],
+    }
+
+
+def test_parse_takes_no_call_from_a_reply_that_was_cut(tools: str) -> None:
+    run = toolcalls("parse", "--tools", tools, "--finish", "length", stdin=CALL[:-15])
+    assert json.loads(run.stdout)["calls"] == []
+    assert [verdict["status"] for verdict in json.loads(run.stdout)["verdicts"]] == ["truncated"]
+
+
+def test_parse_says_why_nothing_was_a_call() -> None:
+    run = toolcalls("parse", stdin=CALL)
+    assert json.loads(run.stdout)["text"] == CALL
+    assert run.stderr == (
+        b"toolcalls parse: no tools were declared, so nothing can be a call: give --tools FILE or --policy lenient\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param({"text": CALL, "tools": TOOLS}, id="tools"),
+        pytest.param({"text": CALL, "tools": [READ_FILE]}, id="bare-tools"),
+        pytest.param({"text": CALL, "request": {"tools": TOOLS, "messages": []}}, id="request"),
+        pytest.param({"text": CALL, "request": {"tools": TOOLS}}, id="request-without-messages"),
+        pytest.param({"text": CALL, "request": {}, "tools": TOOLS}, id="request-and-tools"),
+        pytest.param({"text": CALL, "policy": "lenient"}, id="lenient"),
+        pytest.param({"text": CALL, "tools": TOOLS, "policy": "strict"}, id="strict"),
+        pytest.param({"text": CALL, "tools": TOOLS, "chunk": 1}, id="chunk"),
+        pytest.param({"chunks": list(CALL), "tools": TOOLS}, id="chunks"),
+        pytest.param({"chunks": [CALL, ""], "tools": TOOLS, "text": None}, id="null-is-missing"),
+        pytest.param({"text": CALL, "tools": TOOLS, "allowed_tools": ["read_.*"]}, id="allowed"),
+        pytest.param({"text": CALL, "tools": TOOLS, "allowed_tools": None}, id="all-allowed"),
+        pytest.param({"text": CALL, "tools": TOOLS, "dialect": "invoke"}, id="dialect"),
+        pytest.param({"text": CALL, "tools": TOOLS, "dialect": ["tagged", "invoke"]}, id="dialects"),
+        pytest.param({"text": CALL, "tools": TOOLS, "finish": "stop"}, id="finish"),
+    ],
+)
+def test_a_job_that_finds_the_call(job: dict[str, Any]) -> None:
+    (result,) = results("parse", {"id": "x", **job})
+    assert (result["id"], result["calls"], result["text"]) == ("x", [LIFTED], "")
+
+
+@pytest.mark.parametrize(
+    ("job", "reason"),
+    [
+        pytest.param({"tools": TOOLS, "allowed_tools": []}, "not_allowed", id="none-allowed"),
+        pytest.param({"tools": TOOLS, "allowed_tools": ["read"]}, "not_allowed", id="full-match"),
+        pytest.param({"request": {"tools": TOOLS, "tool_choice": "none"}}, "tool_choice_none", id="tool-choice"),
+        pytest.param({"tools": TOOLS, "starts_in_reasoning": True}, "reasoning", id="reasoning"),
+        pytest.param({"request": {"messages": [{"role": "user", "content": CALL}]}, "tools": TOOLS}, "echo", id="echo"),
+        pytest.param({"tools": []}, "no_tools", id="no-tools"),
+    ],
+)
+def test_a_job_that_declines_the_call(job: dict[str, Any], reason: str) -> None:
+    (result,) = results("parse", {"text": CALL, **job})
+    assert (result["id"], result["calls"], result["text"]) == (None, [], CALL)
+    assert [verdict["reason"] for verdict in result["verdicts"]] == [reason]
+
+
+def test_options_hold_for_jobs_that_do_not_say_otherwise(tools: str) -> None:
+    found = results("parse", {"text": CALL}, {"text": CALL, "tools": []}, options=("--tools", tools))
+    assert [len(result["calls"]) for result in found] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "error"),
+    [
+        pytest.param(b"{", None, "this is not JSON: Expecting property name enclosed in double quotes", id="open"),
+        pytest.param(b'"text"', None, "expected a JSON object", id="string"),
+        pytest.param(b'{"id": 1, "text": NaN}', None, "this is not JSON: NaN", id="nan"),
+        pytest.param(b'{"id": "\xff"}', None, "this is not UTF-8: byte 8 of the line", id="utf-8"),
+        pytest.param(b'{"id": 1}', 1, "a job has either text or chunks", id="no-text"),
+        pytest.param(b'{"id": [1], "text": 5}', [1], "text: expected a string, found 5", id="text"),
+        pytest.param(b'{"id": 1, "text": "", "chunk": 0}', 1, "chunk: expected a whole number from 1", id="chunk"),
+        pytest.param(b'{"id": 1, "chunks": ["a", 1]}', 1, "chunks: expected a list of strings", id="chunks"),
+        pytest.param(b'{"id": 1, "text": "", "dialect": "x"}', 1, 'dialect: unknown "x"; known are auto, ', id="name"),
+        pytest.param(b'{"id": 1, "text": "", "policy": 3}', 1, "policy: unknown 3; known are standard, ", id="policy"),
+        pytest.param(b'{"id": 1, "text": "", "tools": [{}]}', 1, "tools[0]: this tool has no name", id="tool"),
+        pytest.param(b'{"id": 1, "text": "", "allowed_tools": ["("]}', 1, "allowed_tools[0]: not a", id="pattern"),
+        pytest.param(b'{"id": 1, "text": "", "request": []}', 1, "expected a JSON object", id="request"),
+        pytest.param(b'{"id": 1, "text": ' + b"[" * 9999 + b"]" * 9999 + b"}", 1, "text: ", id="deep"),
+    ],
+)
+def test_a_job_that_cannot_be_read_does_not_end_the_rest(line: bytes, id_: object, error: str) -> None:
+    before, wrong, after = results("parse", {"id": "before", "text": "a"}, line, {"id": "after", "text": "b"})
+    assert (before["text"], after["text"]) == ("a", "b")
+    assert wrong["id"] == id_
+    assert wrong["error"].startswith(error)
+    assert set(wrong) == {"id", "error"}
+
+
+def test_an_id_comes_back_as_it_was_given() -> None:
+    run = toolcalls("parse", "--jsonl", stdin=b'{"id": {"a": 1e400, "a": 10000000000000000000001}, "text": ""}\n')
+    assert run.stdout.startswith(b'{"id": {"a": 1e400, "a": 10000000000000000000001}, "text": ""')
+
+
+def test_a_result_leaves_before_the_next_job_comes() -> None:
+    command = [sys.executable, "-m", "toolcalls", "parse", "--jsonl"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(json.dumps({"id": number, "text": ""}).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == number
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("text", ["\ud800", "é\udfff\U0001f600", "\u2028\x85\x00", "\ufeff\r\n"])
+def test_no_text_is_too_odd_to_be_written(text: str) -> None:
+    run = toolcalls("parse", "--jsonl", stdin=json.dumps({"text": text}))
+    assert json.loads(run.stdout)["text"] == text
+    run = toolcalls(
+        "write", "--dialect", "invoke", stdin=json.dumps({"calls": [{"name": "f", "arguments": {"a": text}}]})
+    )
+    assert run.returncode in (0, 1), run.stderr
+    assert run.returncode == 1 or text in run.stdout.decode("utf-8", "surrogatepass")
+
+
+def test_bytes_that_are_no_utf_8_are_not_lost(tools: str) -> None:
+    run = toolcalls("parse", "--tools", tools, stdin=b"\xff\xc3")
+    assert json.loads(run.stdout)["text"].encode("utf-8", "surrogateescape") == b"\xff\xc3"
+
+
+def test_halves_of_a_character_in_two_pieces_make_the_character() -> None:
+    run = toolcalls("parse", "--jsonl", stdin=b'{"chunks": ["\\ud83d", "\\ude00"]}\n')
+    assert json.loads(run.stdout)["text"] == "\U0001f600"
+
+
+# write
+
+
+def test_write() -> None:
+    job = {"calls": [{"name": "read_file", "arguments": '{"path":"a.py"}'}]}
+    run = toolcalls("write", "--dialect", "invoke", stdin=json.dumps(job))
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert run.stdout.decode() == f"<function_calls>\n{CALL}\n</function_calls>"
+
+
+def test_arguments_as_an_object_keep_what_was_written() -> None:
+    arguments = '{"n": 1e400, "big": 123456789012345678901234567890, "d": [ 1.10, {"k" : "\\ud800 x"} ], "t": true}'
+    run = toolcalls("write", "--dialect", "invoke", stdin='{"calls": [{"name": "f", "arguments": ' + arguments + "}]}")
+    for kept in (b">1e400<", b">123456789012345678901234567890<", b'[1.10,{"k":"\\ud800 x"}]', b">true<"):
+        assert kept in run.stdout
+
+
+def test_write_then_parse(tools: str) -> None:
+    for dialect in json.loads(toolcalls("dialects", "--json").stdout):
+        job = {"calls": [{"name": "read_file", "arguments": {"path": "a b\n</x>"}}]}
+        written = toolcalls("write", "--dialect", dialect["name"], "--tools", tools, stdin=json.dumps(job))
+        assert written.returncode == 0, written.stderr
+        read = toolcalls("parse", "--dialect", dialect["name"], "--tools", tools, stdin=written.stdout)
+        (call,) = json.loads(read.stdout)["calls"]
+        assert json.loads(call["arguments"]) == {"path": "a b\n</x>"}
+
+
+def test_a_refusal_is_exit_status_1_and_an_error_of_its_job() -> None:
+    refused = {"id": 1, "calls": [{"name": "f", "arguments": "[1]"}]}
+    run = toolcalls("write", "--dialect", "invoke", stdin=json.dumps(refused))
+    assert (run.returncode, run.stdout, run.stderr.count(b"\n")) == (1, b"", 1)
+    assert run.stderr.startswith(b"toolcalls write: ")
+    good = {"id": 2, "calls": [{"name": "f", "arguments": {}}]}
+    first, second = results("write", refused, good, options=("--dialect", "invoke"))
+    assert (first["id"], set(first), second["id"], set(second)) == (1, {"id", "error"}, 2, {"id", "text"})
+
+
+# rewrite
+
+
+def rewritten(**job: Any) -> dict[str, Any]:
+    (result,) = results("rewrite", {"id": 7, "tools": TOOLS, **job})
+    assert result.pop("id") == 7
+    return result
+
+
+def test_rewrite_streams_a_lifted_call(tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"messages": [], "tools": TOOLS}), encoding="utf-8")
+    body = stream(f"Look.\n\n{CALL}")
+    runs = [toolcalls("rewrite", "--request", str(request), *more, stdin=body) for more in ((), ("--chunk", "3"))]
+    assert runs[0].stdout == runs[1].stdout
+    assert b'"name":"read_file"' in runs[0].stdout.replace(b" ", b"")
+    assert b"invoke" not in runs[0].stdout
+    assert [json.loads(line)["status"] for line in runs[0].stderr.splitlines()] == ["lifted"]
+    assert json.loads(runs[0].stderr)["arguments"] == '{"path":"a.py"}'
+
+
+def test_rewrite_leaves_alone_what_needs_no_change() -> None:
+    body = stream("Is 1 < 2? Yes.").replace("\n\n", "\r\n\r\n")
+    run = toolcalls("rewrite", stdin=body)
+    assert (run.returncode, run.stdout, run.stderr) == (0, body.encode(), b"")
+
+
+@pytest.mark.parametrize(
+    "split", [{}, {"chunk": 1}, {"chunks": [1, 0, 5]}, {"chunks": [100000]}], ids=["whole", "1", "chunks", "too-long"]
+)
+def test_any_split_gives_the_same_body(split: dict[str, Any]) -> None:
+    body = stream(f"é\n\n{CALL}")
+    text = rewritten(body=body, **split)
+    encoded = rewritten(body_base64=base64.b64encode(body.encode()).decode(), **split)
+    assert text == rewritten(body=body)
+    assert base64.b64decode(encoded.pop("body_base64")).decode() == text.pop("body")
+    assert encoded == text
+
+
+def test_a_whole_reply_is_known_by_its_first_bytes_or_its_type() -> None:
+    message = {"role": "assistant", "content": CALL}
+    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+    result = rewritten(body=body)
+    assert result == rewritten(body=body, content_type="application/json; charset=utf-8")
+    (choice,) = json.loads(result["body"])["choices"]
+    assert choice["message"]["tool_calls"][0]["function"]["name"] == "read_file"
+    assert rewritten(body=body, content_type="text/event-stream")["body"] == body
+
+
+def test_the_sides_can_be_dialects() -> None:
+    native = rewritten(body=stream(CALL))["body"]
+    lowered = rewritten(body=native, client="tagged", upstream="native")
+    assert [(verdict["status"], verdict["dialect"]) for verdict in lowered["verdicts"]] == [("lowered", "tagged")]
+    unread = rewritten(body=stream(CALL), upstream="tagged")
+    assert unread == {"body": stream(CALL), "verdicts": []}
+
+
+def test_a_reply_that_breaks_off_completes_no_call() -> None:
+    body = stream(CALL)[: len(stream(CALL)) // 3]
+    result = rewritten(body=body, cut=True)
+    assert "read_file" not in result["body"]
+    assert [verdict["status"] for verdict in result["verdicts"]] == ["truncated"]
+
+
+def test_a_body_that_is_no_text_comes_back_as_base64() -> None:
+    data = base64.b64encode(b"data: \xff\n\n").decode()
+    assert rewritten(body_base64=data) == {"body_base64": data, "verdicts": []}
+
+
+@pytest.mark.parametrize(
+    ("job", "error"),
+    [
+        pytest.param({}, "a job has either body or body_base64", id="nothing"),
+        pytest.param({"body": "", "body_base64": ""}, "a job has either body or body_base64", id="both"),
+        pytest.param({"body_base64": "*"}, "body_base64: ", id="base64"),
+        pytest.param({"body": "", "wire": "x"}, 'wire: unknown "x"; known are ', id="wire"),
+        pytest.param({"body": "", "client": "x"}, 'client: unknown "x"; known are auto, native, text, ', id="client"),
+        pytest.param({"body": "", "upstream": "x"}, 'upstream: unknown "x"; known are ', id="upstream"),
+        pytest.param({"body": "", "policy": "x"}, 'policy: unknown "x"; known are standard', id="policy"),
+        pytest.param({"body": "", "request": 5}, "request: ", id="request"),
+        pytest.param({"body": "abc", "chunks": [-1]}, "chunks: a length is negative", id="chunks"),
+    ],
+)
+def test_a_rewrite_that_cannot_be_done(job: dict[str, Any], error: str) -> None:
+    result = rewritten(**job)
+    assert set(result) == {"error"}
+    assert result["error"].startswith(error)
+
+
+# The rest
+
+
+def test_dialects() -> None:
+    rows = toolcalls("dialects").stdout.decode().splitlines()
+    assert rows[0].split() == ["name", "reads", "writes", "what", "it", "is"]
+    found = json.loads(toolcalls("dialects", "--json").stdout)
+    assert {"invoke", "tagged"} <= {row["name"] for row in found}
+    assert all(row["about"] and row["reads"] is True for row in found)
+    assert any(row.startswith("invoke   yes    yes") or row.split()[:3] == ["invoke", "yes", "yes"] for row in rows)
+
+
+def test_check_config(tmp_path: Path) -> None:
+    assert b": ok (" in toolcalls("check-config").stdout
+    path = tmp_path / "toolcalls.yaml"
+    path.write_text("version: 1\nroutes:\n- name: a\n  policy: lax\n  klient: text\n", encoding="utf-8")
+    run = toolcalls("check-config", str(path))
+    assert (run.returncode, run.stdout) == (2, b"")
+    lines = run.stderr.decode().splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [["toolcalls check-config", f"{path}:{at}"] for at in (4, 5)]
+    path.write_text("routes:\n- name: a\n", encoding="utf-8")
+    assert toolcalls("check-config", str(path)).stdout.decode() == f"{path}: ok (1 route)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["parse", "--tools", "{}"], r"TOOLS: tools: expected a list of tools", id="tools"),
+        pytest.param(["parse", "--tools", "[\n\n{]"], r"TOOLS:3: this is not JSON: ", id="tools-line"),
+        pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; known are auto, ', id="dialect"),
+        pytest.param(["parse", "no\nfile"], "no\\nfile: the file cannot be read: No such file or directory", id="file"),
+        pytest.param(
+            ["parse", "--chunk", "0"], "argument --chunk: expected a whole number from 1, found '0' (", id="size"
+        ),
+        pytest.param(["write", "--dialect", "invoke"], "stdin:1: this is not JSON: ", id="no-json"),
+        pytest.param(["write"], "stdin:1: this is not JSON: ", id="no-dialect"),
+        pytest.param(["rewrite", "--wire", "nope"], 'wire: unknown "nope"; known are ', id="wire"),
+        pytest.param(["dialects", "more"], "unrecognized arguments: more (toolcalls", id="more"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "TOOLS"
+    if "--tools" in arguments:
+        path.write_text(arguments[2], encoding="utf-8")
+        arguments = [*arguments[:2], str(path)]
+    run = toolcalls(*arguments)
+    assert (run.returncode, run.stdout) == (2, b"")
+    (line,) = run.stderr.decode().splitlines()
+    place = line.replace(str(path), "TOOLS")
+    assert place.startswith((f"toolcalls {arguments[0]}: {message}", f"toolcalls: {message}"))
+
+
+@pytest.mark.parametrize("command", ["demo", "parse", "write", "rewrite", "dialects", "check-config"])
+def test_every_command_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main([command, "--help"])
+    assert left.value.code == 0
+    example = capsys.readouterr().out.partition("\nexample:\n")[2]
+    assert f"toolcalls {command}" in example
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "toolcalls", "parse", "--jsonl"]
+    lines = b'{"id": 1, "text": "a"}\n' * 5000
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(lines[:230])
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        try:
+            process.stdin.write(lines)
+            process.stdin.close()
+        except BrokenPipeError:
+            process.stdin = None
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+
+
+def test_commands_start_without_mitmproxy() -> None:
+    code = "import sys; from toolcalls.cli import main; main(['parse', '--jsonl']); print('mitmproxy' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=b"", capture_output=True, env=ENVIRONMENT, timeout=60, check=True
+    )
+    assert run.stdout == b"False\n"
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(lines=st.lists(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line and line.strip())))
+def test_a_line_a_result(lines: list[bytes], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = tmp_path / "jobs.jsonl"
+    path.write_bytes(b"x\n" + b"".join(line + b"\n" for line in lines))
+    assert cli.main(["parse", "--jsonl", str(path)]) == 0
+    found = [json.loads(line) for line in capfdbinary.readouterr().out.split(b"\n")[:-1]]
+    assert len(found) == 1 + len(lines)
+    assert all("id" in result for result in found)

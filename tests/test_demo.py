@@ -1,0 +1,157 @@
+"""`toolcalls demo`, as somebody sees it who has just cloned the repository. Real mitmdump, loopback only."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from mitmproxy.http import Headers
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow, tutils
+
+from toolcalls.demo.parties import script
+
+REPO = Path(__file__).parents[1]
+COMMAND = [sys.executable, "-m", "toolcalls", "demo"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Temporary files in `folder`, to see what is left of them."""
+    return {**os.environ, "PYTHONPATH": str(REPO / "addon"), "TMPDIR": str(folder), "COLUMNS": "110"}
+
+
+def left_running(folder: Path) -> list[str]:
+    """The processes that know of `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        if os.fsencode(folder) in command:
+            found.append(command.decode(errors="replace"))
+    return found
+
+
+@pytest.mark.parametrize("options", [(), ("--no-pause",)], ids=["pace", "no-pause"])
+def test_demo(options: tuple[str, ...], tmp_path: Path) -> None:
+    start = time.monotonic()
+    run = subprocess.run(
+        [*COMMAND, *options],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+        cwd=REPO,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert time.monotonic() - start < 30
+    assert "\x1b" not in run.stdout  # no terminal, no colours
+    assert "native call read_file" in run.stdout
+    assert re.search(r"^  declined  .*: it stands in a fenced code block$", run.stdout, re.MULTILINE)
+    assert re.search(r"^  lifted    read_file \(invoke\)", run.stdout, re.MULTILINE)
+    assert re.search(
+        r"^  the reply above  .*lifted read_file \(invoke\) · 1 declined: fenced$", run.stdout, re.MULTILINE
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert left_running(tmp_path) == []
+
+
+def test_the_call_arrives_while_the_reply_still_comes(tmp_path: Path) -> None:
+    run = subprocess.run(COMMAND, capture_output=True, text=True, env=environment(tmp_path), timeout=60, check=True)
+    rows = [row for row in run.stdout.splitlines() if re.match(r"  +\d+\.\d\d  ", row)]
+    times = [float(row.split()[0]) for row in rows]
+    called = next(at for at, row in zip(times, rows, strict=True) if "native call" in row)
+    assert times == sorted(times)
+    assert called < times[-1] - 0.5
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A copy of what the demo needs, without recordings of flows."""
+    ignored = shutil.ignore_patterns("__pycache__", ".*", "*.flow")
+    for folder in ("addon", "config", "recordings"):
+        shutil.copytree(REPO / folder, tmp_path / "clone" / folder, ignore=ignored)
+    (tmp_path / "left").mkdir()
+    return tmp_path / "clone"
+
+
+def demo_of(clone: Path) -> subprocess.CompletedProcess[str]:
+    """The demo of a clone, as fast as it goes. It leaves nothing behind."""
+    left = clone.with_name("left")
+    inside = {**environment(left), "PYTHONPATH": str(clone / "addon")}
+    run = subprocess.run([*COMMAND, "--no-pause"], capture_output=True, text=True, env=inside, timeout=60, check=False)
+    assert list(left.iterdir()) == []
+    return run
+
+
+def test_every_recording_beside_it_is_judged(clone: Path) -> None:
+    request, events = script((clone / "recordings" / "demo.sse").read_text(encoding="utf-8"))
+    reply = b"".join(event for _, event in events)
+    for name, count in (("one.flow", 1), ("two.flow", 2)):
+        with (clone / "recordings" / name).open("wb") as file:
+            writer = FlowWriter(file)
+            for _ in range(count):
+                flow = tflow.tflow(
+                    req=tutils.treq(method=b"POST", path=b"/v1/chat/completions", content=request),
+                    resp=tutils.tresp(
+                        headers=Headers(content_type="text/event-stream"),
+                        content=reply,
+                    ),
+                )
+                writer.add(flow)
+    run = demo_of(clone)
+    assert (run.returncode, run.stderr) == (0, "")
+    judged = dict(re.findall(r"^  (\S+\.flow) +(.*)$", run.stdout, re.MULTILINE))
+    assert judged == {
+        "one.flow": "lifted read_file (invoke) · 1 declined: fenced",
+        "two.flow": "lifted read_file (invoke) ×2 · 2 declined: fenced ×2",
+    }
+
+
+def test_a_recording_that_cannot_be_read_is_a_failure(clone: Path) -> None:
+    (clone / "recordings" / "broken.flow").write_bytes(b"no flow")
+    run = demo_of(clone)
+    assert run.returncode == 1
+    assert run.stderr.startswith("toolcalls demo: mitmdump could not read the recordings: ")
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_call_that_does_not_arrive_is_a_failure(clone: Path) -> None:
+    sse = clone / "recordings" / "demo.sse"
+    sse.write_text(sse.read_text(encoding="utf-8").replace("src/ap", "lib/ap"), encoding="utf-8")
+    run = demo_of(clone)
+    assert run.returncode == 1
+    assert run.stderr.startswith("toolcalls demo: the client should have got ")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])
+@pytest.mark.parametrize("when", ["$ mitmdump", "the model server sends"], ids=["starting", "streaming"])
+def test_nothing_is_left_when_it_is_interrupted(number: int, status: int, when: str, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if when in line:
+                break
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+    assert left_running(tmp_path) == []
+
+
+def test_script() -> None:
+    text = ': about\n: request {"a": 1}\n\n: pace 20\ndata: x\n\nevent: e\ndata: y\n\n: pace 0\n\ndata: [DONE]\n\n'
+    assert script(text) == (
+        b'{"a": 1}',
+        [(0.02, b"data: x\n\n"), (0.02, b"event: e\ndata: y\n\n"), (0.0, b"data: [DONE]\n\n")],
+    )

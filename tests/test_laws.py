@@ -1,0 +1,303 @@
+"""The laws of the design as properties, over texts made of the dialects' own markup.
+
+Strategy: `replies` strings together whole calls, half tags, quotes, line ends, entities, CDATA, fences, words and lone
+surrogates, so that most texts are nearly calls. Each law is stated once, over the reader, and once more over bytes
+where the exchange adds something that could break it. TESTS=deep looks at many more texts, anew each time; otherwise
+the same few are looked at.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
+from toolcalls.policy import REASONS, Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.tools import Toolbox
+from toolcalls.wires import all_wires
+from toolcalls.writing import calls_in, write
+
+settings.register_profile("dev", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile("deep", max_examples=3000, deadline=None)
+law = settings.get_profile(os.environ.get("TESTS", "dev"))
+
+WIRE = all_wires()["openai_chat"]
+DIALECTS = ("invoke", "tagged")
+NS = "antml" + ":"
+
+
+def tool(name: str, **types: Any) -> Tool:
+    return Tool(name, {"type": "object", "properties": {key: {"type": kind} for key, kind in types.items()}})
+
+
+TOOLS = (
+    tool("Bash", command="string"),
+    tool("Save", text="string", n="integer", data="object"),
+    tool("Noop"),
+    Tool("Loose"),
+)
+
+# ------------------------------------------------------------------------------------------------------------- texts
+
+TAGS = [
+    "<function_calls>", "</function_calls>", '<invoke name="Bash">', "<invoke name='Save'>", '<invoke name="No">',
+    "</invoke>", '<parameter name="command">', '<parameter name="text">', '<parameter name="n">', "</parameter>",
+    f"<{NS}function_calls>", f'<{NS}invoke name="Bash">', f"</{NS}invoke>", f"</{NS}parameter>", '<invoke name="Noop"/>',
+    "<Save>", "</Save>", "<text>", "</text>", "<n>", "</n>", "<Bash>", "<command>", "</command>", "</Bash>", "<Noop>",
+    "<read_file>", "<path>", "</path>", "</read_file>",
+]  # fmt: skip
+PARTS = [
+    "<",
+    "</",
+    "<inv",
+    "oke ",
+    'name="',
+    '"',
+    "'",
+    ">",
+    "/>",
+    "=",
+    "<func",
+    "tion_calls>",
+    "</par",
+    "ameter>",
+    "<Sa",
+]
+NOISE = [
+    "\n", "\n", "\r\n", "\r", " ", "    ", "\n\n", "\t", "word", "call", "court\n", "count ", "&lt;", "&amp;", "&am", "&",
+    "<![CDATA[", "]]>", "]]", "]]]]><![CDATA[>", "```", "```xml\n", "`", "> ", "- ", "<!--", "-->", "<think>", "</think>",
+    "42", "true", '{"a":1}', "é", "🙂", "\ud83d", "\ude42", "\u2028", "\x00", "<b>", "a < b && c",
+]  # fmt: skip
+
+_values = st.lists(st.sampled_from([*NOISE, *PARTS]), max_size=4).map("".join)
+
+
+def invoke_of(name: str, values: dict[str, str]) -> str:
+    inside = "".join(f'<parameter name="{key}">{value}</parameter>\n' for key, value in values.items())
+    return f'<invoke name="{name}">\n{inside}</invoke>'
+
+
+def tagged_of(name: str, values: dict[str, str]) -> str:
+    inside = "".join(f"<{key}>{value}</{key}>\n" for key, value in values.items())
+    return f"<{name}>\n{inside}</{name}>"
+
+
+_arguments = st.one_of(
+    st.tuples(st.just("Bash"), st.fixed_dictionaries({"command": _values})),
+    st.tuples(st.just("Save"), st.fixed_dictionaries({"text": _values}, optional={"n": st.sampled_from(["7", "x"])})),
+    st.tuples(st.sampled_from(["Noop", "Unknown"]), st.just({})),
+)
+_blocks = st.one_of(
+    _arguments.map(lambda call: invoke_of(*call)),
+    _arguments.map(lambda call: tagged_of(*call)),
+    st.lists(_arguments, min_size=1, max_size=3).map(
+        lambda calls: "\n".join(["<function_calls>", *(invoke_of(*call) for call in calls), "</function_calls>"])
+    ),
+)
+_pieces = st.one_of(
+    st.sampled_from(TAGS),
+    st.sampled_from(PARTS),
+    st.sampled_from(NOISE),
+    _blocks,
+    _blocks.map(lambda text: f"\n{text}\n"),
+)
+replies = st.lists(_pieces, max_size=9).map("".join)
+routes = st.builds(
+    Route,
+    client=st.just("native"),
+    upstream=st.just("text"),
+    policy=st.sampled_from(["standard", "standard", "strict", "lenient"]),
+    allowed_tools=st.sampled_from([None, None, ("Bash",), ()]),
+    multiple_calls=st.sampled_from([True, True, False]),
+    infer_types=st.booleans(),
+    max_buffer_bytes=st.sampled_from([64 * 1024, 64 * 1024, 80]),
+)
+STANDARD = Route(client="native", upstream="text")
+
+
+@st.composite
+def cut[T: (str, bytes)](draw: st.DrawFn, whole: T) -> list[T]:
+    """`whole` in pieces, none of them empty."""
+    places = draw(st.lists(st.integers(0, len(whole)), max_size=8))
+    ends = sorted({0, *places, len(whole)})
+    return [whole[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def terms_for(route: Route, quotable: tuple[str, ...] = ()) -> Terms:
+    return Terms(route, Request(tools=TOOLS, quotable=quotable))
+
+
+def read(route: Route, pieces: Iterable[str], *, ends: bool = True, quotable: tuple[str, ...] = ()) -> list[Event]:
+    reader = Reader(terms_for(route, quotable))
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    return [*events, *reader.finish(cut=not ends)]
+
+
+def shown(events: Iterable[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Text))
+
+
+def verdicts(events: Iterable[Event]) -> list[Verdict]:
+    return [event for event in events if isinstance(event, Verdict)]
+
+
+def arguments(events: Iterable[Event]) -> dict[int, str]:
+    """The argument text of every call that began, complete or not."""
+    found = {event.index: "" for event in events if isinstance(event, CallStart)}
+    for event in events:
+        if isinstance(event, CallPiece):
+            found[event.index] += event.json
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- the reader
+
+
+@law
+@given(st.data(), replies, routes, st.booleans())
+def test_the_reply_is_the_same_however_it_is_cut(data: st.DataObject, text: str, route: Route, ends: bool) -> None:
+    once = read(route, [text], ends=ends)
+    again = read(route, data.draw(cut(text)), ends=ends)
+    assert shown(again) == shown(once)
+    assert calls_in(again) == calls_in(once)
+    assert arguments(again) == arguments(once)
+    assert verdicts(again) == verdicts(once)
+
+
+@law
+@given(st.data(), replies, routes, st.booleans())
+def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, route: Route, ends: bool) -> None:
+    quoted = (f"before\n{data.draw(st.sampled_from([text, text[: len(text) // 2], text[1:]]))}\nbehind",)
+    once = read(route, [text], ends=ends, quotable=quoted)
+    again = read(route, data.draw(cut(text)), ends=ends, quotable=quoted)
+    assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_nothing_is_lost(text: str, route: Route, ends: bool) -> None:
+    events = read(route, [text], ends=ends)
+    assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
+    left, at = [], 0
+    for verdict in verdicts(events):
+        if verdict.index is not None:
+            left.append(text[at : verdict.start])
+            at = verdict.end
+    left.append(text[at:])
+    assert "".join("".join(left).split()) == "".join(shown(events).split())
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_every_candidate_has_one_verdict(text: str, route: Route, ends: bool) -> None:
+    events = read(route, [text], ends=ends)
+    found = verdicts(events)
+    started = [event.index for event in events if isinstance(event, CallStart)]
+    ended = {event.index for event in events if isinstance(event, CallEnd)}
+    assert started == list(range(len(started)))
+    assert sorted(verdict.index for verdict in found if verdict.index is not None) == started
+    for verdict in found:
+        assert 0 <= verdict.start <= verdict.end <= len(text)
+        assert verdict.status in {"lifted", "declined", "truncated", "malformed"}
+        assert (verdict.reason is None) == (verdict.status == "lifted")
+        assert verdict.reason is None or verdict.reason in REASONS
+        assert (verdict.status == "lifted") == (verdict.index in ended)
+    for before, behind in zip(found, found[1:], strict=False):
+        assert before.end <= behind.start or route.policy == "lenient"  # which looks again behind what never closed
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_a_complete_call_has_one_object_for_arguments(text: str, route: Route, ends: bool) -> None:
+    for call in calls_in(read(route, [text], ends=ends)):
+        assert isinstance(json.loads(call.arguments), dict)
+
+
+@law
+@given(replies, st.data())
+def test_a_reply_that_is_cut_off_completes_nothing(text: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(text)))
+    whole = calls_in(read(STANDARD, [text]))
+    part = calls_in(read(STANDARD, [text[:place]], ends=False))
+    assert part == whole[: len(part)]
+
+
+@law
+@given(
+    st.lists(st.one_of(_blocks, st.sampled_from(["\n", "words\n", "```\n", "<b>x</b>\n"])), max_size=4), st.booleans()
+)
+def test_the_payload_of_a_refused_call_is_never_searched(payload: list[str], tagged: bool) -> None:
+    inside = "".join(payload)
+    assume("</text>" not in inside and "</parameter>\n</invoke>\n</invoke>" not in inside)
+    outer = tagged_of("Save", {"text": inside}) if tagged else invoke_of("Save", {"text": inside})
+    route = Route(allowed_tools=("Bash", "Noop"))
+    events = read(route, [outer])
+    assert shown(events) == outer
+    assert [(verdict.status, verdict.name) for verdict in verdicts(events)] == [("declined", "Save")]
+
+
+# ------------------------------------------------------------------------------------------------------- the writer
+
+_texts = st.one_of(
+    st.text(max_size=12),
+    st.lists(st.sampled_from([*TAGS, *NOISE, *PARTS]), max_size=5).map("".join),
+    st.sampled_from(["", "\n", "\r\n", "007", "true", "null", "1e400", '"quoted"', " padded ", "[]", "{}"]),
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
+    max_leaves=6,
+)
+_keys = st.sampled_from(["command", "text", "n", "data", "path"]) | _texts
+calls = st.builds(
+    lambda name, values: Call(name, json.dumps(values)),
+    st.sampled_from(["Bash", "Save", "Noop", "Loose", "Other", "read_file"]) | _texts,
+    st.dictionaries(_keys, _json, max_size=3),
+)
+
+
+def meaning(found: Sequence[Call]) -> list[tuple[str, str]]:
+    return [(call.name, json.dumps(json.loads(call.arguments))) for call in found]
+
+
+@law
+@given(st.sampled_from(DIALECTS), st.lists(calls, max_size=2), st.booleans())
+@example("invoke", [Call("Save", '{"text":"a && b < c ]]> </parameter> \'q\' \\"d\\""}')], True)
+@example("tagged", [Call("Save", '{"text":"</text>\\n<n>"}')], True)
+def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call], declared: bool) -> None:
+    known = TOOLS if declared else ()
+    try:
+        text = write(dialect, written, Toolbox(known))
+    except Unwritable:
+        return
+    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=known)))
+    events = [*reader.feed(text), *reader.finish(cut=False)]
+    assert meaning(calls_in(events)) == meaning(written)
+    assert shown(events).strip() == ""
+
+
+@law
+@given(st.text(st.characters(codec="utf-8", exclude_characters="<&", exclude_categories=["Cs"])), st.booleans())
+def test_text_without_markup_can_always_be_written(value: str, declared: bool) -> None:
+    call = Call("Save", json.dumps({"text": value}))
+    for dialect in ("invoke", "tagged") if declared else ("invoke",):
+        text = write(dialect, [call], Toolbox(TOOLS if declared else ()))
+        assert f'"{value}"' not in text or '"' in value
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@law
+@given(value=st.lists(st.sampled_from([*NOISE, "<b>", "</b>", "<p>", "if (a<b)"]), max_size=6).map("".join))
+def test_code_can_be_written_where_the_schema_says_string(dialect: str, value: str) -> None:
+    written = [Call("Save", json.dumps({"text": value}))]
+    text = write(dialect, written, Toolbox(TOOLS))
+    reader = Reader(terms_for(STANDARD))
+    assert meaning(calls_in([*reader.feed(text), *reader.finish(cut=False)])) == meaning(written)

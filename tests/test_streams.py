@@ -1,0 +1,79 @@
+"""Recorded provider streams through an exchange that converts: none holds a text call, so each leaves byte for byte.
+
+Strategy: every stream of `shared/suites/streams/openai-chat.jsonl` with its own request, on a route that lifts. Fed as
+a whole, in the chunks in which it was received, and in odd sizes that cut tags, line ends and characters; the verdicts
+on its native calls must be the same each time (laws 1, 2, 4 and 10).
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from conftest import shared_path
+
+from toolcalls.events import Verdict
+from toolcalls.evidence import decide, terms_of
+from toolcalls.exchange import Exchange, Form
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+
+WIRE = all_wires()["openai_chat"]
+ROUTE = Route(client="native", upstream="text")
+
+
+@cache
+def recorded() -> list[dict[str, Any]]:
+    lines = shared_path("suites/streams/openai-chat.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def body_of(row: dict[str, Any]) -> bytes:
+    return str(row["body"]).encode("utf-8", "surrogatepass")
+
+
+def as_received(body: bytes, sizes: list[int]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        yield body[at : at + size]
+        at += size
+    yield body[at:]
+
+
+def in_sizes(body: bytes, size: int) -> Iterator[bytes]:
+    return (body[at : at + size] for at in range(0, len(body), size))
+
+
+def through(row: dict[str, Any], pieces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, Verdict]]]:
+    request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
+    decision = decide(ROUTE, request, {}, ())
+    assert decision.kind == "lift"
+    terms, tools = terms_of(ROUTE, request, decision)
+    # Some recordings lost their content type, so the body says what it is.
+    form: Form = "whole" if body_of(row).lstrip().startswith(b"{") else "sse"
+    exchange = Exchange(WIRE, terms, decision, tools, form=form)
+    out = b"".join([exchange.feed(piece) for piece in pieces]) + exchange.close()
+    assert exchange.failure is None, f"{row['id']}: {exchange.failure!r}"
+    return out, exchange.verdicts
+
+
+@pytest.mark.parametrize("way", ["whole", "as received", 7, 64, 997])
+def test_a_recorded_stream_leaves_as_it_came(way: str | int) -> None:
+    for row in recorded():
+        body = body_of(row)
+        if isinstance(way, int):
+            pieces = in_sizes(body, way)
+        else:
+            pieces = iter([body]) if way == "whole" else as_received(body, row.get("chunks") or [])
+        out, verdicts = through(row, pieces)
+        assert out == body, row["id"]
+        assert verdicts == through(row, [body])[1], row["id"]
+
+
+def test_every_native_call_has_a_verdict() -> None:
+    for row in recorded():
+        _, verdicts = through(row, [body_of(row)])
+        native = [verdict for _, verdict in verdicts if verdict.dialect is None]
+        assert len(native) == row["native_calls"], row["id"]
+        assert all(verdict.status != "lifted" for _, verdict in verdicts), row["id"]

@@ -1,0 +1,660 @@
+"""What mitmproxy does to an addon that is not careful: one test for each trap, named after it.
+
+What only the host can show runs in a real mitmdump on loopback, most of it in one that all tests share; the rest calls
+the hooks directly.
+"""
+
+import gc
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from live import (
+    CALL,
+    EVENTS,
+    LIMIT,
+    PATH,
+    TOOLS,
+    Host,
+    Reply,
+    asked,
+    calls_in,
+    encoded,
+    flows_in,
+    host,
+    mitmdump,
+    post,
+    streamed,
+    text_in,
+    upstream,
+    upstream_h2,
+    whole,
+)
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import taddons, tflow, tutils
+
+from toolcalls.mitm import store
+from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.codings import decoder_of
+from toolcalls.mitm.plan import plan_for, wire_for
+from toolcalls.mitm.tap import Tap
+from toolcalls.route import Config
+
+TEXT = f"Let me look.\n\n{CALL}"
+MADE = [("Bash", '{"command":"ls -la"}')]
+CODINGS = ["gzip", "deflate", "deflate-raw", "br", "zstd"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mitmproxy")
+
+
+@pytest.fixture(scope="module")
+def proxy(folder: Path) -> Iterator[Host]:
+    with host(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def addon() -> Iterator[ToolCalls]:
+    made = ToolCalls()
+    with taddons.context(made) as context:
+        context.configure(made)
+        yield made
+
+
+def _flow(body: bytes = b"", headers: dict[str, str] | None = None, *, live: bool = True) -> http.HTTPFlow:
+    """A flow whose request is ours; `body` is its reply's, b"" for one that is still to come."""
+    flow = tflow.tflow(req=tutils.treq(method=b"POST", path=PATH.encode(), content=asked()), resp=True)
+    flow.live = live
+    flow.response = http.Response.make(200, body, headers or EVENTS)
+    if not body:
+        flow.response.raw_content = None
+    return flow
+
+
+def _tap(*, tools: bool = True, coding: str = "", form: Any = "sse") -> Tap:
+    request = http.Request.make("POST", f"http://127.0.0.1{PATH}", asked(tools=tools))
+    wire = wire_for(request)
+    assert wire is not None
+    plan = plan_for(wire, request, Config())
+    return Tap(plan.exchange(form), decoder=decoder_of(coding), changes=plan.changes)
+
+
+def _verdicts(flow: http.HTTPFlow) -> list[dict[str, Any]]:
+    return flow.metadata[store.REPORT]["verdicts"]
+
+
+def _statuses(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
+    return [(verdict["status"], verdict["reason"]) for verdict in _verdicts(flow)]
+
+
+def _pieces(body: bytes, size: int) -> list[bytes]:
+    return [body[start : start + size] for start in range(0, len(body), size)]
+
+
+# --- what the callable returns ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 3, 64, 10_000])
+def test_never_empty_bytes_and_one_piece_per_call(size: int) -> None:
+    """b"" in the middle ends a chunked body, each item of a list is a write of its own, a coroutine is not awaited."""
+    tap = _tap()
+    body = b"".join(streamed(TEXT))
+    returned = [tap(piece) for piece in [*_pieces(body, size), b""]]
+    assert all(out == [] or (isinstance(out, bytes) and out) for out in returned)
+    assert calls_in(b"".join(out for out in returned if isinstance(out, bytes))) == MADE
+
+
+def test_withholding_does_not_end_a_chunked_body(proxy: Host) -> None:
+    """The opener comes a character at a time, and nothing leaves while it does."""
+    got, _ = proxy.ask(Reply(streamed(TEXT, 1)))
+    assert got.ended
+    assert calls_in(got.body) == MADE
+
+
+def _break_feed(tap: Tap) -> None:
+    tap.exchange.feed = lambda data: 1 / 0  # type: ignore[assignment,method-assign,return-value]
+
+
+def _break_close(tap: Tap) -> None:
+    tap.exchange.close = lambda: 1 / 0  # type: ignore[assignment,method-assign,return-value]
+
+
+@pytest.mark.parametrize("broken", [_break_feed, _break_close], ids=["feed", "close"])
+@pytest.mark.parametrize("after", [0, 3, 9])
+def test_never_raises(broken: Callable[[Tap], None], after: int) -> None:
+    """What raises loses its piece, and at the end it hangs the client. From our fault on, all passes as it came."""
+    tap = _tap()
+    pieces = streamed("nothing to lift here: a < b")
+    out = [tap(piece) for piece in pieces[:after]]
+    broken(tap)
+    out += [tap(piece) for piece in [*pieces[after:], b""]]
+    assert b"".join(b"".join([one] if isinstance(one, bytes) else one) for one in out) == b"".join(pieces)
+    assert isinstance(tap.exchange.failure, ZeroDivisionError)
+
+
+def test_a_fault_gives_back_what_was_held() -> None:
+    tap = _tap()
+    pieces = streamed(TEXT)
+    held = next(number for number in range(len(pieces)) if tap(pieces[number]) == []) + 1
+    _break_feed(tap)
+    out = tap(pieces[held])
+    assert isinstance(out, bytes)
+    assert text_in(out).startswith("<invoke")
+
+
+# --- how a reply ends -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", ["fin", "rst"])
+@pytest.mark.parametrize("framing", ["chunked", "length"])
+def test_upstream_cut_inside_a_tag(proxy: Host, framing: Any, cut: Any) -> None:
+    """Only `error` comes, without b"", and nothing can be sent any more: the client keeps what was complete."""
+    pieces = streamed('Let me look.\n\n<invoke name="Ba', 4, reason=None)
+    got, flow = proxy.ask(Reply(pieces, framing=framing, cut=cut, hold=0.2))
+    assert not got.ended
+    assert calls_in(got.body) == []
+    assert text_in(got.body).startswith("Let me look.")
+    assert flow.error is not None
+    assert flow.response is not None
+    assert flow.response.raw_content == got.body
+    assert flow.metadata[store.UPSTREAM] == b"".join(pieces)
+    assert flow.marked == ":warning:"
+    assert _statuses(flow) == [("truncated", "cut_off")]
+
+
+def test_upstream_cut_inside_the_arguments(proxy: Host) -> None:
+    """The call has begun to stream; nobody closes its arguments."""
+    begun = TEXT[: TEXT.index(" -la")] + " -l"
+    got, flow = proxy.ask(Reply(streamed(begun, 4, reason=None), cut="rst", hold=0.2))
+    ((name, arguments),) = calls_in(got.body)
+    assert name == "Bash"
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(arguments)
+    assert [status for status, _ in _statuses(flow)] == ["truncated"]
+
+
+def test_a_close_delimited_cut_looks_like_an_end(proxy: Host) -> None:
+    """b"" comes as though all were well; what was held is text, and no call."""
+    got, flow = proxy.ask(Reply(streamed('Look.\n\n<invoke name="Ba', 4, reason=None), framing="close"))
+    assert calls_in(got.body) == []
+    assert text_in(got.body) == 'Look.\n\n<invoke name="Ba'
+    assert _statuses(flow) == [("truncated", "cut_off")]
+
+
+def test_a_client_that_leaves(proxy: Host) -> None:
+    """`error` ends the exchange, the upstream is let go, and what came until then is kept."""
+    proxy.upstream.gone.clear()
+    pieces = streamed(TEXT * 40, 3)
+    proxy.upstream.replies = [Reply(pieces, pause=0.02)]
+    path = proxy.path()
+    with socket.create_connection(("127.0.0.1", proxy.dump.port), LIMIT) as client:
+        body = asked()
+        client.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (path.encode(), len(body)) + body)
+        assert client.recv(10).startswith(b"HTTP/1.1")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    flow = proxy.flow(path)
+    assert flow.error is not None
+    assert flow.response is not None
+    assert flow.response.raw_content is not None
+    assert 0 < len(flow.response.raw_content) < len(b"".join(pieces))
+    assert proxy.upstream.gone.wait(LIMIT)
+
+
+def test_response_and_error_settle_once(addon: ToolCalls, caplog: pytest.LogCaptureFixture) -> None:
+    """For a truncated flow from a file both hooks come."""
+    caplog.set_level("INFO", "toolcalls")
+    flow = _flow(b"".join(streamed(TEXT[:-12], reason=None)), live=False)
+    flow.error = tflow.terr()
+    for hook in (addon.requestheaders, addon.request, addon.responseheaders, addon.response, addon.error):
+        hook(flow)
+    assert [status for status, _ in _statuses(flow)] == ["truncated"]
+    assert len(caplog.records) == 1
+
+
+def test_a_reply_without_a_body(proxy: Host) -> None:
+    """The callable is never called."""
+    got, flow = proxy.ask(Reply([], framing="length"))
+    assert (got.body, got.ended) == (b"", True)
+    assert flow.metadata[store.REPORT]["verdicts"] == []
+
+
+def test_sigterm_marks_what_it_cuts(folder: Path, tmp_path: Path) -> None:
+    """mitmproxy writes the running flows without an error, as though they were whole."""
+    out = tmp_path / "stopped.flow"
+    reply = Reply(streamed(TEXT[:-20], 4, reason=None), hold=LIMIT)
+    with upstream(reply) as server, mitmdump(folder, "-w", str(out), to=server.url) as dump:
+        client = threading.Thread(target=post, args=(dump.url, asked()))
+        client.start()
+        dump.wait_for("Streaming response")
+        time.sleep(0.3)
+        assert dump.stop() == 0
+        client.join(LIMIT)
+    (flow,) = flows_in(out)
+    assert flow.error is not None
+    assert flow.response is not None
+    assert flow.response.raw_content
+    assert [status for status, _ in _statuses(flow)] == ["truncated"]
+
+
+# --- headers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [b"".join(streamed(TEXT, 400)), whole(TEXT)], ids=["sse", "whole"])
+def test_content_length_growth(proxy: Host, body: bytes) -> None:
+    """A longer body behind the old length is cut without a word."""
+    kind = "text/event-stream" if body.startswith(b"data:") else "application/json"
+    got, flow = proxy.ask(Reply([body], {"content-type": kind}, framing="length"))
+    assert calls_in(got.body) == MADE
+    assert got.ended
+    assert got.headers.get("transfer-encoding") == "chunked"
+    assert "content-length" not in got.headers
+    assert flow.response is not None
+    assert flow.response.raw_content == got.body
+
+
+def test_chunked_is_not_for_http_1_0(proxy: Host) -> None:
+    got, _ = proxy.ask(Reply([b"".join(streamed(TEXT))], framing="length"), version="1.0")
+    assert "transfer-encoding" not in got.headers
+    assert calls_in(got.body) == MADE
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_chunked_is_not_for_http_2(proxy: Host, framing: Any) -> None:
+    """Towards an HTTP/2 client it is a protocol error."""
+    proxy.upstream.replies = [Reply(streamed(TEXT), framing=framing)]
+    with httpx.Client(http2=True, verify=False, timeout=LIMIT) as client:  # noqa: S501 - a certificate of the test's own
+        reply = client.post(f"https://127.0.0.1:{proxy.dump.port}{proxy.path()}", content=asked())
+    assert reply.http_version == "HTTP/2"
+    assert "transfer-encoding" not in reply.headers
+    assert calls_in(reply.content) == MADE
+
+
+@pytest.mark.parametrize("cut", [None, "rst"])
+def test_http_2_on_both_sides(proxy: Host, folder: Path, tmp_path: Path, cut: Any) -> None:
+    """DATA frames for chunks; a reset stream in place of a cut connection. (The shared proxy has made the CA.)"""
+    assert proxy.dump.port
+    pieces = streamed(TEXT) if cut is None else streamed(TEXT[:-20], reason=None)
+    out = tmp_path / "h2.flow"
+    with (
+        upstream_h2(Reply(pieces, cut=cut), folder) as url,
+        mitmdump(folder, "--ssl-insecure", "-w", str(out), to=url) as dump,
+        httpx.Client(http2=True, verify=False, timeout=LIMIT) as client,  # noqa: S501
+    ):
+        try:
+            assert calls_in(client.post(f"https://127.0.0.1:{dump.port}{PATH}", content=asked()).content) == MADE
+        except httpx.RemoteProtocolError:
+            assert cut is not None
+    (flow,) = flows_in(out)
+    assert flow.response is not None
+    assert flow.response.http_version == "HTTP/2.0"
+    assert [status for status, _ in _statuses(flow)] == ["lifted" if cut is None else "truncated"]
+
+
+def test_asks_for_identity_only_where_it_may_change_something(proxy: Host) -> None:
+    proxy.upstream.asked.clear()
+    for tools in (True, False):
+        proxy.ask(Reply(streamed("hello")), asked(tools=tools), {"accept-encoding": "gzip, br", "x-kept": "yes"})
+    lifting, observing = proxy.upstream.asked
+    assert lifting.headers["accept-encoding"] == "identity"
+    assert observing.headers["accept-encoding"] == "gzip, br"
+    for got, tools in ((lifting, True), (observing, False)):
+        assert got.body == asked(tools=tools)
+        assert got.headers["x-kept"] == "yes"
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_comes_all_the_same(proxy: Host, coding: str) -> None:
+    """The callable gets compressed bytes; it decodes them as they come, and the client gets identity."""
+    pieces = encoded(streamed(TEXT), coding)
+    headers = EVENTS | {"content-encoding": coding.removesuffix("-raw")}
+    got, flow = proxy.ask(Reply(pieces, headers))
+    assert "content-encoding" not in got.headers
+    assert calls_in(got.body) == MADE
+    assert flow.metadata[store.UPSTREAM] == b"".join(streamed(TEXT))
+
+
+@pytest.mark.parametrize("size", [1, 5, 10_000])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_codings_are_decoded_wherever_they_are_cut(coding: str, size: int) -> None:
+    decoder = decoder_of(coding.removesuffix("-raw"))
+    assert decoder is not None
+    body = b"".join(encoded([b"some ", b"text " * 99, b"\xff\x00"], coding))
+    assert b"".join(decoder.feed(piece) for piece in _pieces(body, size)) == b"some " + b"text " * 99 + b"\xff\x00"
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_an_event_is_decoded_when_it_comes(coding: str) -> None:
+    decoder = decoder_of(coding.removesuffix("-raw"))
+    assert decoder is not None
+    pieces = streamed(TEXT)
+    assert [decoder.feed(piece) for piece in encoded(pieces, coding)][: len(pieces)] == pieces
+
+
+def test_a_coding_stays_where_nothing_can_change(proxy: Host) -> None:
+    """The bytes pass as they are, and are read all the same."""
+    pieces = encoded(streamed(TEXT), "gzip")
+    got, flow = proxy.ask(
+        Reply(pieces, EVENTS | {"content-encoding": "gzip"}, framing="length"), asked(tools=False)
+    )
+    assert got.body == b"".join(pieces)
+    assert got.headers["content-encoding"] == "gzip"
+    assert got.headers["content-length"] == str(len(got.body))
+    assert flow.response is not None
+    assert flow.response.raw_content == got.body
+    assert store.UPSTREAM not in flow.metadata
+    assert _statuses(flow) == [("declined", "not_lifted")]
+
+
+def test_a_coding_that_is_broken(proxy: Host) -> None:
+    """The headers are gone, so what cannot be decoded passes raw; the verdict says that we failed."""
+    good = encoded(streamed("Hello.", reason=None), "gzip")[:-1]
+    got, flow = proxy.ask(Reply([*good, b"\xff\xff\xff broken"], EVENTS | {"content-encoding": "gzip"}))
+    assert got.ended
+    assert got.body == b"".join(streamed("Hello.", reason=None)) + b"\xff\xff\xff broken"
+    assert flow.metadata[store.REPORT]["worst"] == "failed"
+    assert flow.marked == ":x:"
+    assert sum("failed" in line for line in proxy.dump.lines) == 1
+
+
+def test_a_coding_that_nobody_knows(proxy: Host) -> None:
+    reply = Reply([b"abc"], EVENTS | {"content-encoding": "snappy"}, framing="length")
+    got, flow = proxy.ask(reply)
+    assert got.body == b"abc"
+    assert got.headers["content-encoding"] == "snappy"
+    assert store.REPORT not in flow.metadata
+
+
+def test_a_small_body_that_decodes_to_a_huge_one() -> None:
+    tap = _tap(coding="gzip", form="whole")
+    bomb = b"".join(encoded([bytes(80 * 1024 * 1024)], "gzip"))
+    out = tap(bomb)
+    assert out == bomb
+    assert tap.exchange.failure is not None
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["true", "false"])
+def test_own_storage(folder: Path, option: str) -> None:
+    """A streamed body is kept by mitmproxy only if an option says so, and never after an error."""
+    with host(folder, "--set", f"store_streamed_bodies={option}") as running:
+        got, flow = running.ask(Reply(streamed(TEXT)))
+    assert flow.response is not None
+    assert flow.response.raw_content == got.body
+    assert flow.metadata[store.UPSTREAM] == b"".join(streamed(TEXT))
+
+
+def test_a_limit_for_large_bodies_does_not_take_the_reply_away(folder: Path) -> None:
+    """`stream_large_bodies` decides before `responseheaders`; a request over the limit has gone unread."""
+    with host(folder, "--set", "stream_large_bodies=1k") as running:
+        got, _ = running.ask(Reply([b"".join(streamed(TEXT))], framing="length"))
+        assert calls_in(got.body) == MADE
+        got, flow = running.ask(Reply(streamed(TEXT)), asked(user="x" * 5000))
+        assert got.body == b"".join(streamed(TEXT))
+        assert store.REPORT not in flow.metadata
+        running.dump.wait_for("the reply passes unread: the request was streamed")
+
+
+def test_what_passes_unchanged_is_stored_once(proxy: Host) -> None:
+    got, flow = proxy.ask(Reply(streamed("hello")))
+    assert got.body == b"".join(streamed("hello"))
+    assert flow.response is not None
+    assert flow.response.raw_content == got.body
+    assert store.UPSTREAM not in flow.metadata
+
+
+def test_times_are_those_of_the_pieces(proxy: Host) -> None:
+    pieces = streamed(TEXT, 9)
+    got, flow = proxy.ask(Reply(pieces, pause=0.01))
+    came, left = flow.metadata[store.TIMES]
+    assert [length for _, length in came] == [len(piece) for piece in pieces]
+    assert sum(length for _, length in left) == len(got.body)
+    for times in ([at for at, _ in came], [at for at, _ in left]):
+        assert times == sorted(times)
+    assert came[-1][0] >= 10 * (len(pieces) - 1)
+
+
+def test_metadata_can_always_be_written(addon: ToolCalls, tmp_path: Path) -> None:
+    r"""A lone surrogate or any object makes `Save` lose the flow. JSON's \ud800 is a lone surrogate."""
+    text = '<invoke name="Bash">\n<parameter name="command">\\ud800</parameter>\n</invoke>'
+    body = b"".join(streamed(text, 1000)).replace(b"\\\\ud800", b"\\ud800")
+    flow = _flow(body)
+    addon.request(flow)
+    addon.responseheaders(flow)
+    with (tmp_path / "out.flow").open("wb") as file:
+        FlowWriter(file).add(flow)
+    (read,) = flows_in(tmp_path / "out.flow")
+    assert len(_verdicts(read)) == 1
+    json.dumps(flow.metadata[store.REPORT])
+
+
+def test_bodies_have_a_short_repr_and_are_written_as_bytes(addon: ToolCalls, tmp_path: Path) -> None:
+    flow = _flow(b"".join(streamed(TEXT)))
+    addon.request(flow)
+    addon.responseheaders(flow)
+    assert len(repr(flow.metadata[store.UPSTREAM])) < 30
+    assert len(repr(flow.metadata[store.TIMES])) < 60
+    with (tmp_path / "out.flow").open("wb") as file:
+        FlowWriter(file).add(flow)
+    (read,) = flows_in(tmp_path / "out.flow")
+    assert type(read.metadata[store.UPSTREAM]) is bytes
+    assert read.metadata[store.UPSTREAM] == flow.metadata[store.UPSTREAM]
+
+
+def _reaches(start: object, wanted: object) -> bool:
+    """Whether an object can be reached from another one, modules and types left out."""
+    seen: set[int] = set()
+    todo = [start]
+    while todo:
+        one = todo.pop()
+        if one is wanted:
+            return True
+        if id(one) not in seen and not isinstance(one, type | type(gc)):
+            seen.add(id(one))
+            todo += [each for each in gc.get_referents(one) if not _is_globals(each)]
+    return False
+
+
+def _is_globals(one: object) -> bool:
+    return isinstance(one, dict) and "__builtins__" in one
+
+
+def test_the_tap_does_not_hold_its_flow(addon: ToolCalls) -> None:
+    """A cycle keeps both bodies alive until the collector comes by."""
+    flow = _flow()
+    addon.request(flow)
+    addon.responseheaders(flow)
+    assert flow.response is not None
+    tap = flow.response.stream
+    assert isinstance(tap, Tap)
+    assert _reaches(flow, tap)
+    assert not _reaches(tap, flow)
+    addon.response(flow)
+    assert not _reaches(flow, tap)
+    assert flow not in addon._plans
+
+
+def test_latency_of_events_is_kept(proxy: Host) -> None:
+    """Each piece leaves when it comes, also behind a call."""
+    proxy.upstream.replies = [Reply([*streamed(f"{TEXT}\n", 500, reason=None), b""], hold=1.5, cut="rst")]
+    path = proxy.path()
+    body = asked()
+    with socket.create_connection(("127.0.0.1", proxy.dump.port), LIMIT) as client:
+        began = time.monotonic()
+        client.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (path.encode(), len(body)) + body)
+        received = b""
+        while b"ls -la" not in received:
+            received += client.recv(65536)
+        assert time.monotonic() - began < 1.4
+
+
+# --- replay -----------------------------------------------------------------------------------------------------------
+
+CASES = {
+    "lifted": Reply(streamed(TEXT)),
+    "whole": Reply([whole(TEXT)], {"content-type": "application/json"}, framing="length"),
+    "declined": Reply(streamed(f"Like so:\n\n```\n{CALL}\n```\n")),
+    "gzip": Reply(encoded(streamed(TEXT), "gzip"), EVENTS | {"content-encoding": "gzip"}),
+    "unfinished": Reply(streamed(TEXT[:-20], reason=None), framing="close"),
+    "nothing": Reply(streamed("hello")),
+}
+
+
+def _by_case(path: Path) -> dict[str, http.HTTPFlow]:
+    return {flow.request.path.split("/")[1]: flow for flow in flows_in(path)}
+
+
+@pytest.fixture(scope="module")
+def recorded(folder: Path) -> Iterator[dict[str, Any]]:
+    """All cases, recorded live with the addon and without, and the upstream that still answers the same."""
+    found: dict[str, Any] = {}
+    with upstream(Reply([])) as server:
+        for name, addon in (("with", True), ("without", False)):
+            path = folder / f"{name}.flow"
+            with mitmdump(folder, "-w", str(path), to=server.url, addon=addon) as dump:
+                for case, reply in CASES.items():
+                    server.replies = [reply]
+                    post(dump.url, asked(), path=f"/{case}{PATH}")
+            found[name] = path
+        found["server"] = server
+        found["verdicts"] = {case: _verdicts(flow) for case, flow in _by_case(found["with"]).items()}
+        yield found
+
+
+def test_the_recorded_cases_are_what_they_say(recorded: dict[str, Any]) -> None:
+    found = {case: [one["status"] for one in verdicts] for case, verdicts in recorded["verdicts"].items()}
+    lifted = ["lifted"]
+    assert found == {
+        "lifted": lifted,
+        "whole": lifted,
+        "declined": ["declined"],
+        "gzip": lifted,
+        "unfinished": ["truncated"],
+        "nothing": [],
+    }
+
+
+@pytest.mark.parametrize("recording", ["with", "without"])
+def test_flows_from_a_file_give_the_same_verdicts(
+    recorded: dict[str, Any], folder: Path, tmp_path: Path, recording: str
+) -> None:
+    """`-nr`: the callable is set but never called. What was recorded stays as it was; a second time changes nothing."""
+    was = recorded[recording]
+    for name in ("once", "twice"):
+        now = tmp_path / f"{name}.flow"
+        with mitmdump(folder, "-nr", str(was), "-w", str(now)) as dump:
+            assert dump.ended() == 0
+        for case, flow in _by_case(now).items():
+            before = _by_case(was)[case]
+            assert _verdicts(flow) == recorded["verdicts"][case]
+            assert flow.response is not None
+            assert before.response is not None
+            assert flow.response.raw_content == before.response.raw_content
+            assert flow.response.headers == before.response.headers
+            assert flow.metadata.get(store.UPSTREAM) == before.metadata.get(store.UPSTREAM)
+        was = now
+    assert (tmp_path / "once.flow").read_bytes() == (tmp_path / "twice.flow").read_bytes()
+
+
+@pytest.mark.parametrize("recording", ["with", "without"])
+def test_server_replay_gives_the_same_verdicts(
+    recorded: dict[str, Any], folder: Path, tmp_path: Path, recording: str
+) -> None:
+    """`-S`: the whole body is there at `responseheaders`, the callable is never called, old metadata is not copied."""
+    out = tmp_path / "out.flow"
+    options = ["-S", str(recorded[recording]), "--set", "keepserving=true", "--set", "connection_strategy=lazy"]
+    with mitmdump(folder, *options, "-w", str(out), to=recorded["server"].url) as dump:
+        got = {case: post(dump.url, asked(), path=f"/{case}{PATH}") for case in CASES}
+    assert {case: _verdicts(flow) for case, flow in _by_case(out).items()} == recorded["verdicts"]
+    live = _by_case(recorded["with"])
+    for case, reply in got.items():
+        response = live[case].response
+        assert response is not None
+        assert reply.body == response.raw_content
+        assert reply.ended
+
+
+@pytest.mark.parametrize("recording", ["with", "without"])
+def test_client_replay_gives_the_same_verdicts(
+    recorded: dict[str, Any], folder: Path, tmp_path: Path, recording: str
+) -> None:
+    """`-C`: the request is sent again; the flow still bears what the first reply left in it."""
+    path, out = tmp_path / "in.flow", tmp_path / "out.flow"
+    flows = _by_case(recorded[recording])
+    flows["lifted"].comment = "my own"
+    with path.open("wb") as file:
+        for flow in flows.values():
+            FlowWriter(file).add(flow)
+    recorded["server"].replies = [CASES[case] for case in flows]
+    with mitmdump(folder, "-n", "-C", str(path), "-w", str(out)) as dump:
+        assert dump.ended() == 0
+    again = _by_case(out)
+    assert {case: _verdicts(flow) for case, flow in again.items()} == recorded["verdicts"]
+    assert again["lifted"].comment == "my own"
+    assert again["declined"].comment == "1 declined: fenced"
+    assert again["lifted"].marked == ":wrench:"
+
+
+# --- the traffic of others --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"path": "/v1/models"}, id="another-path"),
+        pytest.param({"method": "GET"}, id="another-method"),
+        pytest.param({"content": b"no json"}, id="no-json"),
+        pytest.param({"content": json.dumps({"tools": TOOLS}).encode()}, id="no-messages"),
+    ],
+)
+def test_what_is_not_ours_is_not_touched(addon: ToolCalls, change: dict[str, Any]) -> None:
+    flow = _flow()
+    for name, value in change.items():
+        setattr(flow.request, name, value)
+    before = flow.request.copy().get_state()
+    addon.request(flow)
+    addon.responseheaders(flow)
+    assert flow.response is not None
+    assert flow.response.stream is False
+    assert flow.request.get_state() == before
+    addon.response(flow)
+    assert flow.metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(500, EVENTS), (200, {"content-type": "text/html"}), (101, EVENTS), (200, {})],
+    ids=["error", "html", "websocket", "untyped"],
+)
+def test_replies_that_are_not_ours_are_not_touched(addon: ToolCalls, status: int, headers: dict[str, str]) -> None:
+    flow = _flow()
+    assert flow.response is not None
+    flow.response.status_code = status
+    flow.response.headers.clear()
+    flow.response.headers.update(headers)
+    addon.request(flow)
+    addon.responseheaders(flow)
+    addon.response(flow)
+    assert flow.response.stream is False
+    assert flow.metadata == {}
+
+
+def test_another_addon_that_streams_keeps_its_stream(addon: ToolCalls) -> None:
+    flow = _flow()
+    assert flow.response is not None
+    theirs = flow.response.stream = lambda data: data
+    addon.request(flow)
+    addon.responseheaders(flow)
+    addon.response(flow)
+    assert flow.response.stream is theirs
