@@ -1,7 +1,9 @@
 """A real mitmdump on loopback, a scripted upstream behind it, and what a client sees: for tests from end to end.
 
-An upstream answers every request with the next of its replies; a reply is a row of pieces, each its own write, so a test
-says where the bytes are cut. Everything has a time limit and is stopped at the end of its `with` block.
+An upstream answers every request with the next of its replies; a reply is a row of pieces, each its own write, so a
+test says where the bytes are cut. Everything has a time limit and is stopped at the end of its `with` block.
+
+Over 300 lines: the three belong together, and the upstream alone, which must be able to misbehave, is a third of them.
 """
 
 import json
@@ -369,7 +371,9 @@ class Got:
     ended: bool
 
 
-def post(url: str, body: bytes, headers: dict[str, str] | None = None, *, path: str = PATH, version: str = "1.1") -> Got:
+def post(
+    url: str, body: bytes, headers: dict[str, str] | None = None, *, path: str = PATH, version: str = "1.1"
+) -> Got:
     """One request on a connection of its own, and the reply to its end or to that of the connection."""
     host, _, port = url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), LIMIT) as connection:

@@ -9,6 +9,7 @@ the same few are looked at.
 import json
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -50,31 +51,17 @@ TOOLS = (
 TAGS = [
     "<function_calls>", "</function_calls>", '<invoke name="Bash">', "<invoke name='Save'>", '<invoke name="No">',
     "</invoke>", '<parameter name="command">', '<parameter name="text">', '<parameter name="n">', "</parameter>",
-    f"<{NS}function_calls>", f'<{NS}invoke name="Bash">', f"</{NS}invoke>", f"</{NS}parameter>", '<invoke name="Noop"/>',
-    "<Save>", "</Save>", "<text>", "</text>", "<n>", "</n>", "<Bash>", "<command>", "</command>", "</Bash>", "<Noop>",
-    "<read_file>", "<path>", "</path>", "</read_file>",
+    f"<{NS}function_calls>", f'<{NS}invoke name="Bash">', f"</{NS}invoke>", f"</{NS}parameter>",
+    '<invoke name="Noop"/>', "<Save>", "</Save>", "<text>", "</text>", "<n>", "</n>", "<Bash>", "<command>",
+    "</command>", "</Bash>", "<Noop>", "<read_file>", "<path>", "</path>", "</read_file>",
 ]  # fmt: skip
 PARTS = [
-    "<",
-    "</",
-    "<inv",
-    "oke ",
-    'name="',
-    '"',
-    "'",
-    ">",
-    "/>",
-    "=",
-    "<func",
-    "tion_calls>",
-    "</par",
-    "ameter>",
-    "<Sa",
-]
+    "<", "</", "<inv", "oke ", 'name="', '"', "'", ">", "/>", "=", "<func", "tion_calls>", "</par", "ameter>", "<Sa",
+]  # fmt: skip
 NOISE = [
-    "\n", "\n", "\r\n", "\r", " ", "    ", "\n\n", "\t", "word", "call", "court\n", "count ", "&lt;", "&amp;", "&am", "&",
-    "<![CDATA[", "]]>", "]]", "]]]]><![CDATA[>", "```", "```xml\n", "`", "> ", "- ", "<!--", "-->", "<think>", "</think>",
-    "42", "true", '{"a":1}', "é", "🙂", "\ud83d", "\ude42", "\u2028", "\x00", "<b>", "a < b && c",
+    "\n", "\n", "\r\n", "\r", " ", "    ", "\n\n", "\t", "word", "call", "court\n", "count ", "&lt;", "&amp;", "&am",
+    "&", "<![CDATA[", "]]>", "]]", "]]]]><![CDATA[>", "```", "```xml\n", "`", "> ", "- ", "<!--", "-->", "<think>",
+    "</think>", "42", "true", '{"a":1}', "é", "🙂", "\ud83d", "\ude42", "\u2028", "\x00", "<b>", "a < b && c",
 ]  # fmt: skip
 
 _values = st.lists(st.sampled_from([*NOISE, *PARTS]), max_size=4).map("".join)
@@ -128,7 +115,7 @@ def cut[T: (str, bytes)](draw: st.DrawFn, whole: T) -> list[T]:
     """`whole` in pieces, none of them empty."""
     places = draw(st.lists(st.integers(0, len(whole)), max_size=8))
     ends = sorted({0, *places, len(whole)})
-    return [whole[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [whole[start:end] for start, end in pairwise(ends)]
 
 
 def terms_for(route: Route, quotable: tuple[str, ...] = ()) -> Terms:
@@ -150,7 +137,7 @@ def verdicts(events: Iterable[Event]) -> list[Verdict]:
 
 
 def arguments(events: Iterable[Event]) -> dict[int, str]:
-    """The argument text of every call that began, complete or not."""
+    """The argument text of every call that began, also of one that stayed open."""
     found = {event.index: "" for event in events if isinstance(event, CallStart)}
     for event in events:
         if isinstance(event, CallPiece):
@@ -210,7 +197,7 @@ def test_every_candidate_has_one_verdict(text: str, route: Route, ends: bool) ->
         assert (verdict.reason is None) == (verdict.status == "lifted")
         assert verdict.reason is None or verdict.reason in REASONS
         assert (verdict.status == "lifted") == (verdict.index in ended)
-    for before, behind in zip(found, found[1:], strict=False):
+    for before, behind in pairwise(found):
         assert before.end <= behind.start or route.policy == "lenient"  # which looks again behind what never closed
 
 
@@ -284,19 +271,12 @@ def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call
     assert shown(events).strip() == ""
 
 
-@law
-@given(st.text(st.characters(codec="utf-8", exclude_characters="<&", exclude_categories=["Cs"])), st.booleans())
-def test_text_without_markup_can_always_be_written(value: str, declared: bool) -> None:
-    call = Call("Save", json.dumps({"text": value}))
-    for dialect in ("invoke", "tagged") if declared else ("invoke",):
-        text = write(dialect, [call], Toolbox(TOOLS if declared else ()))
-        assert f'"{value}"' not in text or '"' in value
-
-
 @pytest.mark.parametrize("dialect", DIALECTS)
 @law
 @given(value=st.lists(st.sampled_from([*NOISE, "<b>", "</b>", "<p>", "if (a<b)"]), max_size=6).map("".join))
+@example(value="  if a < b:\n\treturn\n")
 def test_code_can_be_written_where_the_schema_says_string(dialect: str, value: str) -> None:
+    assume(not value.endswith("\r"))  # a line end is written behind it, and would make a CRLF of it
     written = [Call("Save", json.dumps({"text": value}))]
     text = write(dialect, written, Toolbox(TOOLS))
     reader = Reader(terms_for(STANDARD))

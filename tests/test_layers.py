@@ -45,8 +45,9 @@ ARROWS = """
     frames      <- events
     wires       <- frames ids request values
 
+    envelope    <-
     lane        <- evidence processors roundtrip writing
-    exchange    <- lane wires
+    exchange    <- envelope lane wires
     report      <- __init__ exchange
     config      <- __init__ ids route
     mitm        <- config report

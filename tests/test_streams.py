@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from conftest import shared_path
 
+from conftest import shared_path
 from toolcalls.events import Verdict
 from toolcalls.evidence import decide, terms_of
 from toolcalls.exchange import Exchange, Form

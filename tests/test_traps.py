@@ -1,20 +1,25 @@
 """What mitmproxy does to an addon that is not careful: one test for each trap, named after it.
 
 What only the host can show runs in a real mitmdump on loopback, most of it in one that all tests share; the rest calls
-the hooks directly.
+the hooks directly. Over 300 lines: it is one list of short tests, and they share the proxy.
 """
 
 import gc
 import json
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import taddons, tflow, tutils
+
 from live import (
     CALL,
     EVENTS,
@@ -36,13 +41,9 @@ from live import (
     upstream_h2,
     whole,
 )
-from mitmproxy import http
-from mitmproxy.io import FlowWriter
-from mitmproxy.test import taddons, tflow, tutils
-
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.codings import decoder_of
+from toolcalls.mitm.codings import CodingError, decoder_of
 from toolcalls.mitm.plan import plan_for, wire_for
 from toolcalls.mitm.tap import Tap
 from toolcalls.route import Config
@@ -86,7 +87,7 @@ def _tap(*, tools: bool = True, coding: str = "", form: Any = "sse") -> Tap:
     wire = wire_for(request)
     assert wire is not None
     plan = plan_for(wire, request, Config())
-    return Tap(plan.exchange(form), decoder=decoder_of(coding), changes=plan.changes)
+    return Tap(plan.exchange(form), form=form, decoder=decoder_of(coding), changes=plan.changes)
 
 
 def _verdicts(flow: http.HTTPFlow) -> list[dict[str, Any]]:
@@ -95,6 +96,21 @@ def _verdicts(flow: http.HTTPFlow) -> list[dict[str, Any]]:
 
 def _statuses(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
     return [(verdict["status"], verdict["reason"]) for verdict in _verdicts(flow)]
+
+
+class _OnlyHTTP2(ssl.SSLContext):
+    """httpx offers HTTP/1.1 first, and mitmproxy takes a client's first offer."""
+
+    def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:  # noqa: ARG002 - httpx calls it
+        super().set_alpn_protocols(["h2"])
+
+
+def _http2_client() -> httpx.Client:
+    """A client that speaks HTTP/2 and trusts whoever answers: the certificate is mitmproxy's own."""
+    context = _OnlyHTTP2(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return httpx.Client(http2=True, verify=context, timeout=LIMIT)
 
 
 def _pieces(body: bytes, size: int) -> list[bytes]:
@@ -121,32 +137,28 @@ def test_withholding_does_not_end_a_chunked_body(proxy: Host) -> None:
     assert calls_in(got.body) == MADE
 
 
-def _break_feed(tap: Tap) -> None:
-    tap.exchange.feed = lambda data: 1 / 0  # type: ignore[assignment,method-assign,return-value]
+def _fails(_data: bytes = b"") -> bytes:
+    raise ZeroDivisionError
 
 
-def _break_close(tap: Tap) -> None:
-    tap.exchange.close = lambda: 1 / 0  # type: ignore[assignment,method-assign,return-value]
-
-
-@pytest.mark.parametrize("broken", [_break_feed, _break_close], ids=["feed", "close"])
-@pytest.mark.parametrize("after", [0, 3, 9])
-def test_never_raises(broken: Callable[[Tap], None], after: int) -> None:
+@pytest.mark.parametrize("broken", ["feed", "close"])
+@pytest.mark.parametrize("after", [0, 3, 5])
+def test_never_raises(monkeypatch: pytest.MonkeyPatch, broken: str, after: int) -> None:
     """What raises loses its piece, and at the end it hangs the client. From our fault on, all passes as it came."""
     tap = _tap()
     pieces = streamed("nothing to lift here: a < b")
     out = [tap(piece) for piece in pieces[:after]]
-    broken(tap)
+    monkeypatch.setattr(tap.exchange, broken, _fails)
     out += [tap(piece) for piece in [*pieces[after:], b""]]
     assert b"".join(b"".join([one] if isinstance(one, bytes) else one) for one in out) == b"".join(pieces)
     assert isinstance(tap.exchange.failure, ZeroDivisionError)
 
 
-def test_a_fault_gives_back_what_was_held() -> None:
+def test_a_fault_gives_back_what_was_held(monkeypatch: pytest.MonkeyPatch) -> None:
     tap = _tap()
     pieces = streamed(TEXT)
     held = next(number for number in range(len(pieces)) if tap(pieces[number]) == []) + 1
-    _break_feed(tap)
+    monkeypatch.setattr(tap.exchange, "feed", _fails)
     out = tap(pieces[held])
     assert isinstance(out, bytes)
     assert text_in(out).startswith("<invoke")
@@ -268,15 +280,17 @@ def test_chunked_is_not_for_http_1_0(proxy: Host) -> None:
     assert calls_in(got.body) == MADE
 
 
-@pytest.mark.parametrize("framing", ["length", "chunked"])
-def test_chunked_is_not_for_http_2(proxy: Host, framing: Any) -> None:
-    """Towards an HTTP/2 client it is a protocol error."""
-    proxy.upstream.replies = [Reply(streamed(TEXT), framing=framing)]
-    with httpx.Client(http2=True, verify=False, timeout=LIMIT) as client:  # noqa: S501 - a certificate of the test's own
-        reply = client.post(f"https://127.0.0.1:{proxy.dump.port}{proxy.path()}", content=asked())
-    assert reply.http_version == "HTTP/2"
-    assert "transfer-encoding" not in reply.headers
-    assert calls_in(reply.content) == MADE
+def test_chunked_is_not_for_http_2(folder: Path) -> None:
+    """Towards an HTTP/2 client it is a protocol error, and the request is dead."""
+    framings: list[Any] = ["length", "chunked"]
+    # Connected to the upstream already, mitmproxy would offer the client what the upstream speaks.
+    with host(folder, "--set", "connection_strategy=lazy") as running, _http2_client() as client:
+        running.upstream.replies = [Reply(streamed(TEXT), framing=framing) for framing in framings]
+        for _ in framings:
+            reply = client.post(f"https://127.0.0.1:{running.dump.port}{PATH}", content=asked())
+            assert reply.http_version == "HTTP/2"
+            assert "transfer-encoding" not in reply.headers
+            assert calls_in(reply.content) == MADE
 
 
 @pytest.mark.parametrize("cut", [None, "rst"])
@@ -288,7 +302,7 @@ def test_http_2_on_both_sides(proxy: Host, folder: Path, tmp_path: Path, cut: An
     with (
         upstream_h2(Reply(pieces, cut=cut), folder) as url,
         mitmdump(folder, "--ssl-insecure", "-w", str(out), to=url) as dump,
-        httpx.Client(http2=True, verify=False, timeout=LIMIT) as client,  # noqa: S501
+        _http2_client() as client,
     ):
         try:
             assert calls_in(client.post(f"https://127.0.0.1:{dump.port}{PATH}", content=asked()).content) == MADE
@@ -340,19 +354,25 @@ def test_an_event_is_decoded_when_it_comes(coding: str) -> None:
     assert [decoder.feed(piece) for piece in encoded(pieces, coding)][: len(pieces)] == pieces
 
 
+@pytest.mark.parametrize("coding", CODINGS)
+def test_bytes_in_no_coding_are_one_kind_of_fault(coding: str) -> None:
+    decoder = decoder_of(coding.removesuffix("-raw"))
+    assert decoder is not None
+    with pytest.raises(CodingError):
+        decoder.feed(b"\xff" * 99)
+
+
 def test_a_coding_stays_where_nothing_can_change(proxy: Host) -> None:
     """The bytes pass as they are, and are read all the same."""
     pieces = encoded(streamed(TEXT), "gzip")
-    got, flow = proxy.ask(
-        Reply(pieces, EVENTS | {"content-encoding": "gzip"}, framing="length"), asked(tools=False)
-    )
+    got, flow = proxy.ask(Reply(pieces, EVENTS | {"content-encoding": "gzip"}, framing="length"), asked(tools=False))
     assert got.body == b"".join(pieces)
     assert got.headers["content-encoding"] == "gzip"
     assert got.headers["content-length"] == str(len(got.body))
     assert flow.response is not None
     assert flow.response.raw_content == got.body
     assert store.UPSTREAM not in flow.metadata
-    assert _statuses(flow) == [("declined", "not_lifted")]
+    assert _statuses(flow) == [("declined", "observed")]
 
 
 def test_a_coding_that_is_broken(proxy: Host) -> None:
@@ -380,6 +400,34 @@ def test_a_small_body_that_decodes_to_a_huge_one() -> None:
     out = tap(bomb)
     assert out == bomb
     assert tap.exchange.failure is not None
+
+
+@pytest.mark.parametrize("tools", [True, False], ids=["changing", "observing"])
+def test_a_whole_reply_that_is_too_large_to_wait_for(monkeypatch: pytest.MonkeyPatch, tools: bool) -> None:
+    monkeypatch.setattr("toolcalls.mitm.tap.MAX_WHOLE", 1000)
+    tap = _tap(form="whole", tools=tools)
+    body = whole("x" * 2000 + TEXT)
+    returned = [tap(piece) for piece in [*_pieces(body, 300), b""]]
+    assert b"".join(out for out in returned if isinstance(out, bytes)) == body
+    assert isinstance(tap.exchange.failure, OverflowError)
+
+
+def test_a_body_that_is_too_large_to_keep_passes_all_the_same(
+    addon: ToolCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolcalls.mitm.tap.MAX_KEPT", 1000)
+    flow = _flow()
+    addon.request(flow)
+    addon.responseheaders(flow)
+    assert flow.response is not None
+    tap = flow.response.stream
+    assert isinstance(tap, Tap)
+    returned = [tap(piece) for piece in [*streamed(TEXT), b""]]
+    addon.response(flow)
+    assert calls_in(b"".join(out for out in returned if isinstance(out, bytes))) == MADE
+    assert flow.response.raw_content is None
+    assert store.UPSTREAM not in flow.metadata
+    assert flow.comment == "lifted Bash (invoke)"
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------
@@ -422,7 +470,7 @@ def test_times_are_those_of_the_pieces(proxy: Host) -> None:
     assert sum(length for _, length in left) == len(got.body)
     for times in ([at for at, _ in came], [at for at, _ in left]):
         assert times == sorted(times)
-    assert came[-1][0] >= 10 * (len(pieces) - 1)
+    assert came[-1][0] > 20
 
 
 def test_metadata_can_always_be_written(addon: ToolCalls, tmp_path: Path) -> None:
@@ -486,17 +534,18 @@ def test_the_tap_does_not_hold_its_flow(addon: ToolCalls) -> None:
 
 
 def test_latency_of_events_is_kept(proxy: Host) -> None:
-    """Each piece leaves when it comes, also behind a call."""
-    proxy.upstream.replies = [Reply([*streamed(f"{TEXT}\n", 500, reason=None), b""], hold=1.5, cut="rst")]
+    """Each piece leaves when it comes, also inside a call: not only when the reply ends."""
+    proxy.upstream.replies = [Reply(streamed(TEXT[: TEXT.index(" -la")], 7, reason=None), hold=8)]
     path = proxy.path()
     body = asked()
     with socket.create_connection(("127.0.0.1", proxy.dump.port), LIMIT) as client:
         began = time.monotonic()
         client.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (path.encode(), len(body)) + body)
         received = b""
-        while b"ls -la" not in received:
-            received += client.recv(65536)
-        assert time.monotonic() - began < 1.4
+        while b"command" not in received and (piece := client.recv(65536)):
+            received += piece
+        assert b"command" in received
+        assert time.monotonic() - began < 6
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
@@ -564,7 +613,8 @@ def test_flows_from_a_file_give_the_same_verdicts(
             assert flow.response.headers == before.response.headers
             assert flow.metadata.get(store.UPSTREAM) == before.metadata.get(store.UPSTREAM)
         was = now
-    assert (tmp_path / "once.flow").read_bytes() == (tmp_path / "twice.flow").read_bytes()
+    once, twice = ([flow.get_state() for flow in flows_in(tmp_path / f"{name}.flow")] for name in ("once", "twice"))
+    assert once == twice
 
 
 @pytest.mark.parametrize("recording", ["with", "without"])

@@ -64,7 +64,8 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
     """What the route and the evidence make of one exchange. `headers` has lower-case names."""
     found: list[str] = []
     if request.tools:
-        found.append(f"the request declares {len(request.tools)} tools")
+        count = len(request.tools)
+        found.append(f"the request declares {count} tool{'' if count == 1 else 's'}")
     if request.tool_choice == "none":
         found.append("tool_choice is none")
     agent = client_pattern(headers, patterns)

@@ -209,7 +209,8 @@ class Exchange:
         """The body has ended: a lane that did not say so itself was cut off."""
         unit = _Unit(Frame(b"", None))
         for text in self._lanes.values():
-            if not text.lane.finished:
+            if text.waiting or not text.lane.finished:
+                text.cursor = None
                 self._apply(text, unit, text.lane.cut())
         return self._send()
 

@@ -64,6 +64,7 @@ class Lane:
         self._natives: dict[int, Record] = {}
         self._dialect = decision.dialect if decision.kind in {"lower", "roundtrip"} else None
         self._trip = RoundTrip(self._dialect, self._written) if self._dialect and self._kind == "roundtrip" else None
+        self._lowered_all = False  # there were native calls, and every one became text
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
 
     @property
@@ -96,10 +97,15 @@ class Lane:
         return out
 
     def finish(self, reason: str) -> Sequence[Outcome]:
-        """The lane's own end: the last outcome is a `Finish` with the reason that the client is given."""
-        self.finished = True
+        """The lane's own end: the last outcome is a `Finish` with the reason that the client is given.
+
+        Some servers say it twice; what there is to say about native calls is said the first time.
+        """
         cut = reason in _CUT
         out = list(self._outcomes(self._reader.finish(cut=cut), last=True))
+        if self.finished:
+            return [*out, Finish(self._reason(reason))]
+        self.finished = True
         if self._dialect is not None:
             out.extend(self._lowered())
         out.extend(
@@ -109,10 +115,11 @@ class Lane:
         return out
 
     def cut(self) -> Sequence[Outcome]:
-        """The reply broke off: nothing is completed any more."""
-        self.finished = True
+        """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
         out = list(self._outcomes(self._reader.finish(cut=True), last=True))
-        out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
+        if not self.finished:
+            out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
+        self.finished = True
         return out
 
     # Out
@@ -179,6 +186,7 @@ class Lane:
         for index, record in lowered.items():
             yield Verdict("lowered", None, self._dialect, record.name, 0, 0, index=record.index)
             del self._natives[index]
+        self._lowered_all = bool(lowered) and not self._natives
         for place, record in enumerate(self._natives.values()):
             yield CallStart(place, record.name, None, record.id)
             yield CallPiece(place, record.arguments)
@@ -189,7 +197,7 @@ class Lane:
         if reason in _CUT:
             return reason
         if self._dialect is not None:
-            return "stop" if reason == "tool_calls" and not self._natives else reason
+            return "stop" if reason == "tool_calls" and self._lowered_all else reason
         read = self._read.values()
         if any(not record.complete for record in read):
             return "length"

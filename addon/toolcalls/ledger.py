@@ -68,6 +68,7 @@ class Ledger:
         self._place: str | None = None
         self._first: Candidate | None = None
         self._current: Candidate | None = None
+        self._spilled = False  # held text of this block was let go at the limit
         self._start = 0  # where the next candidate starts: the block's opener, or the end of the call before
         self._body = 0  # where the latest call's arguments start
 
@@ -80,7 +81,7 @@ class Ledger:
 
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
-        self._refuse("not_terminal")
+        self._refuse("overflow" if self._overflows() else "not_terminal")
 
     def pause(self) -> None:
         """A piece has been read to its end: let out what is decided, look at what is held."""
@@ -90,10 +91,10 @@ class Ledger:
             self._drain()
             if self._current is not None:
                 self._flush(self._current)
-        elif self._overflows():
-            self._refuse("overflow")
         elif self._current is not None and 0 < self._current.watch <= self._scan.taken_size:
             self._look_again(self._current)
+        elif self._overflows():
+            self._spill()
 
     def finish(self) -> None:
         """The text has ended, and all of it was consumed."""
@@ -115,6 +116,7 @@ class Ledger:
         self._place = place
         self._first = self._current = None
         self._start = self.at
+        self._spilled = False
         self._fate = Fate.HELD
 
     @property
@@ -123,8 +125,11 @@ class Ledger:
         return self._first is not None
 
     def give_back(self) -> None:
-        """The grammar found no call: what it consumed is to be read again."""
-        self._scan.rewind(self._start - self.drained)
+        """The grammar found no call: what it consumed is to be read again, unless it was too much to hold."""
+        if self._overflows():
+            self._spill()
+        if not self._spilled:
+            self._scan.rewind(self._start - self.drained)
 
     def no_call(self, reason: str, start: int) -> None:
         """The text from `start` to here began as an opener and is none."""
@@ -178,7 +183,8 @@ class Ledger:
             self.show()
         elif last.index is not None:
             self._settle(Fate.TAKEN)
-        last.end = self.at
+        if last.reason is not None or first.reason is None:
+            last.end = self.at
         self._fate = Fate.HELD
 
     # What a grammar reports (`shapes.Calls`)
@@ -191,10 +197,12 @@ class Ledger:
         self._current = candidate
         self._first = self._first or candidate
         self._body = self.at
+        if self._overflows():
+            self._spill()
         candidate.reason = self._terms.declines(name, self._place)
         if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
             candidate.reason = "multiple_calls"
-        if candidate.reason is None and self._overflows():
+        if candidate.reason is None and self._spilled:
             candidate.reason = "overflow"
         if candidate.reason is not None:
             self.show()
@@ -202,7 +210,7 @@ class Ledger:
                 raise Quoted
             return
         if self._echoes(candidate):
-            candidate.watch = 2 * self._scan.taken_size
+            candidate.watch = self._next_look()
         self._waiting.append(candidate)
         if not self._must_wait(candidate):
             self._commit_waiting()
@@ -220,7 +228,7 @@ class Ledger:
         candidate.complete = True
         candidate.end = self.at
         if candidate in self._waiting:
-            reason = "overflow" if self._overflows() else self._judge(candidate)
+            reason = self._judge(candidate)
             if reason is not None:
                 self._refuse(reason)
             elif not self._terms.terminal:
@@ -243,21 +251,37 @@ class Ledger:
     def _quoted(self) -> bool:
         return self._place is not None and self._place != "inline"
 
-    def _must_wait(self, candidate: Candidate) -> bool:
+    def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
         native = any(name == candidate.name for name, _ in self.natives)
-        return bool(candidate.watch) or native or self._terms.waits(self._place)
+        return (echo and candidate.watch > 0) or native or self._terms.waits(self._place)
 
     def _look_again(self, candidate: Candidate) -> None:
-        """A possible echo that differs by now is none. Looked at whenever the text has doubled, to stay linear."""
-        candidate.watch = 2 * self._scan.taken_size if self._echoes(candidate) else 0
-        if not self._must_wait(candidate):
-            self._commit_waiting()
+        """A possible echo that differs by now is none. Looked at whenever the text has doubled, to stay linear.
+
+        One that still matches at the limit for held text is one.
+        """
+        if not self._echoes(candidate):
+            candidate.watch = 0
+            if not self._must_wait(candidate):
+                self._commit_waiting()
+        elif self._scan.taken_size > self._terms.route.max_buffer_bytes:
+            self._refuse("echo")
+        else:
+            candidate.watch = self._next_look()
+
+    def _next_look(self) -> int:
+        limit = self._terms.route.max_buffer_bytes
+        return limit + 1 if self._scan.taken_size <= limit < 2 * self._scan.taken_size else 2 * self._scan.taken_size
 
     def _echoes(self, candidate: Candidate) -> bool:
-        """Condition 5: the candidate's text so far stands verbatim in what the request quotes."""
+        """Condition 5: the candidate's text so far stands verbatim in what the request quotes.
+
+        What goes past the limit for held text does not count, so that it never matters how much came at once.
+        """
         if not self._terms.request.quotable:
             return False
-        text = "".join(self._scan.taken)[candidate.start - self.drained :].strip()
+        limit = self._terms.route.max_buffer_bytes
+        text = "".join(self._scan.taken)[candidate.start - self.drained : limit].strip()
         return any(text in quoted for quoted in self._terms.request.quotable)
 
     def _judge(self, candidate: Candidate) -> str | None:
@@ -265,6 +289,8 @@ class Ledger:
         arguments = "".join(candidate.pieces)
         if self._echoes(candidate):
             return "echo"
+        if self._must_wait(candidate, echo=False) and self._overflows():
+            return "overflow"
         if any(name == candidate.name and _same(arguments, native) for name, native in self.natives):
             return "duplicate"
         if self._terms.terminal:
@@ -274,9 +300,15 @@ class Ledger:
 
     def _overflows(self) -> bool:
         size, limit = self._scan.taken_size, self._terms.route.max_buffer_bytes
-        if self._fate is not Fate.HELD or 4 * size <= limit:
+        watched = self._current is not None and self._current.watch > 0
+        if self._fate is not Fate.HELD or 4 * size <= limit or watched:
             return False
         return size > limit or sum(len(piece.encode("utf-8", "surrogatepass")) for piece in self._scan.taken) > limit
+
+    def _spill(self) -> None:
+        """Too much is held: it is text, and a call that begins behind it in the same block is one no more."""
+        self._refuse("overflow")
+        self._spilled = True
 
     def _refuse(self, reason: str) -> None:
         waiting, self._waiting = self._waiting, []

@@ -5,11 +5,11 @@ stray word alone in front of an opener; where a dialect names such words, they a
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from toolcalls.scanner import beginnings
 from toolcalls.shapes import Dialect
-from toolcalls.tools import Toolbox
 
 _NOTHING = re.compile(r"(?!)")
 
@@ -23,15 +23,21 @@ class Opener(NamedTuple):
     dialects: tuple[Dialect, ...]
 
 
-class Openers:
-    """The openers of some dialects for one request's tools."""
+@lru_cache(maxsize=64)
+def openers_of(dialects: tuple[Dialect, ...], names: tuple[str, ...]) -> "Openers":
+    """The openers of these dialects where tools of these names are declared; the turns of a session share them."""
+    return Openers(dialects, names)
 
-    def __init__(self, dialects: tuple[Dialect, ...], tools: Toolbox) -> None:
+
+class Openers:
+    """The openers of some dialects for one request's tools. Never changes."""
+
+    def __init__(self, dialects: tuple[Dialect, ...], names: tuple[str, ...]) -> None:
         self._dialects: dict[str, tuple[Dialect, ...]] = {}
         strays: dict[str, None] = {}
         for dialect in dialects:
             strays.update(dict.fromkeys(dialect.strays))
-            for literal in dialect.openers(tools):
+            for literal in dialect.openers(names):
                 self._dialects[literal] = (*self._dialects.get(literal, ()), dialect)
         literals = tuple(sorted(self._dialects, key=len, reverse=True))
         self._beginnings, self._longest = beginnings(literals)

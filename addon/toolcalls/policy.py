@@ -16,7 +16,7 @@ from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route
 
 REASONS: dict[str, str] = {
-    "not_lifted": "the route does not turn this reply's text into calls",
+    "observed": "the route does not turn this reply's text into calls",
     "no_tools": "the request declares no tools",
     "undeclared": "the request does not declare a tool of this name",
     "not_allowed": "allowed_tools does not let this tool pass",
@@ -78,7 +78,7 @@ class Terms:
         """
         lenient = self.policy == "lenient"
         if not self.lift:
-            return "not_lifted"
+            return "observed"
         if name not in self._declared and not lenient and not self.any_name:
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any(pattern.fullmatch(name) for pattern in self._allowed):

@@ -17,8 +17,9 @@ def tools_in(prompt: str) -> tuple[Tool, ...]:
     """The tools that `prompt` declares, in its order; () for a prompt that declares none in a form known here."""
     heads = list(_SECTION.finditer(prompt))
     found = []
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        section = prompt[head.end() : following.start() if following else len(prompt)]
+    ends = [*(head.start() for head in heads[1:]), len(prompt)]
+    for head, end in zip(heads, ends, strict=False):
+        section = prompt[head.end() : end]
         start = _PARAMETERS.search(section)
         if start is None:
             continue

@@ -12,7 +12,7 @@ from toolcalls.dialects import chosen
 from toolcalls.events import Event, Text
 from toolcalls.ledger import Ledger, Quoted
 from toolcalls.markdown import Position
-from toolcalls.openers import Opener, Openers
+from toolcalls.openers import Opener, openers_of
 from toolcalls.policy import Terms
 from toolcalls.scanner import SPACE, Scanner
 from toolcalls.shapes import Dialect
@@ -25,7 +25,7 @@ class Reader:
     def __init__(self, terms: Terms, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False) -> None:
         route = terms.route
         self._tools = tools or Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types)
-        self._openers = Openers(chosen(route.dialects), self._tools)
+        self._openers = openers_of(chosen(route.dialects), self._tools.names)
         self._position = Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
@@ -156,7 +156,7 @@ class Reader:
                 return ledger.close(own=own)
             ledger.give_back()
         waited = scan.ended and not ended
-        scan.take(len(scan.text) - scan.pos if waited else opener.stray + opener.length)
+        scan.take(scan.rest() if waited else max(0, start + opener.stray + opener.length - ledger.at))
         ledger.no_call(("cut_off" if scan.cut else "unclosed") if waited else "not_a_call", start)
         return False
 

@@ -99,6 +99,15 @@ class Scanner:
             return None
         return max((literal for literal in literals if tail.startswith(literal)), key=len)
 
+    def stops_short(self, literals: tuple[str, ...], ahead: int = 0) -> bool:
+        """Whether the text has ended inside one of `literals`, `ahead` characters from here, or right before one."""
+        rest = self.text[self.pos + ahead :].lstrip(SPACE)
+        return self.ended and any(literal.startswith(rest) for literal in literals)
+
+    def rest(self) -> int:
+        """How many characters are unread."""
+        return len(self.text) - self.pos
+
     def space(self, ahead: int = 0) -> Step[int]:
         """The offset of the first character, from `ahead` on, that is not white space. Looks over MAX_SPACE at most."""
         offset = ahead
@@ -110,31 +119,4 @@ class Scanner:
             offset = at - self.pos
             if at < end or self.ended or offset - ahead > MAX_SPACE:
                 return min(offset, ahead + MAX_SPACE)
-            yield
-
-    def until(self, stop: str, forbidden: str, limit: int, ahead: int = 0) -> Step[int | None]:
-        """The offset of `stop` outside quotes within `limit` characters, None where a forbidden one comes first.
-
-        Made for a tag's attributes: both kinds of quote hide what stands inside them.
-        """
-        offset, quote = ahead, ""
-        while True:
-            text, end = self.text, len(self.text)
-            at = self.pos + offset
-            while at < end:
-                char = text[at]
-                if quote:
-                    quote = "" if char == quote else quote
-                elif char == stop:
-                    return at - self.pos
-                elif char in forbidden:
-                    return None
-                elif char in "\"'":
-                    quote = char
-                at += 1
-                if at - self.pos - ahead > limit:
-                    return None
-            offset = at - self.pos
-            if self.ended:
-                return None
             yield

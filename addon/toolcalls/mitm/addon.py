@@ -57,7 +57,7 @@ class ToolCalls:
 
     def configure(self, updated: set[str]) -> None:
         """Read the options. Raises OptionsError, which stops a start and takes back a change."""
-        if "toolcalls_config" in updated:
+        if "toolcalls_config" in updated or self._rules is None:
             try:
                 self._rules = Rules(ctx.options.toolcalls_config)
             except ConfigError as error:
@@ -151,7 +151,7 @@ class ToolCalls:
         except LookupError as unknown:
             logger.warning(f"{_about(flow)}: the reply passes unread: {report.visible(str(unknown))}")
             return None
-        return Tap(plan.exchange(form), decoder=decoder, changes=plan.changes)
+        return Tap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
 
     def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> None:
         """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""

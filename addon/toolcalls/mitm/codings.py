@@ -33,7 +33,7 @@ def decoder_of(coding: str) -> Decoder | None:
         return None
     if wanted not in _CODINGS:
         raise LookupError(f"content-encoding {wanted!r}")
-    return _Bounded(_CODINGS[wanted]())
+    return _Bounded(*_CODINGS[wanted]())
 
 
 def decoded(body: bytes, coding: str) -> bytes:
@@ -45,8 +45,9 @@ def decoded(body: bytes, coding: str) -> bytes:
 class _Bounded:
     """A decoder whose faults all look alike, and whose output is bounded."""
 
-    def __init__(self, feed: Callable[[bytes], bytes]) -> None:
+    def __init__(self, feed: Callable[[bytes], bytes], fault: type[Exception]) -> None:
         self._feed = feed
+        self._fault = fault
 
     def feed(self, data: bytes) -> bytes:
         out: list[bytes] = []
@@ -54,7 +55,7 @@ class _Bounded:
         for start in range(0, len(data), _SLICE):
             try:
                 out.append(self._feed(data[start : start + _SLICE]))
-            except Exception as error:  # each library raises its own, and brotli's is no ValueError
+            except self._fault as error:
                 raise CodingError(str(error)) from error
             size += len(out[-1])
             if size > MAX_PIECE:
@@ -97,29 +98,39 @@ class _Deflate:
         return bytes(self._stream.decompress(data))
 
 
-def _gzip() -> Callable[[bytes], bytes]:
-    return _Members(lambda: zlib.decompressobj(zlib.MAX_WBITS | 16))
+# What decodes, and what it raises.
+type _Coding = tuple[Callable[[bytes], bytes], type[Exception]]
 
 
-def _brotli() -> Callable[[bytes], bytes]:
-    process: Callable[[bytes], bytes] = import_module("brotli").Decompressor().process
-    return process
+def _gzip() -> _Coding:
+    return _Members(lambda: zlib.decompressobj(zlib.MAX_WBITS | 16)), zlib.error
 
 
-def _zstd() -> Callable[[bytes], bytes]:
+def _deflate() -> _Coding:
+    return _Deflate(), zlib.error
+
+
+def _brotli() -> _Coding:
+    brotli = import_module("brotli")
+    return brotli.Decompressor().process, brotli.error
+
+
+def _zstd() -> _Coding:
     # Which library is there depends on mitmproxy's version (12.3 changed it) and on Python's.
     for name in ("compression.zstd", "backports.zstd"):
         try:
-            return _Members(import_module(name).ZstdDecompressor)
+            zstd = import_module(name)
         except ImportError:
             continue
-    return _Members(lambda: import_module("zstandard").ZstdDecompressor().decompressobj())
+        return _Members(zstd.ZstdDecompressor), zstd.ZstdError
+    zstandard = import_module("zstandard")
+    return _Members(lambda: zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError
 
 
-_CODINGS: dict[str, Callable[[], Callable[[bytes], bytes]]] = {
+_CODINGS: dict[str, Callable[[], _Coding]] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
-    "deflate": _Deflate,
+    "deflate": _deflate,
     "br": _brotli,
     "zstd": _zstd,
 }

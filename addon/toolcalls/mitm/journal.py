@@ -7,6 +7,7 @@ readable by its owner only. A full disk stops the journal, with one warning, nev
 import json
 import logging
 import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.fchmod(self._file, 0o600)
+        if stat.S_ISREG(os.fstat(self._file).st_mode):  # a terminal or a pipe is not ours to close to others
+            os.fchmod(self._file, 0o600)
 
     def write(self, flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         """One line for each verdict, and one for a fault of our own."""

@@ -10,10 +10,11 @@ from array import array
 from collections.abc import Sequence
 from time import monotonic
 
-from toolcalls.exchange import Exchange
+from toolcalls.exchange import Exchange, Form
 from toolcalls.mitm.codings import Decoder
 
 MAX_KEPT = 64 * 1024 * 1024  # bytes of one body that are kept for the flow; a larger one is kept nowhere
+MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that has to wait until it is whole; a larger one passes as it comes
 
 
 class Body:
@@ -56,13 +57,14 @@ class Body:
 class Tap:
     """One reply on its way through.
 
+    form      as the exchange's
     decoder   takes a content coding off; None when there is none
     changes   False: the pieces leave as they came, and the exchange reads a copy
     """
 
     is_toolcalls_tap = True  # how the addon knows a tap again after a reload has made all classes anew
 
-    def __init__(self, exchange: Exchange, *, decoder: Decoder | None, changes: bool) -> None:
+    def __init__(self, exchange: Exchange, *, form: Form, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
         self.upstream = Body()
         self._client: Body | None = None  # the upstream's, until the first piece that differs
@@ -70,6 +72,7 @@ class Tap:
         self.ended = False
         self._decoder = decoder
         self._changes = changes
+        self._room = MAX_WHOLE if form == "whole" else None
 
     @property
     def client(self) -> Body:
@@ -89,6 +92,7 @@ class Tap:
         try:
             if self._decoder is not None:
                 piece = self._decoder.feed(data)
+            self._wait_for(piece)
             out = self.exchange.feed(piece) if piece else b""
         except Exception as error:  # noqa: BLE001 - the host would drop the piece and go on
             piece, out = data, self._failed(error) + data
@@ -107,6 +111,13 @@ class Tap:
         self.upstream.add(came, at)
         if self._client is not None:
             self._client.add(left, at)
+
+    def _wait_for(self, piece: bytes) -> None:
+        """Take the room that a piece of a whole reply needs until its end."""
+        if self._room is not None and self.exchange.failure is None:
+            self._room -= len(piece)
+            if self._room < 0:
+                raise OverflowError(f"the reply is larger than {MAX_WHOLE} bytes")
 
     def _end(self) -> bytes:
         if self.ended:
@@ -128,10 +139,8 @@ class Tap:
         """
         owed = self.exchange.abort()
         self.exchange.failure = error
-        if self._changes:
-            self._decoder = None
-        else:
-            self._decoder = _Nothing()
+        if self._decoder is not None:
+            self._decoder = None if self._changes else _Nothing()
         return owed
 
     def close(self) -> None:

@@ -25,6 +25,8 @@ _KINDS = {
     "observe": "nothing is changed",
 }
 
+_NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its history holds calls as text"
+
 
 class ToolCallsView(contentviews.Contentview):
     """For replies that the addon has read; the first choice for those, and for nothing else."""
@@ -61,7 +63,7 @@ def _head(report: Mapping[str, Any]) -> Iterator[str]:
     yield _field("done", f"{report['kind']}: {_KINDS[report['kind']]}")
     speaks = f"client {report['client']}, upstream {report['upstream']}"
     yield _field("speaks", speaks + (f", written as {report['dialect']}" if report["dialect"] else ""))
-    for number, evidence in enumerate(report["evidence"]):
+    for number, evidence in enumerate(report["evidence"] or [_NO_EVIDENCE]):
         yield _field("" if number else "because", evidence)
     yield _field("reply", f"{report['wire']}" + (f", {report['model']}" if report["model"] else ""))
     if report["failure"]:

@@ -53,8 +53,8 @@ class Dialect(Protocol):
     def strays(self) -> tuple[str, ...]:
         """Words that models leak alone in front of an opener; they go with the call."""
 
-    def openers(self, tools: Toolbox) -> tuple[str, ...]:
-        """The literals that a candidate begins with."""
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The literals that a candidate begins with, where tools of these names are declared."""
 
     def speaks(self, text: str) -> bool:
         """Whether a prompt or an earlier turn teaches or uses this dialect."""

@@ -19,8 +19,10 @@ from toolcalls.values import members, quote, to_json, to_text
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _MAX_TAG = 1024
-_ATTRIBUTE = re.compile(r"""\s+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
-_ATTRIBUTES = re.compile(rf"(?:{_ATTRIBUTE.pattern})*\s*(?P<empty>/?)")
+_ATTRIBUTE = re.compile(r"""\s+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
+_TAG_END = re.compile(r"\s*(?P<empty>/?)>")
+# What may stand at the end of a tag that is still arriving, behind its whole attributes.
+_TAG_PART = re.compile(r"""/?|\s+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Attributed:
         return (*self._call_close, *self._wrapper_close)
 
     @cached_property
+    def _behind_value(self) -> tuple[str, ...]:
+        """What a parameter's closer may be followed by."""
+        return (*self._closers, *self._parameter_open, *self._call_open)
+
+    @cached_property
     def _in_value(self) -> tuple[str, ...]:
         return (*self._parameter_close, *self._call_open, *self._call_close)
 
@@ -84,9 +91,9 @@ class Attributed:
         """The characters that may follow a `<` that matters inside a value."""
         return frozenset(literal[1] for literal in self._in_value)
 
-    def openers(self, tools: Toolbox) -> tuple[str, ...]:  # noqa: ARG002 - the same whatever the tools are
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag and the call's."""
-        return (*self._wrapper_open, *self._call_open)
+        return (*self._wrapper_open, *(tag + behind for tag in self._call_open for behind in " \t\r\n>/"))
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
@@ -107,7 +114,7 @@ class Attributed:
             if tag is None:
                 break
             scan.take(tag.length)
-            name = tools.resolve(unescape(tag.name))
+            name = tools.resolve(tag.name)
             calls.begin(name)
             begun = True
             complete = yield from self._body(scan, calls, tools, name, tag)
@@ -126,7 +133,7 @@ class Attributed:
             return True
         if wrapped and scan.ended:
             calls.repair("missing_closer")
-            scan.take(len(scan.text) - scan.pos)
+            scan.take(scan.rest())
             return True
         return False
 
@@ -160,11 +167,11 @@ class Attributed:
             if parameter is None:  # `_goes_on` let it come here: the call's own closer is what is missing
                 calls.repair("missing_closer")
                 if scan.ended:
-                    scan.take(len(scan.text) - scan.pos)
+                    scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(parameter.length)
-            value = Unescaping(arguments.value(unescape(parameter.name)))
+            value = Unescaping(arguments.value(parameter.name))
             if parameter.empty:
                 value.end()
             elif not (yield from self._value(scan, value)):
@@ -206,6 +213,9 @@ class Attributed:
                     scan.take(kept + len(literal_tag))
                     value.end(literal=literal)
                     return True
+                if scan.stops_short(self._behind_value, kept + len(literal_tag)):
+                    scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
+                    return False
             elif literal_tag in self._call_close:
                 depth = max(0, depth - 1)
             elif literal_tag is not None:
@@ -213,6 +223,9 @@ class Attributed:
                 if nested is not None and not nested.empty:
                     depth += 1
                     size = nested.length
+            elif scan.stops_short(self._parameter_close, kept):
+                scan.take(scan.rest())
+                return False
             value.add(scan.take(kept + size))
 
     def _sections(self, scan: Scanner, value: Unescaping) -> Step[None]:
@@ -250,27 +263,29 @@ class Attributed:
             return True
         if (yield from self._opening(scan, space)) is not None:
             return True
-        if not scan.ended or scan.cut:
-            return False
-        rest = scan.text[scan.pos + space :]
-        return any(closer.startswith(rest) for closer in self._closers)
+        return not scan.cut and scan.stops_short(self._closers, ahead)
 
     def _tag(self, scan: Scanner, literals: tuple[str, ...], ahead: int = 0) -> Step[_Tag | None]:
-        """The opening tag `ahead` characters from here, None where none stands."""
+        """The opening tag `ahead` characters from here, None where none stands or can come of what stands there."""
         literal = yield from scan.among(literals, ahead)
         if literal is None:
             return None
-        inside = ahead + len(literal)
-        end = yield from scan.until(">", "<", _MAX_TAG, inside)
-        if end is None:
-            return None
-        text = scan.text[scan.pos + inside : scan.pos + end]
-        whole = _ATTRIBUTES.fullmatch(text)
-        if whole is None:
-            return None
-        attributes = {key: _unquoted(written) for key, written in _ATTRIBUTE.findall(text)}
-        name = attributes.get("name", "").strip()
-        return _Tag(name, end + 1 - ahead, bool(whole["empty"])) if name else None
+        attributes: dict[str, str] = {}
+        offset = ahead + len(literal)
+        while True:
+            text, at = scan.text, scan.pos + offset
+            attribute = _ATTRIBUTE.match(text, at)
+            if attribute is not None and attribute.end() < len(text):
+                attributes[attribute[1]] = _unquoted(attribute[2])
+                offset = attribute.end() - scan.pos
+                continue
+            end = _TAG_END.match(text, at)
+            if end is not None:
+                name = unescape(attributes.get("name", "")).strip()
+                return _Tag(name, end.end() - scan.pos - ahead, bool(end["empty"])) if name else None
+            if scan.ended or len(text) - at > _MAX_TAG or _TAG_PART.fullmatch(text, at) is None:
+                return None
+            yield
 
     # Writing
 

@@ -23,13 +23,13 @@ class TagNamed:
     """The form with the tools that a dialect knows without being told: name to parameters."""
 
     name: str
-    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     strays: tuple[str, ...] = ()
     anywhere: bool = False
 
-    def openers(self, tools: Toolbox) -> tuple[str, ...]:
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""
-        return tuple(f"<{name}>" for name in dict.fromkeys((*tools.names, *self.known)) if _NAME.fullmatch(name))
+        return tuple(f"<{name}>" for name in dict.fromkeys((*names, *self.known)) if _NAME.fullmatch(name))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may stand in a tool: the declared ones, else those that the dialect knows."""
@@ -43,7 +43,7 @@ class TagNamed:
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """One call."""
-        opener = yield from scan.among(self.openers(tools))
+        opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
             return False
         name = opener[1:-1]
@@ -61,7 +61,7 @@ class TagNamed:
             tag = yield from scan.among(after)
             if tag is None:  # only where the reply ended behind a parameter
                 calls.repair("missing_closer")
-                scan.take(len(scan.text) - scan.pos)
+                scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(len(tag))
@@ -93,15 +93,17 @@ class TagNamed:
                 scan.take(kept + len(closer))
                 value.end()
                 return True
+            behind = len(closer) if scan.text.startswith(closer, scan.pos + kept) else 0
+            if scan.stops_short(after if behind else (closer,), kept + behind):
+                scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
+                return False
             value.add(scan.take(kept + 1))
 
     def _goes_on(self, scan: Scanner, ahead: int, after: tuple[str, ...]) -> Step[bool]:
         space = yield from scan.space(ahead)
         if (yield from scan.among(after, space)) is not None:
             return True
-        if not scan.ended or scan.cut:
-            return False
-        return after[0].startswith(scan.text[scan.pos + space :])
+        return not scan.cut and scan.stops_short(after[:1], ahead)
 
     # Writing
 

@@ -56,7 +56,7 @@ class _Choice(msgspec.Struct):
 class _Reply(msgspec.Struct):
     choices: list[_Choice] = []
     id: str | None = None
-    usage: msgspec.Raw | None = None
+    usage: msgspec.Raw = _NULL
 
 
 _decode_reply = msgspec.json.Decoder(_Reply).decode
@@ -123,7 +123,7 @@ class _Stream:
         self.reply_id = ""
         self.bare = False
         self._natives: dict[tuple[int, int], _Native] = {}
-        self._unfinished: set[int] = set()
+        self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
         self._made: set[tuple[int, int]] = set()
         self._outer: _Fields = {}
         self._around: dict[int, tuple[bytes, bytes, bytes]] = {}
@@ -134,7 +134,7 @@ class _Stream:
         """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
         self.bare = False
         if payload == _DONE:
-            return [part for lane in sorted(self._unfinished) for part in self._ended(lane, "")]
+            return [part for lane, open_ in self._unfinished.items() if open_ for part in self._ended(lane, "")]
         reply = _reply(payload)
         if reply is None or not reply.choices:
             return []
@@ -145,20 +145,20 @@ class _Stream:
         delta = choice.delta
         if (
             len(reply.choices) == 1
-            and reply.usage is None
+            and bytes(reply.usage) == b"null"
             and choice.finish_reason is None
             and delta is not None
             and delta.content
             and (delta.role, delta.tool_calls, delta.reasoning_content, delta.reasoning) == _NOTHING_ELSE
         ):
             self.bare = True
-            self._unfinished.add(choice.index)
+            self._unfinished.setdefault(choice.index, True)
             return [(choice.index, Text(delta.content))]
         return [part for choice in reply.choices for part in self._choice(choice)]
 
     def _choice(self, choice: _Choice) -> Iterable[Part]:
         lane, delta = choice.index, choice.delta
-        self._unfinished.add(lane)
+        self._unfinished.setdefault(lane, True)
         if delta is not None:
             thought = delta.reasoning_content or delta.reasoning
             if thought:
@@ -184,7 +184,7 @@ class _Stream:
             native.unsaid = ""
 
     def _ended(self, lane: int, reason: str) -> Iterable[Part]:
-        self._unfinished.discard(lane)
+        self._unfinished[lane] = False
         for (of, index), native in self._natives.items():
             if of == lane and native.open:
                 native.open = False

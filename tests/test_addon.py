@@ -1,0 +1,401 @@
+"""The addon as its users meet it: options, reload, log, flow view, filters, comments and marks.
+
+Over 300 lines: one list of short tests, which share the way to make an exchange.
+"""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, exceptions, http
+from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy.utils import emoji
+
+from live import CALL, LIMIT, MAIN, PATH, Reply, asked, calls_in, flows_in, host, mitmdump, post, streamed, upstream
+from toolcalls.mitm import plan, rules, store
+from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.views import ToolCallsView
+
+TEXT = f"Let me look.\n\n{CALL}"
+FENCED = f"Like so:\n\n```\n{CALL}\n```\n"
+SECRET = "sk-0123456789"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mitmproxy")
+
+
+@pytest.fixture
+def context() -> Iterator[tuple[ToolCalls, Any]]:
+    addon = ToolCalls()
+    with taddons.context(addon) as made:
+        made.configure(addon)
+        yield addon, made
+
+
+@pytest.fixture
+def addon(context: tuple[ToolCalls, Any]) -> ToolCalls:
+    return context[0]
+
+
+def _exchange(addon: ToolCalls, text: str, **request: Any) -> http.HTTPFlow:
+    """A flow that has gone through the addon, with a whole reply that writes `text`."""
+    flow = tflow.tflow(req=tutils.treq(method=b"POST", path=b"%b?key=%b" % (PATH.encode(), SECRET.encode())), resp=True)
+    flow.request.content = asked(**request)
+    flow.request.headers["authorization"] = SECRET
+    flow.response = http.Response.make(200, b"".join(streamed(text)), {"content-type": "text/event-stream"})
+    flow.live = True
+    for hook in (addon.requestheaders, addon.request, addon.responseheaders, addon.response):
+        hook(flow)
+    return flow
+
+
+def _view(flow: http.HTTPFlow) -> str:
+    assert flow.response is not None
+    return contentviews.prettify_message(flow.response, flow, "tool calls").text
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+MISTAKES = {
+    "toolcalls_config": ("nowhere.yaml", "nowhere.yaml:1: the file cannot be read"),
+    "toolcalls_log": ("nowhere/log.jsonl", "toolcalls_log: "),
+}
+
+
+@pytest.mark.parametrize("option", MISTAKES)
+def test_a_wrong_option_is_refused(context: tuple[ToolCalls, Any], tmp_path: Path, option: str) -> None:
+    value, message = MISTAKES[option]
+    addon, made = context
+    with pytest.raises(exceptions.OptionsError, match=re.escape(message)):
+        made.configure(addon, **{option: str(tmp_path / value)})
+    assert getattr(made.options, option) == ""
+    assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+
+
+@pytest.mark.parametrize("option", MISTAKES)
+def test_mitmdump_does_not_start_with_a_wrong_option(folder: Path, tmp_path: Path, option: str) -> None:
+    value, message = MISTAKES[option]
+    with mitmdump(folder, "-n", "--set", f"{option}={tmp_path / value}") as dump:
+        assert dump.ended() == 1
+    assert message in dump.output
+
+
+def test_an_old_mitmproxy_is_refused_in_one_line(folder: Path) -> None:
+    start = (
+        "from mitmproxy import version; version.VERSION = '11.0.2'; from mitmproxy.tools.main import mitmdump as m; m()"
+    )
+    command = [sys.executable, "-c", start, "-n", "-s", str(MAIN), "--set", f"confdir={folder}"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=LIMIT, check=False)
+    assert done.returncode == 1
+    assert "toolcalls: needs mitmproxy 12.2.2 or newer, this is 11.0.2" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_it_loads_from_any_directory_and_before_an_installed_package(folder: Path, tmp_path: Path) -> None:
+    """The package that lies in the working directory and on the path is another one."""
+    other = tmp_path / "toolcalls"
+    other.mkdir()
+    (other / "__init__.py").write_text("raise ImportError('the wrong package')\n")
+    with (
+        upstream(Reply(streamed(TEXT))) as server,
+        mitmdump(folder, "--set", f"toolcalls_log={tmp_path / 'log'}", to=server.url, cwd=tmp_path) as dump,
+    ):
+        assert len(calls_in(post(dump.url, asked()).body)) == 1
+
+
+def test_the_default_rules_are_those_that_ship() -> None:
+    assert rules.Rules("").path == MAIN.parents[1] / "config" / "toolcalls.yaml"
+
+
+# --- changes while it runs --------------------------------------------------------------------------------------------
+
+
+def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_path: Path) -> None:
+    """mitmproxy reloads main.py only; a reply that is under way goes on, and the new addon settles it."""
+    copy = tmp_path / "copy"
+    shutil.copytree(MAIN.parent, copy / "addon", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(MAIN.parents[1] / "config", copy / "config")
+    report = copy / "addon" / "toolcalls" / "report.py"
+    out = tmp_path / "out.flow"
+    reply = Reply(streamed(TEXT, 2), pause=0.08)
+    with (
+        upstream(reply) as server,
+        mitmdump(folder, "-s", str(copy / "addon" / "main.py"), "-w", str(out), addon=False, to=server.url) as dump,
+    ):
+        client = threading.Thread(target=post, args=(dump.url, asked()))
+        client.start()
+        dump.wait_for("Streaming response")
+        report.write_text(report.read_text(encoding="utf-8").replace('f"{status} {', 'f"NEW {status} {'), "utf-8")
+        later = (copy / "addon" / "main.py").stat().st_mtime + 5
+        os.utime(copy / "addon" / "main.py", (later, later))
+        client.join(LIMIT)
+        assert sum("Loading script" in line for line in dump.lines) == 2
+        server.replies = [Reply(streamed(TEXT))]
+        assert len(calls_in(post(dump.url, asked()).body)) == 1
+        dump.wait_for("NEW lifted Bash")
+    assert [flow.metadata[store.REPORT]["worst"] for flow in flows_in(out)] == ["lifted", "lifted"]
+    assert "rror" not in dump.output
+
+
+_RELOADS = """
+import runpy, sys
+main, folder = sys.argv[1:]
+sys.path[:0] = ["", folder, folder + "/."]
+for _ in range(3):
+    sys.path.insert(0, folder)  # as mitmproxy does
+    runpy.run_path(main)
+    print(len(sys.path), sys.path.index(folder), sys.path.count(folder))
+"""
+
+
+def test_a_reload_does_not_make_the_path_longer() -> None:
+    command = [sys.executable, "-c", _RELOADS, str(MAIN), str(MAIN.parent)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=LIMIT, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert len(set(lines)) == 1
+    assert lines[0].endswith(" 0 1")
+
+
+@pytest.fixture
+def changing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of rules that lifts nothing, and no waiting between two looks at it."""
+    monkeypatch.setattr(rules, "_INTERVAL", 0)
+    path = tmp_path / "rules.yaml"
+    path.write_text("defaults: {upstream: native}\n")
+    return path
+
+
+def test_rules_are_read_again_when_they_change(context: tuple[ToolCalls, Any], changing: Path) -> None:
+    addon, made = context
+    made.configure(addon, toolcalls_config=str(changing))
+    assert _exchange(addon, TEXT).comment == "1 declined: observed"
+    changing.write_text("defaults: {upstream: text, policy: strict}\n")
+    assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+
+
+def test_wrong_rules_leave_the_old_ones_with_one_line(
+    context: tuple[ToolCalls, Any], changing: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    addon, made = context
+    made.configure(addon, toolcalls_config=str(changing))
+    for wrong in ("polisy: standard\nroutes: 1\n", None):
+        caplog.clear()
+        if wrong is None:
+            changing.unlink()
+        else:
+            changing.write_text(wrong)
+        for _ in range(3):
+            assert _exchange(addon, TEXT).comment == "1 declined: observed"
+        (line,) = [record.message for record in caplog.records if "the old configuration stays" in record.message]
+        assert "\n" not in line
+        assert "rules.yaml:1: " in line
+
+
+def test_the_file_is_looked_at_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text("")
+    now = [100.0]
+    monkeypatch.setattr("toolcalls.mitm.rules.time.monotonic", lambda: now[0])
+    read = rules.Rules(str(path))
+    path.write_text("defaults: {policy: strict}\n")
+    now[0] += 0.9
+    assert read.current().default.policy == "standard"
+    now[0] += 0.2
+    assert read.current().default.policy == "strict"
+
+
+# --- log --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_has_a_line_for_each_verdict_and_no_secret(context: tuple[ToolCalls, Any], tmp_path: Path) -> None:
+    addon, made = context
+    path = tmp_path / "log.jsonl"
+    made.configure(addon, toolcalls_log=str(path))
+    _exchange(addon, f"{CALL}\n\nAnd then:\n\n{FENCED}")
+    _exchange(addon, "hello")
+    made.configure(addon, toolcalls_log="")
+    _exchange(addon, TEXT)
+    lines = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+    assert [(line["status"], line["reason"], line["name"]) for line in lines] == [
+        ("lifted", None, "Bash"),
+        ("declined", "fenced", "Bash"),
+    ]
+    assert {line["path"] for line in lines} == {PATH}
+    assert SECRET not in path.read_text(encoding="ascii")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_full_disk_stops_the_log_and_nothing_else(
+    context: tuple[ToolCalls, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    addon, made = context
+    before = Path("/dev/full").stat().st_mode
+    made.configure(addon, toolcalls_log="/dev/full")
+    assert Path("/dev/full").stat().st_mode == before
+    for _ in range(2):
+        assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+    assert sum("is written no further" in record.message for record in caplog.records) == 1
+
+
+def test_one_line_is_printed_and_it_holds_no_secret_and_no_control(
+    addon: ToolCalls, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "toolcalls")
+    _exchange(addon, CALL.replace("Bash", "Ba\x1b]52;c;x\x07\u202esh"), tools=False)
+    _exchange(addon, FENCED)
+    _exchange(addon, "hello")
+    lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
+    assert lines[-1] == f"toolcalls: POST {PATH}: 1 declined: fenced"
+    assert len(lines) == 2
+    assert all(line.isprintable() for line in lines)
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"content": b"{"}, "the request cannot be read: the request body is not JSON"),
+        ({"raw_content": None}, "the request was streamed"),
+        ({"content": b"[" * 200}, "the request is larger than 100 bytes"),
+    ],
+    ids=["no-json", "streamed", "large"],
+)
+def test_why_a_reply_passes_unread(
+    addon: ToolCalls,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    reason: str,
+) -> None:
+    caplog.set_level("INFO", "toolcalls")
+    monkeypatch.setattr(plan, "MAX_REQUEST", 100)
+    flow = tflow.tflow(req=tutils.treq(method=b"POST", path=PATH.encode()), resp=True)
+    flow.live = True
+    for name, value in change.items():
+        setattr(flow.request, name, value)
+    flow.response = http.Response.make(200, b"".join(streamed(TEXT)), {"content-type": "text/event-stream"})
+    for hook in (addon.request, addon.responseheaders, addon.response):
+        hook(flow)
+    assert flow.response.raw_content == b"".join(streamed(TEXT))
+    assert [reason in record.message for record in caplog.records] == [True]
+
+
+# --- comment and mark -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "request_", "comment", "mark"),
+    [
+        (TEXT, {}, "lifted Bash (invoke)", ":wrench:"),
+        (FENCED, {}, "1 declined: fenced", ":eyes:"),
+        (TEXT, {"tools": False}, "1 declined: observed", ":eyes:"),
+        ("hello", {}, "", ""),
+    ],
+    ids=["lifted", "declined", "observed", "nothing"],
+)
+def test_comment_and_mark(addon: ToolCalls, text: str, request_: dict[str, Any], comment: str, mark: str) -> None:
+    flow = _exchange(addon, text, **request_)
+    assert (flow.comment, flow.marked) == (comment, mark)
+
+
+def test_every_mark_is_an_emoji() -> None:
+    assert set(store.MARKS.values()) <= set(emoji.emoji)
+
+
+def test_native_calls_bear_no_mark(addon: ToolCalls) -> None:
+    flow = _exchange(addon, "")
+    store.annotate(flow, {"summary": "native Bash", "worst": "native"})
+    assert (flow.comment, flow.marked) == ("native Bash", "")
+
+
+def test_a_users_own_comment_and_mark_stay() -> None:
+    flow = tflow.tflow(resp=True)
+    flow.comment, flow.marked = "look at this", ":pig:"
+    store.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
+    store.annotate(flow, {"summary": "", "worst": None})
+    assert (flow.comment, flow.marked) == ("look at this", ":pig:")
+
+
+def test_our_own_comment_and_mark_are_replaced() -> None:
+    flow = tflow.tflow(resp=True)
+    store.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
+    store.annotate(flow, {"summary": "1 declined: fenced", "worst": "declined"})
+    assert (flow.comment, flow.marked) == ("1 declined: fenced", ":eyes:")
+    store.forget(flow)
+    assert (flow.comment, flow.marked, flow.metadata) == ("", "", {})
+
+
+@pytest.mark.parametrize("expression", ["~comment ^lifted", "~marker wrench", "~meta 'status.: .lifted'"])
+def test_filters_find_it(folder: Path, expression: str, tmp_path: Path) -> None:
+    with host(folder) as running:
+        running.ask(Reply(streamed(FENCED)))
+        _, lifted = running.ask(Reply(streamed(TEXT)))
+    found = tmp_path / "found.flow"
+    with mitmdump(folder, "-nr", str(running.recording), "-w", str(found), expression) as dump:
+        assert dump.ended() == 0
+    assert [flow.id for flow in flows_in(found)] == [lifted.id]
+
+
+# --- the view ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
+    shown = _view(_exchange(addon, f"{TEXT}\n\nAnd then:\n\n{FENCED}")).splitlines()
+    assert shown[0] == "lifted Bash (invoke) · 1 declined: fenced"
+    assert "  because   the request declares 1 tools" in shown
+    lifted, declined, message = (
+        next(number for number, line in enumerate(shown) if line.startswith(word))
+        for word in ("LIFTED Bash", "DECLINED Bash", "MESSAGE  finish: tool_calls")
+    )
+    assert lifted < declined < message
+    assert '      "command": "ls -la"' in shown[lifted:declined]
+    assert "  why       fenced: it stands in a fenced code block" in shown[declined:message]
+    assert "    Let me look." in shown[message:]
+
+
+def test_the_view_shows_what_is_hidden(addon: ToolCalls) -> None:
+    shown = _view(_exchange(addon, "one\ttwo\r\nthree \x1b[2J \u202e \x9b \u200b \\ud800"))
+    assert "    one\ttwo\n    three \\x1b[2J \\u202e \\x9b \\u200b" in shown
+    assert all(character.isprintable() or character in "\n\t" for character in shown)
+
+
+def test_arguments_are_shown_as_they_are(addon: ToolCalls) -> None:
+    """No number is rounded and no key is dropped; what was cut off is shown as far as it came."""
+    flow = _exchange(addon, TEXT)
+    verdict = flow.metadata[store.REPORT]["verdicts"][0]
+    verdict["arguments"] = '{"a":12345678901234567890.10,"a":1e400}'
+    assert '      "a": 12345678901234567890.10,\n      "a": 1e400\n' in _view(flow)
+    verdict["arguments"] = '{"a":"b'
+    assert '    {"a":"b\n' in _view(flow)
+
+
+def test_the_view_is_the_first_choice_for_our_replies_only(addon: ToolCalls) -> None:
+    ours, theirs = _exchange(addon, TEXT), tflow.tflow(resp=True)
+    assert ours.response is not None
+    assert theirs.response is not None
+    assert contentviews.prettify_message(ours.response, ours).view_name == "Tool calls"
+    assert contentviews.prettify_message(ours.request, ours).view_name != "Tool calls"
+    assert contentviews.prettify_message(theirs.response, theirs).view_name != "Tool calls"
+    with pytest.raises(ValueError, match="has not read"):
+        ToolCallsView().prettify(b"", contentviews.Metadata(flow=theirs))
+
+
+def test_the_view_in_mitmdump(folder: Path) -> None:
+    with host(folder, "--set", "flow_detail=3") as running:
+        running.ask(Reply(streamed(TEXT)))
+        running.dump.wait_for("MESSAGE  finish: tool_calls")
+    assert "    LIFTED Bash  invoke" in running.dump.lines

@@ -1,0 +1,212 @@
+"""The laws over bytes: an exchange of any kind, fed with generated and with damaged streams.
+
+Strategy: the texts and routes of `test_laws` as content deltas of a Chat stream, cut anywhere. What leaves is decoded
+by `chatclient`. Damaged streams are the same bytes with pieces taken out, doubled and replaced: whatever comes, nothing
+may raise, and what no call was taken from must leave as it came.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import get_args
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from chatclient import HEAD, chunk, ending, event, received, stream
+from test_laws import DIALECTS, STANDARD, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
+from toolcalls.events import Verdict
+from toolcalls.evidence import Decision, Kind, decide, terms_of
+from toolcalls.exchange import Exchange, Form
+from toolcalls.policy import REASONS, Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.shapes import Call
+from toolcalls.tools import Toolbox
+from toolcalls.wires import all_wires
+from toolcalls.writing import calls_in
+
+WIRE = all_wires()["openai_chat"]
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+
+
+def exchange_for(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    client = "text" if kind in {"lower", "roundtrip"} else "native"
+    decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, terms, decision, tools, form=form)
+
+
+def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
+    out = b"".join([exchange.feed(piece) for piece in pieces])
+    out += exchange.close() if ends else exchange.abort()
+    assert exchange.failure is None, repr(exchange.failure)
+    return out
+
+
+def taken(found: Iterable[tuple[int, Verdict]]) -> bool:
+    """Whether anything of the reply was changed."""
+    return any(verdict.status in {"lifted", "lowered"} or verdict.index is not None for _, verdict in found)
+
+
+@law
+@given(st.data(), replies, routes)
+def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route) -> None:
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # a client cannot decode a lone surrogate
+    body = stream(data.draw(cut(text)))
+    exchange = exchange_for(route)
+    out = run(exchange, data.draw(cut(body)))
+    choice = received(out).choices[0]
+    events = read(route, [text])
+    assert choice.text == shown(events)
+    whole = calls_in(events)
+    assert [(record.name, record.arguments) for _, record in exchange.records if record.complete] == whole
+    if choice.finish == "tool_calls":
+        assert [(call["name"], call["arguments"]) for call in choice.calls] == whole
+    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    if not taken(exchange.verdicts):
+        assert out == body
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(KINDS), st.sampled_from(DIALECTS))
+def test_every_kind_gives_the_same_however_the_bytes_are_cut(
+    data: st.DataObject, text: str, route: Route, kind: Kind, dialect: str
+) -> None:
+    body = stream(data.draw(cut(text)))
+    ends = data.draw(st.booleans())
+    body = body if ends else body[: data.draw(st.integers(0, len(body)))]
+    once, again = (exchange_for(route, kind, dialect=dialect) for _ in "12")
+    assert run(once, [body], ends=ends) == run(again, data.draw(cut(body)), ends=ends)
+    assert once.verdicts == again.verdicts
+
+
+@law
+@given(st.data(), replies, routes)
+def test_an_observed_reply_is_the_same_bytes(data: st.DataObject, text: str, route: Route) -> None:
+    body = stream(data.draw(cut(text)))
+    exchange = exchange_for(route, "observe")
+    assert run(exchange, data.draw(cut(body))) == body
+    assert {verdict.status for _, verdict in exchange.verdicts} <= {"declined", "truncated", "malformed"}
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(DIALECTS))
+def test_a_text_clients_own_dialect_is_the_same_bytes(
+    data: st.DataObject, text: str, route: Route, dialect: str
+) -> None:
+    own = Route(client="text", upstream="text", dialects=(dialect,), policy=route.policy)
+    body = stream(data.draw(cut(text)))
+    assert run(exchange_for(own, "roundtrip", dialect=dialect), data.draw(cut(body))) == body
+
+
+@law
+@given(st.data(), replies)
+def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: str) -> None:
+    body = stream([text])
+    place = data.draw(st.integers(0, len(body)))
+    whole, part = exchange_for(STANDARD), exchange_for(STANDARD)
+    run(whole, [body])
+    run(part, [body[:place]], ends=False)
+    complete = [[record.arguments for _, record in one.records if record.complete] for one in (part, whole)]
+    assert complete[0] == complete[1][: len(complete[0])]
+
+
+def native(call: Call, index: int, pieces: list[str]) -> bytes:
+    """The chunks of a native call."""
+    first = {"index": index, "id": f"n{index}", "type": "function", "function": {"name": call.name, "arguments": ""}}
+    rest = [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in pieces]
+    return b"".join([event(chunk(delta)) for delta in [{"tool_calls": [first]}, *rest]])
+
+
+@law
+@given(st.data(), st.lists(calls.filter(lambda call: call.name.strip() != ""), min_size=1, max_size=3), st.booleans())
+def test_native_calls_reach_a_text_client_as_calls_that_read_back(
+    data: st.DataObject, natives: list[Call], text: bool
+) -> None:
+    body = event(chunk(HEAD)) + (event(chunk({"content": "Well.\n"})) if text else b"")
+    for index, call in enumerate(natives):
+        body += native(call, index, data.draw(cut(call.arguments)))
+    body += ending("tool_calls")
+    dialect = data.draw(st.sampled_from(DIALECTS))
+    exchange = exchange_for(Route(client="text", upstream="native"), "lower", dialect=dialect)
+    choice = received(run(exchange, data.draw(cut(body)))).choices[0]
+    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
+    read_back = calls_in([*reader.feed(choice.text), *reader.finish(cut=False)])
+    stayed = [Call(call["name"], call["arguments"]) for call in choice.calls]
+    assert sorted(meaning([*read_back, *stayed])) == sorted(meaning(natives))
+    assert len(exchange.verdicts) == len(natives)
+
+
+@law
+@given(st.data(), st.lists(calls.filter(lambda call: call.name.strip() != ""), min_size=1, max_size=3))
+def test_native_calls_pass_a_native_client_as_the_same_bytes(data: st.DataObject, natives: list[Call]) -> None:
+    body = event(chunk(HEAD))
+    for index, call in enumerate(natives):
+        body += native(call, index, data.draw(cut(call.arguments)))
+    body += ending("tool_calls")
+    exchange = exchange_for(STANDARD)
+    assert run(exchange, data.draw(cut(body))) == body
+    assert [verdict.status for _, verdict in exchange.verdicts] == ["native"] * len(natives)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, body: bytes) -> bytes:
+    """`body` with a few of its pieces taken out, doubled, replaced or put elsewhere."""
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(body)))
+        end = min(len(body), start + draw(st.integers(0, 40)))
+        piece = body[start:end]
+        new = draw(
+            st.sampled_from(
+                [b"", piece * 2, b"\n\n", b"\r", b"null", b"{", b'"', b"[[", b"-1", b"1e999", b"\xff", b"\\ud800"]
+            )
+            | st.binary(max_size=4)
+        )
+        body = body[:start] + new + body[end:]
+    return body
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(KINDS), st.sampled_from(["sse", "whole"]), st.booleans())
+def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind, form: Form, ends: bool) -> None:
+    call = Call("Bash", '{"command": "ls"}')
+    if form == "sse":
+        body = event(chunk({**HEAD, "content": text})) + native(call, 0, [call.arguments]) + ending("tool_calls")
+    else:
+        native_call = {"id": "n0", "type": "function", "function": {"name": "Bash", "arguments": call.arguments}}
+        message = {"role": "assistant", "content": text, "tool_calls": [native_call]}
+        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+    body = data.draw(damaged(body))
+    exchange = exchange_for(route, kind, form=form)
+    out = run(exchange, data.draw(cut(body)), ends=ends)
+    if not taken(exchange.verdicts) or kind == "observe":
+        assert out == body
+    for _, verdict in exchange.verdicts:
+        assert verdict.reason is None or verdict.reason in REASONS
+
+
+_words = ["name", "parameters", "properties", "type", "content", "role", "text", "anyOf", "$ref", "enum", "function"]
+_odd = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_words), inner, max_size=4),
+    max_leaves=25,
+)
+_odd_tools = st.lists(
+    st.fixed_dictionaries({"function": st.fixed_dictionaries({"name": st.just("Bash"), "parameters": _odd})}),
+    max_size=2,
+)
+
+
+@law
+@given(_odd | _odd_tools, st.sampled_from(["messages", "tools", "tools", "tool_choice", "model"]))
+def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
+    body = {"messages": [{"role": "user", "content": value}], key: value}
+    assume(isinstance(body["messages"], list))
+    request = WIRE.request(json.dumps(body).encode())
+    for route in (Route(), Route(client="native"), Route(client="text")):
+        terms, tools = terms_of(route, request, decide(route, request, {}, ()))
+        reader = Reader(terms, tools=tools)
+        reader.feed('<invoke name="Bash"><parameter name="command">1</parameter></invoke>')
+        reader.finish(cut=False)
+        assert isinstance(Toolbox(request.tools).names, tuple)

@@ -1,0 +1,147 @@
+"""Work grows with the input (law 5): a reply that is four times as long takes about four times as long.
+
+Strategy: the same kind of text at one length and at four times that length, in deltas of 4 characters, through the
+reader and, for some, through an exchange. CPU time is compared, never measured: quadratic work would give a ratio of
+16, and the bound of 8 leaves room for a busy machine. The best of three, and once more before it counts as a failure.
+"""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from chatclient import HEAD, chunk, event
+from toolcalls.evidence import decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.policy import Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import PolicyName, Route
+from toolcalls.wires import all_wires
+
+BOUND = 8
+TOOLS = (
+    Tool("Bash", {"properties": {"command": {"type": "string"}}}),
+    Tool("Tune", {"properties": {"map": {"type": "object"}}}),
+    Tool("Save", {"properties": {"text": {"type": "string"}}}),
+)
+
+OPEN = '<invoke name="Bash"><parameter name="command">'
+OPEN_MAP = '<invoke name="Tune"><parameter name="map">'
+TEXTS: dict[str, tuple[str, str]] = {
+    # how it begins, what is repeated
+    "text": ("", "The quick brown fox. "),
+    "line ends": ("", "a\n\n"),
+    "angle brackets": ("", "if a < b && <c> "),
+    "half openers": ("", "<invok "),
+    "openers without names": ("", "\n<invoke>"),
+    "openers that never close": ("", f"\n{OPEN}x"),
+    "wrappers that hold nothing": ("", "\n<function_calls>\n"),
+    "tags of declared tools": ("", "\n<Save> <text "),
+    "stray words": ("", "call\ncount\n"),
+    "backticks": ("", "`x ``y "),
+    "comments": ("", "<!-- x"),
+    "white space": ("", " \n"),
+    "white space behind a call": ('<invoke name="Bash"></invoke>', " \n"),
+    "a call's argument": (OPEN, "echo hello; "),
+    "angle brackets in an argument": (OPEN, "<<<a<"),
+    "closers in an argument": (OPEN, "x</parameter> y"),
+    "calls in an argument": (OPEN, '<invoke name="Bash"></invoke>'),
+    "openers in an argument": (OPEN, f"{OPEN}1"),
+    "entities in an argument": (OPEN, "&lt;a&gt; "),
+    "half entities in an argument": (OPEN, "&am "),
+    "CDATA in an argument": (OPEN + "<![CDATA[", "x]]"),
+    "an object that is held": (OPEN_MAP, '{"a":['),
+    "an argument of the tag-named form": ("<Save><text>", "a <b> "),
+    "closers in one of the tag-named form": ("<Save><text>", "a</text> "),
+    "an undeclared call's argument": ('<invoke name="No"><parameter name="a">', "x < y "),
+    "whole calls": ("", f"\n{OPEN}ls</parameter></invoke>"),
+}
+
+
+def deltas(text: str) -> list[str]:
+    return [text[at : at + 4] for at in range(0, len(text), 4)]
+
+
+def text_of(kind: str, size: int) -> str:
+    first, repeated = TEXTS[kind]
+    return first + repeated * (size // len(repeated))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def check(work: Callable[[int], Callable[[], object]], size: int) -> None:
+    ratios: list[float] = []
+    for _ in range(3):
+        ratios.append(seconds(work(4 * size)) / max(seconds(work(size)), 1e-6))
+        if ratios[-1] < BOUND:
+            return
+    raise AssertionError(f"four times the text took {', '.join(f'{ratio:.1f}' for ratio in ratios)} times as long")
+
+
+def read(route: Route, pieces: list[str], quotable: tuple[str, ...] = ()) -> None:
+    reader = Reader(Terms(route, Request(tools=TOOLS, quotable=quotable)))
+    for piece in pieces:
+        reader.feed(piece)
+    reader.finish(cut=False)
+
+
+@pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
+@pytest.mark.parametrize("kind", TEXTS)
+def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
+    route = Route(policy=policy, max_buffer_bytes=1 << 30)
+
+    def work(size: int) -> Callable[[], object]:
+        pieces = deltas(text_of(kind, size))
+        return lambda: read(route, pieces)
+
+    check(work, 5000)
+
+
+@pytest.mark.parametrize("differs", [False, True], ids=["an echo", "nearly an echo"])
+def test_looking_for_an_echo_is_linear(differs: bool) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = text_of("a call's argument", size) + "</parameter></invoke>"
+        quoted = text[:-40] + "!" if differs else text
+        return lambda: read(Route(max_buffer_bytes=1 << 30), deltas(text), (quoted,))
+
+    check(work, 5000)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text", "angle brackets", "a call's argument", "an object that is held", "whole calls"]
+)
+def test_an_exchange_is_linear(kind: str) -> None:
+    wire = all_wires()["openai_chat"]
+    request = Request(tools=TOOLS)
+    decision = decide(Route(), request, {}, ())
+
+    def work(size: int) -> Callable[[], object]:
+        frames = [event(chunk(HEAD)), *(event(chunk({"content": piece})) for piece in deltas(text_of(kind, size)))]
+
+        def run() -> None:
+            terms, tools = terms_of(Route(max_buffer_bytes=1 << 30), request, decision)
+            exchange = Exchange(wire, terms, decision, tools, form="sse")
+            for frame in frames:
+                exchange.feed(frame)
+            exchange.close()
+            assert exchange.failure is None
+
+        return run
+
+    check(work, 6000)
+
+
+def test_a_long_value_in_one_piece_is_linear() -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = text_of("closers in an argument", 10 * size)
+        return lambda: read(Route(), [text])
+
+    check(work, 5000)
