@@ -356,7 +356,7 @@ def test_filters_find_it(folder: Path, expression: str, tmp_path: Path) -> None:
 def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
     shown = _view(_exchange(addon, f"{TEXT}\n\nAnd then:\n\n{FENCED}")).splitlines()
     assert shown[0] == "lifted Bash (invoke) · 1 declined: fenced"
-    assert "  because   the request declares 1 tools" in shown
+    assert "  because   the request declares 1 tool" in shown
     lifted, declined, message = (
         next(number for number, line in enumerate(shown) if line.startswith(word))
         for word in ("LIFTED Bash", "DECLINED Bash", "MESSAGE  finish: tool_calls")

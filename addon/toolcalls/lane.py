@@ -73,8 +73,8 @@ class Lane:
         return self._reader.passes if self._dialect is None else _never
 
     def text(self, piece: str) -> Sequence[Outcome]:
-        """The next piece of text."""
-        events = self._reader.feed(piece)
+        """The next piece of text, where it does not just pass."""
+        events = self._reader.read(piece)
         if self._dialect is None:
             return [self._placed(event) for event in events]
         return list(self._outcomes(events))

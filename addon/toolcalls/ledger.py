@@ -16,7 +16,7 @@ from toolcalls.markdown import Position
 from toolcalls.policy import Terms
 from toolcalls.scanner import Scanner
 from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.values import escape, members
 
 
 class Fate(Enum):
@@ -82,6 +82,14 @@ class Ledger:
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
         self._refuse("overflow" if self._overflows() else "not_terminal")
+
+    def streams(self, piece: str) -> list[Event] | None:
+        """The events of a piece that is all string argument, None where it cannot leave as it comes."""
+        candidate = self._current
+        if candidate is None or candidate.index is None or self._fate is not Fate.TAKEN:
+            return None
+        self.drained += len(piece)
+        return [Markup(piece), CallPiece(candidate.index, escape(piece))]
 
     def pause(self) -> None:
         """A piece has been read to its end: let out what is decided, look at what is held."""

@@ -88,7 +88,7 @@ class Position:
 
     __slots__ = (
         "_after_closer", "_after_quote", "_after_return", "_base", "_column", "_deep", "_depth", "_empty_item",
-        "_fence", "_fence_length", "_leaf", "_line_start", "_marker", "_number", "_pending", "_quiet", "_quoted",
+        "_fence", "_fence_length", "_leaf", "_line_start", "_marker", "_number", "_pending", "quiet", "_quoted",
         "_rule", "_rule_count", "_rule_depth", "_run", "_sought", "_span", "_stack", "_state", "_tag", "_tail",
         "_token", "_token_blank", "_token_flush", "_underline", "_unsure",
     )  # fmt: skip
@@ -97,7 +97,8 @@ class Position:
 
     def __init__(self, *, reasoning: bool = False) -> None:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
-        self._quiet: _Search | None = None  # finds what matters, None where every character does
+        # Finds what changes an answer in text that comes next; None where any character may. See `plain`.
+        self.quiet: _Search | None = None
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
         self._tail = ""  # the end of the text in which `_sought` was not found, as much as could begin a closer
         self._after_return = False
@@ -111,7 +112,7 @@ class Position:
 
     def advance(self, text: str) -> None:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
-        quiet = self._quiet
+        quiet = self.quiet
         if quiet is not None and quiet(text) is None:
             return
         at, end = 0, len(text)
@@ -119,15 +120,15 @@ class Position:
             sought = self._sought
             at = self._read(text, at, end) if sought is None else self._read_until(sought, text, at)
         if self._sought is None:
-            self._quiet = _SEARCH.get(self._state)
+            self.quiet = _SEARCH.get(self._state)
         elif self._sought.ends == "reasoning" and not self._line_start and not self._tail:
-            self._quiet = _IN_REASONING
+            self.quiet = _IN_REASONING
         else:
-            self._quiet = None
+            self.quiet = None
 
     def plain(self, text: str) -> bool:
         """Whether `text` changes no answer, so that nothing needs to be noted. False: call `advance`."""
-        quiet = self._quiet
+        quiet = self.quiet
         return quiet is not None and quiet(text) is None
 
     @property

@@ -29,18 +29,19 @@ class Reader:
         self._position = Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
-        self._plain = False  # nothing is held, and only a character that matters can change that
+        self._settle(plain=False)
         self._run = self._read()
         next(self._run)
 
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
+        quiet = self._quiet
+        if quiet is not None and quiet(piece) is None:
+            self._ledger.drained += len(piece)
+            return True
         if not self._plain:
             return False
         position, openers = self._position, self._openers
-        if openers.only_angles and position.plain(piece):  # a `<` is never plain
-            self._ledger.drained += len(piece)
-            return True
         if openers.possible(piece):
             line_start = position.line_start
             if openers.find(piece, 0, line_start=line_start) or openers.held(piece, 0, line_start=line_start) < len(
@@ -53,13 +54,30 @@ class Reader:
                 return False
             position.advance(piece)
         self._ledger.drained += len(piece)
+        self._settle(plain=True)
         return True
+
+    def _settle(self, *, plain: bool) -> None:
+        """Note whether nothing is held, and with what to look for anything that matters in the next piece.
+
+        A `<` is never quiet in Markdown, so where all openers begin with one, nothing else has to be looked for.
+        """
+        self._plain = plain
+        self._quiet = self._position.quiet if plain and self._openers.only_angles else None
 
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
-        if self.passes(piece):
-            return [Text(piece)]
-        self._plain = False
+        return [Text(piece)] if self.passes(piece) else self.read(piece)
+
+    def read(self, piece: str) -> list[Event]:
+        """`feed` for a piece that does not just pass."""
+        expect = self._scan.expect
+        if expect is not None and expect(piece) is None:
+            events = self._ledger.streams(piece)
+            if events is not None:
+                return events
+        if self._plain:
+            self._settle(plain=False)
         self._scan.feed(piece)
         next(self._run)
         return self._events()
@@ -69,7 +87,7 @@ class Reader:
 
         Text that comes all the same afterwards is read as a new beginning.
         """
-        self._plain = False
+        self._settle(plain=False)
         self._scan.end(cut=cut)
         for _ in self._run:
             raise AssertionError("a grammar waits for text behind the end")
@@ -117,7 +135,7 @@ class Reader:
                 return opener
             if scan.ended:
                 return None
-            self._plain = stop == len(scan.text)
+            self._settle(plain=stop == len(scan.text))
             yield
 
     def _separator(self) -> Generator[None]:

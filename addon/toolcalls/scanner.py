@@ -9,8 +9,10 @@ reader drains it: shown as text, taken away as markup, or put back by `rewind` w
 Nothing is ever read twice but by `rewind`, and `text` is as short as what is undecided.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import lru_cache
+
+type Search = Callable[[str], object | None]
 
 # A grammar step: yields when it must see more text, returns its result.
 type Step[T] = Generator[None, None, T]
@@ -31,7 +33,7 @@ def beginnings(literals: tuple[str, ...]) -> tuple[frozenset[str], int]:
 class Scanner:
     """The unread text, the text consumed but undecided, and whether more can come."""
 
-    __slots__ = ("cut", "ended", "pos", "taken", "taken_size", "text")
+    __slots__ = ("cut", "ended", "expect", "pos", "taken", "taken_size", "text")
 
     def __init__(self) -> None:
         self.text = ""
@@ -40,6 +42,9 @@ class Scanner:
         self.taken_size = 0
         self.ended = False
         self.cut = False
+        # Set by a grammar that waits inside a string argument: finds what it must look at. A piece without any such
+        # thing is argument from its first character to its last, and the grammar need not even be resumed.
+        self.expect: Search | None = None
 
     def feed(self, piece: str) -> None:
         """Append a piece to the unread text."""

@@ -75,7 +75,7 @@ def keep_bodies(response: http.Response, metadata: dict[str, Any], tap: Tap) -> 
     metadata.pop(UPSTREAM, None)
     if upstream is not None and upstream != client and not tap.encoded:
         metadata[UPSTREAM] = _Bytes(upstream)
-    metadata[TIMES] = [_Pieces(tap.upstream.times), _Pieces(tap.client.times)]
+    metadata[TIMES] = [_Pieces(tap.upstream.times(tap.since)), _Pieces(tap.client.times(tap.since))]
 
 
 def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:

@@ -22,36 +22,34 @@ class Body:
 
     def __init__(self) -> None:
         self._bytes = bytearray()
-        self._milliseconds = array("d")
+        self._moments = array("d")
         self._sizes = array("L")
-        self._over = False
+        self._limit = MAX_KEPT
 
-    def add(self, piece: bytes, milliseconds: float) -> None:
-        """The next piece, with its time since the reply's headers."""
-        if self._over or not piece:
-            return
+    def add(self, piece: bytes) -> None:
+        """The next piece, as of now. One that is empty only costs its place in the list of times."""
         self._bytes += piece
-        self._milliseconds.append(milliseconds)
+        self._moments.append(monotonic())
         self._sizes.append(len(piece))
-        if len(self._bytes) > MAX_KEPT:
-            self._over = True
-            self._bytes, self._milliseconds, self._sizes = bytearray(), array("d"), array("L")
+        if len(self._bytes) > self._limit:
+            self._limit = -1  # from here on nothing is kept
+            self._bytes, self._moments, self._sizes = bytearray(), array("d"), array("L")
 
     def copy(self) -> "Body":
         """The same body, to go on differently."""
         made = Body()
-        made._bytes, made._over = self._bytes[:], self._over
-        made._milliseconds, made._sizes = self._milliseconds[:], self._sizes[:]
+        made._bytes, made._limit = self._bytes[:], self._limit
+        made._moments, made._sizes = self._moments[:], self._sizes[:]
         return made
 
-    @property
-    def times(self) -> list[list[float]]:
-        """[milliseconds since the reply's headers, bytes] for each piece."""
-        return [[round(at, 1), size] for at, size in zip(self._milliseconds, self._sizes, strict=True)]
+    def times(self, since: float) -> list[list[float]]:
+        """[milliseconds since then, bytes] for each piece."""
+        pieces = zip(self._moments, self._sizes, strict=True)
+        return [[round((at - since) * 1000, 1), size] for at, size in pieces if size]
 
     def whole(self) -> bytes | None:
         """The body as far as it came; None when it grew too large to be kept."""
-        return None if self._over else bytes(self._bytes)
+        return None if self._limit < 0 else bytes(self._bytes)
 
 
 class Tap:
@@ -68,11 +66,12 @@ class Tap:
         self.exchange = exchange
         self.upstream = Body()
         self._client: Body | None = None  # the upstream's, until the first piece that differs
-        self._since = monotonic()
+        self.since = monotonic()
         self.ended = False
         self._decoder = decoder
         self._changes = changes
         self._room = MAX_WHOLE if form == "whole" else None
+        self._laborious = decoder is not None or form == "whole"
 
     @property
     def client(self) -> Body:
@@ -90,27 +89,31 @@ class Tap:
             return self._end() or []
         piece = data
         try:
-            if self._decoder is not None:
-                piece = self._decoder.feed(data)
-            self._wait_for(piece)
+            if self._laborious:
+                piece = self._prepared(data)
             out = self.exchange.feed(piece) if piece else b""
         except Exception as error:  # noqa: BLE001 - the host would drop the piece and go on
             piece, out = data, self._failed(error) + data
         if not self._changes:
             out = data
-        if out is piece and self._client is None:
-            self.upstream.add(piece, (monotonic() - self._since) * 1000)
+        if self._client is None and out is piece:
+            self.upstream.add(piece)
         else:
             self._keep(piece, out)
         return out or []
 
     def _keep(self, came: bytes, left: bytes) -> None:
-        at = (monotonic() - self._since) * 1000
-        if self._client is None and came is not left and came != left:
+        if self._client is None and came != left:
             self._client = self.upstream.copy()
-        self.upstream.add(came, at)
+        self.upstream.add(came)
         if self._client is not None:
-            self._client.add(left, at)
+            self._client.add(left)
+
+    def _prepared(self, data: bytes) -> bytes:
+        """The piece without its coding. A reply that waits until it is whole must find room."""
+        piece = data if self._decoder is None else self._decoder.feed(data)
+        self._wait_for(piece)
+        return piece
 
     def _wait_for(self, piece: bytes) -> None:
         """Take the room that a piece of a whole reply needs until its end."""

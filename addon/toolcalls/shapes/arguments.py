@@ -4,8 +4,10 @@ A value whose schema says string is written piece by piece as it comes. Every ot
 is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
 """
 
+import re
 from typing import Protocol
 
+from toolcalls.scanner import Search
 from toolcalls.shapes import Calls
 from toolcalls.tools import Toolbox
 from toolcalls.values import STRING, Types, escape, quote, to_json
@@ -16,6 +18,10 @@ class Value(Protocol):
 
     def add(self, piece: str) -> None:
         """The next piece of the text."""
+
+    @property
+    def quiet(self) -> Search | None:
+        """What `Scanner.expect` may be while more of this value comes; None where every piece must be looked at."""
 
     def end(self, *, literal: bool = False) -> None:
         """The text is whole. `literal`: the dialect marked it as text (CDATA), so without a schema it stays text."""
@@ -48,7 +54,13 @@ class Arguments:
         self._calls.end()
 
 
+# What matters in a string argument as it arrives: a tag, and a line end that may be the closer's.
+_MATTERS = re.compile(r"[<\r\n]").search
+
+
 class _Streamed:
+    quiet = _MATTERS
+
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         calls.piece('"')
@@ -61,6 +73,8 @@ class _Streamed:
 
 
 class _Collected:
+    quiet = None
+
     def __init__(self, calls: Calls, types: Types | None, *, infer: bool) -> None:
         self._calls = calls
         self._types = types

@@ -200,7 +200,9 @@ class Attributed:
             if found < 0:
                 if scan.ended:
                     return False
+                scan.expect = value.quiet if scan.pos == len(scan.text) else None
                 yield
+                scan.expect = None
                 continue
             following = text[found + 1 : found + 2]
             if following and following not in self._possible:

@@ -8,6 +8,7 @@ and line ends count as entities; this is not an XML parser (https://www.w3.org/T
 
 import re
 
+from toolcalls.scanner import Search
 from toolcalls.shapes.arguments import Value
 
 _ENTITIES = {
@@ -27,6 +28,8 @@ _ENTITIES = {
 _ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
 _LONGEST = max(map(len, _ENTITIES))
 _PREFIXES = frozenset(entity[:size] for entity in _ENTITIES for size in range(1, len(entity)))
+
+_UNDECIDED = re.compile(r"[<&\r\n]").search
 
 # How much of one value may wait for the answer to "escaped or raw?". Past it, it is escaped: everything so far was.
 _MAX_WAIT = 64 * 1024
@@ -79,6 +82,13 @@ class Unescaping:
             self._value.add(piece)
             return
         self._wait(piece)
+
+    @property
+    def quiet(self) -> Search | None:
+        """As long as nothing is decided, an `&` matters too."""
+        if self._raw or self._value.quiet is None:
+            return self._value.quiet
+        return None if self._held or self._waiting else _UNDECIDED
 
     def literal(self, piece: str) -> None:
         """The next piece of a CDATA section: never decoded."""

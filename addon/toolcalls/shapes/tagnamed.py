@@ -87,7 +87,9 @@ class TagNamed:
             if found < 0:
                 if scan.ended:
                     return False
+                scan.expect = value.quiet if scan.pos == len(scan.text) else None
                 yield
+                scan.expect = None
                 continue
             if (yield from scan.starts(closer, kept)) and (yield from self._goes_on(scan, kept + len(closer), after)):
                 scan.take(kept + len(closer))
