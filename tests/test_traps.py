@@ -465,12 +465,12 @@ def test_what_passes_unchanged_is_stored_once(proxy: Host) -> None:
 def test_times_are_those_of_the_pieces(proxy: Host) -> None:
     pieces = streamed(TEXT, 9)
     got, flow = proxy.ask(Reply(pieces, pause=0.01))
-    came, left = flow.metadata[store.TIMES]
-    assert [length for _, length in came] == [len(piece) for piece in pieces]
-    assert sum(length for _, length in left) == len(got.body)
-    for times in ([at for at, _ in came], [at for at, _ in left]):
+    came, left = flow.metadata[store.TIMES]["upstream"], flow.metadata[store.TIMES]["client"]
+    assert came["bytes"] == [len(piece) for piece in pieces]
+    assert sum(left["bytes"]) == len(got.body)
+    for times in (came["microseconds"], left["microseconds"]):
         assert times == sorted(times)
-    assert came[-1][0] > 20
+    assert came["microseconds"][-1] > 20_000
 
 
 def test_metadata_can_always_be_written(addon: ToolCalls, tmp_path: Path) -> None:
@@ -492,7 +492,7 @@ def test_bodies_have_a_short_repr_and_are_written_as_bytes(addon: ToolCalls, tmp
     addon.request(flow)
     addon.responseheaders(flow)
     assert len(repr(flow.metadata[store.UPSTREAM])) < 30
-    assert len(repr(flow.metadata[store.TIMES])) < 60
+    assert len(repr(flow.metadata[store.TIMES])) < 200
     with (tmp_path / "out.flow").open("wb") as file:
         FlowWriter(file).add(flow)
     (read,) = flows_in(tmp_path / "out.flow")
@@ -652,7 +652,7 @@ def test_client_replay_gives_the_same_verdicts(
     again = _by_case(out)
     assert {case: _verdicts(flow) for case, flow in again.items()} == recorded["verdicts"]
     assert again["lifted"].comment == "my own"
-    assert again["declined"].comment == "1 declined: fenced"
+    assert again["declined"].comment == "declined Bash (invoke): fenced"
     assert again["lifted"].marked == ":wrench:"
 
 

@@ -4,7 +4,8 @@ A flow holds what the client got (`raw_content`), as it always does. Beside it s
 
 toolcalls            the report (`report.of`), plain data
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
-toolcalls_times      [upstream's, client's], each a list of [milliseconds since the reply's headers, bytes]
+toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
+                     {"microseconds" since the reply's headers, "bytes"}; the client's is None where it is the upstream's
 
 mitmproxy loses a flow whose metadata it cannot write, without a word, so everything here is made writable first.
 """
@@ -14,7 +15,7 @@ from typing import Any, SupportsIndex
 
 from mitmproxy import http
 
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.tap import Body, Tap
 
 REPORT = "toolcalls"
 UPSTREAM = "toolcalls_upstream"
@@ -42,11 +43,11 @@ class _Bytes(bytes):
         return f"<{len(self)} bytes>"
 
 
-class _Pieces(list[list[float]]):
-    """The times of a body's pieces, with a short repr."""
+class _Numbers(list[int]):
+    """A number for each piece of a body, with a short repr."""
 
     def __repr__(self) -> str:
-        return f"<{len(self)} pieces>"
+        return f"<{len(self)} numbers>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[type[list[Any]], tuple[list[Any]]]:
         return list, (list(self),)
@@ -75,7 +76,12 @@ def keep_bodies(response: http.Response, metadata: dict[str, Any], tap: Tap) -> 
     metadata.pop(UPSTREAM, None)
     if upstream is not None and upstream != client and not tap.encoded:
         metadata[UPSTREAM] = _Bytes(upstream)
-    metadata[TIMES] = [_Pieces(tap.upstream.times(tap.since)), _Pieces(tap.client.times(tap.since))]
+    same = tap.client is tap.upstream
+    metadata[TIMES] = {"upstream": _times(tap.upstream), "client": None if same else _times(tap.client)}
+
+
+def _times(body: Body) -> dict[str, list[int]]:
+    return {"microseconds": _Numbers(body.microseconds), "bytes": _Numbers(body.sizes)}
 
 
 def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:

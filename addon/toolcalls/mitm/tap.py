@@ -8,7 +8,7 @@ must close or abort it. A tap holds no reference to its flow, else both bodies l
 
 from array import array
 from collections.abc import Sequence
-from time import monotonic
+from time import monotonic_ns
 
 from toolcalls.exchange import Exchange, Form
 from toolcalls.mitm.codings import Decoder
@@ -18,34 +18,43 @@ MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that has to wait until it is wh
 
 
 class Body:
-    """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects."""
+    """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects.
 
-    def __init__(self) -> None:
+    since   the moment from which times count, in nanoseconds of the monotonic clock
+    """
+
+    def __init__(self, since: int) -> None:
+        self._since = since
         self._bytes = bytearray()
-        self._moments = array("d")
+        self._moments = array("q")
         self._sizes = array("L")
         self._limit = MAX_KEPT
 
     def add(self, piece: bytes) -> None:
-        """The next piece, as of now. One that is empty only costs its place in the list of times."""
+        """The next piece, as of now."""
         self._bytes += piece
-        self._moments.append(monotonic())
+        self._moments.append(monotonic_ns() - self._since)
         self._sizes.append(len(piece))
         if len(self._bytes) > self._limit:
             self._limit = -1  # from here on nothing is kept
-            self._bytes, self._moments, self._sizes = bytearray(), array("d"), array("L")
+            self._bytes, self._moments, self._sizes = bytearray(), array("q"), array("L")
 
     def copy(self) -> "Body":
         """The same body, to go on differently."""
-        made = Body()
+        made = Body(self._since)
         made._bytes, made._limit = self._bytes[:], self._limit
         made._moments, made._sizes = self._moments[:], self._sizes[:]
         return made
 
-    def times(self, since: float) -> list[list[float]]:
-        """[milliseconds since then, bytes] for each piece."""
-        pieces = zip(self._moments, self._sizes, strict=True)
-        return [[round((at - since) * 1000, 1), size] for at, size in pieces if size]
+    @property
+    def microseconds(self) -> list[int]:
+        """When each piece came, since the reply's headers."""
+        return [moment // 1000 for moment in self._moments]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many bytes each piece had."""
+        return self._sizes.tolist()
 
     def whole(self) -> bytes | None:
         """The body as far as it came; None when it grew too large to be kept."""
@@ -64,9 +73,8 @@ class Tap:
 
     def __init__(self, exchange: Exchange, *, form: Form, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
-        self.upstream = Body()
+        self.upstream = Body(monotonic_ns())
         self._client: Body | None = None  # the upstream's, until the first piece that differs
-        self.since = monotonic()
         self.ended = False
         self._decoder = decoder
         self._changes = changes
@@ -105,8 +113,9 @@ class Tap:
     def _keep(self, came: bytes, left: bytes) -> None:
         if self._client is None and came != left:
             self._client = self.upstream.copy()
-        self.upstream.add(came)
-        if self._client is not None:
+        if came:
+            self.upstream.add(came)
+        if left and self._client is not None:
             self._client.add(left)
 
     def _prepared(self, data: bytes) -> bytes:
