@@ -264,12 +264,14 @@ def upstream(*replies: Reply) -> Iterator[Upstream]:
 
 
 class Dump:
-    """A running mitmdump. `lines` is what it printed so far."""
+    """A running mitmdump, or another `tool` of mitmproxy. `lines` is what it printed so far."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path, *, cwd: Path | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, *, cwd: Path | None = None, tool: str = "mitmdump"
+    ) -> None:
         self.lines: list[str] = []
         self.port = 0
-        start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+        start = f"from mitmproxy.tools.main import {tool}; {tool}()"
         command = [sys.executable, "-c", start, "--set", f"confdir={folder}", *arguments]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         self._process = subprocess.Popen(

@@ -101,13 +101,14 @@ def _kind(client: str, upstream: str) -> Kind:
 def terms_of(route: Route, request: Request, decision: Decision) -> tuple[Terms, Toolbox]:
     """The terms on which a reply is read, and the tools it may call.
 
-    A text client declares its tools in the prompt; where not even that is in a form known here, every name will do:
-    what is read there is written back as text.
+    A text client declares its tools in the prompt, where every parameter is text; where not even that is in a form
+    known here, every name will do: what is read there is written back as text.
     """
     tools = (*request.tools, *route.tools)
-    if decision.client == "text" and not tools:
+    textual = decision.client == "text" and not tools
+    if textual:
         tools = tools_in(request.system)
     reading = replace(request, tools=tools)
     lift = decision.kind in {"lift", "roundtrip"}
     terms = Terms(replace(route, tools=()), reading, lift=lift, any_name=decision.client == "text" and not tools)
-    return terms, Toolbox(tools, infer=route.infer_types)
+    return terms, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)

@@ -97,7 +97,7 @@ class Exchange:
                 piece = self._envelope.text_of(data)
                 if piece is not None:
                     text = self._lanes[self._envelope.lane]
-                    return data if text.passes(piece) else self._bare(text, Frame(data, data[6:-2]), piece)
+                    return data if text.passes(piece) else self._bare(text, data, data[6:-2], piece, usual=True)
             return self._stream(data)
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
             return self._fail(error)
@@ -148,12 +148,19 @@ class Exchange:
             return self._work(frames, parts)
         text = self._lanes.get(number) or self._lane(number)
         self._envelope.learn(frames[0].raw, number, happened.text)
-        return frames[0].raw if text.passes(happened.text) else self._bare(text, frames[0], happened.text)
+        raw = frames[0].raw
+        return raw if text.passes(happened.text) else self._bare(text, raw, payload, happened.text)
 
-    def _bare(self, text: _Text, frame: Frame, piece: str) -> bytes:
-        unit = _Unit(frame)
-        unit.bare = True
+    def _bare(self, text: _Text, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
+        """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""
         outcomes = text.lane.text(piece)
+        if len(outcomes) == 2 and isinstance(made := outcomes[1], CallPiece):
+            markup = outcomes[0]
+            if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
+                new = self._codec.encode(payload, [(text.number, made)], bare=True)[0]
+                return b"data: %b\n\n" % new if usual else event(new, raw, keep=True)
+        unit = _Unit(Frame(raw, payload))
+        unit.bare = True
         if self._settle(text, unit, outcomes) == len(piece):
             return self._bytes(unit)
         unit.parts, unit.changed = [], False

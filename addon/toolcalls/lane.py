@@ -21,7 +21,7 @@ from toolcalls.roundtrip import RoundTrip
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.values import members
-from toolcalls.writing import separated, write
+from toolcalls.writing import as_text, separated, write
 
 type Outcome = Event | str
 
@@ -62,6 +62,7 @@ class Lane:
         self._reader = Reader(terms, tools=tools)
         self._read: dict[int, Record] = {}
         self._natives: dict[int, Record] = {}
+        self._next = 0  # the first index that no call has, nor any behind it
         self._dialect = decision.dialect if decision.kind in {"lower", "roundtrip"} else None
         self._trip = RoundTrip(self._dialect, self._written) if self._dialect and self._kind == "roundtrip" else None
         self._lowered_all = False  # there were native calls, and every one became text
@@ -126,8 +127,8 @@ class Lane:
 
     def _record(self, name: str, dialect: str | None, id_: str = "", *, wanted: int | None = None) -> Record:
         # A native call keeps its own index, whatever that is, unless a call of ours came before it.
-        taken = [record.index for record in self.records]
-        index = wanted if wanted is not None and not self._read else max([-1, *taken]) + 1
+        index = wanted if wanted is not None and not self._read else self._next
+        self._next = max(self._next, index + 1)
         made = call_id(self._seed, self._number, index, name, roundtrip=self._kind == "roundtrip")
         record = Record(index, name, dialect, id_ or made)
         self.records.append(record)
@@ -174,18 +175,20 @@ class Lane:
 
     def _lowered(self) -> Iterator[Outcome]:
         """The native calls as one block of text; those that the dialect cannot hold stay native, behind it."""
-        lowered: dict[int, Record] = {}
+        lowered: dict[int, Call] = {}
         for index, record in self._natives.items():
+            call = as_text(Call(record.name, record.arguments), self._tools)
             try:
-                self._written(Call(record.name, record.arguments))
+                self._written(call)
             except Unwritable:
                 continue
-            lowered[index] = record
+            lowered[index] = call
         if lowered:
-            yield self._noted(self._written(*(Call(record.name, record.arguments) for record in lowered.values())))
-        for index, record in lowered.items():
-            yield Verdict("lowered", None, self._dialect, record.name, 0, 0, index=record.index)
-            del self._natives[index]
+            yield self._noted(self._written(*lowered.values()))
+        for index, call in lowered.items():
+            record = self._natives.pop(index)
+            repairs = ("value_as_text",) if call.arguments != record.arguments else ()
+            yield Verdict("lowered", None, self._dialect, record.name, 0, 0, repairs, record.index)
         self._lowered_all = bool(lowered) and not self._natives
         for place, record in enumerate(self._natives.values()):
             yield CallStart(place, record.name, None, record.id)

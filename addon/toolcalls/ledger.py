@@ -311,7 +311,7 @@ class Ledger:
         watched = self._current is not None and self._current.watch > 0
         if self._fate is not Fate.HELD or 4 * size <= limit or watched:
             return False
-        return size > limit or sum(len(piece.encode("utf-8", "surrogatepass")) for piece in self._scan.taken) > limit
+        return size > limit or self._scan.weight() > limit
 
     def _spill(self) -> None:
         """Too much is held: it is text, and a call that begins behind it in the same block is one no more."""
@@ -332,11 +332,13 @@ class Ledger:
         for candidate in waiting:
             candidate.index = self._committed
             self._committed += 1
-            self._settle(Fate.TAKEN)
+            self._fate = Fate.TAKEN
+            # Each call has its own markup before it: a round trip tells by it what stood in which dialect.
+            self._drain(None if candidate is waiting[-1] else candidate.end - self.drained)
             self.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
             self._flush(candidate)
             if candidate.complete:
-                self._complete(candidate)
+                self.out.append(CallEnd(candidate.index))
             if candidate is not self._current:
                 self._verdict(candidate)
 
@@ -350,12 +352,11 @@ class Ledger:
         self._fate = fate
         self._drain()
 
-    def _drain(self) -> None:
-        size = self._scan.taken_size
-        if not size:
+    def _drain(self, size: int | None = None) -> None:
+        text = self._scan.drain(size)
+        if not text:
             return
-        self.drained += size
-        text = self._scan.drain()
+        self.drained += len(text)
         if self._fate is Fate.TAKEN:
             self.out.append(Markup(text))
             return

@@ -41,6 +41,12 @@ REASONS: dict[str, str] = {
     "bad_arguments": "the call's arguments are not a JSON object",
 }
 
+REPAIRS: dict[str, str] = {
+    "missing_closer": "the reply ended before a closing tag behind the last argument",
+    "duplicate_argument": "an argument was written twice; the last one counts",
+    "value_as_text": "a value that was no string became text, since the client declares its tools in prose",
+}
+
 # Quoted text that `lenient` takes all the same; block quotes, comments and reasoning stay closed to it.
 _LENIENT = frozenset({"inline", "fenced", "indented_code", "inline_code"})
 

@@ -14,19 +14,31 @@ from toolcalls.lane import Record
 
 VERSION = 1
 
+_NAME = 40  # characters of a tool's name in a summary; an undeclared one may be as long as the model likes
+
+# The order in which a summary tells of them.
+_TOLD = ("lifted", "lowered", "native", "blocked", "declined", "truncated", "malformed")
+
 # From the best outcome to the one that most needs a look.
 SEVERITY = ("native", "lowered", "lifted", "declined", "truncated", "malformed", "blocked", "failed")
 
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+# Control, surrogate, bidi, zero-width and filler characters, and those in which text can be smuggled past a reader
+# (variation selectors and tags). Wide spaces stay: East Asian text is full of them, and they are seen.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
 
 
 def visible(text: str) -> str:
-    """`text` on one line, with control, bidi, zero-width and surrogate characters as escapes."""
+    """`text` on one line, with characters that show nothing or rearrange what is shown as escapes."""
     return _HIDDEN.sub(lambda found: _escape(ord(found.group())), text)
 
 
 def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
@@ -78,24 +90,30 @@ def worst(data: Mapping[str, Any]) -> str | None:
 
 
 def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None) -> str:
-    """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge."""
-    parts = []
-    for status in ("lifted", "lowered", "native", "blocked"):
-        names = [_called(verdict) for verdict in verdicts if verdict["status"] == status]
-        if names:
-            parts.append(f"{status} {_counted(names)}")
-    for status in ("declined", "truncated", "malformed"):
-        reasons = [str(verdict["reason"]) for verdict in verdicts if verdict["status"] == status]
-        if reasons:
-            parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
+    """One line: `lifted write_file (invoke) · declined, fenced: Bash (invoke)`; "" when there was nothing to judge.
+
+    mitmweb's column for it has room for some twenty characters, so what happened and why come before the name.
+    """
+    groups: dict[tuple[str, str | None], list[str]] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: _TOLD.index(verdict["status"])):
+        groups.setdefault((verdict["status"], verdict["reason"]), []).append(_called(verdict))
+    parts = [
+        f"{status} {_counted(calls)}" if reason is None else f"{status}, {reason}: {_counted(calls)}"
+        for (status, reason), calls in groups.items()
+    ]
     if failure:
-        parts.append("failed: the upstream's bytes passed as they are")
+        parts.insert(0, "failed: the upstream's bytes passed as they are")
     return " · ".join(parts)
 
 
 def _called(verdict: Mapping[str, Any]) -> str:
-    name = visible(str(verdict["name"]))[:60]
+    """A call as `Bash (invoke)`: its name if it is known, its dialect if it was text."""
+    name = "a call" if verdict["name"] is None else _short(visible(verdict["name"]))
     return f"{name} ({verdict['dialect']})" if verdict["dialect"] else name
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[:_NAME]}…"
 
 
 def _counted(words: Sequence[str]) -> str:

@@ -35,11 +35,8 @@ class RoundTrip:
                 yield from self.flush()
         elif isinstance(event, CallStart):
             self._calls[event.index] = (event.name, [])
-            own = event.dialect == self._dialect
-            if own and not self._own:
-                yield from self.flush()
-            self._own = self._streaming = own
-            if own:
+            self._own = self._streaming = event.dialect == self._dialect
+            if self._own:
                 yield from self.flush()
         elif isinstance(event, CallPiece):
             self._calls[event.index][1].append(event.json)
@@ -74,9 +71,10 @@ class RoundTrip:
         yield written
 
     def _judged(self, verdict: Verdict) -> Iterator[Event]:
-        if verdict.status == "truncated" and verdict.index is not None:
-            self._own, self._streaming = True, False
-            yield from self.flush()
+        if verdict.index is not None:
+            if verdict.status == "truncated":
+                self._own, self._streaming = True, False
+            yield from self.flush()  # what comes from here on belongs to the next call
         if verdict.status != "lifted":
             yield verdict
         elif verdict.index in self._refused:

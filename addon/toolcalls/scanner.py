@@ -33,13 +33,14 @@ def beginnings(literals: tuple[str, ...]) -> tuple[frozenset[str], int]:
 class Scanner:
     """The unread text, the text consumed but undecided, and whether more can come."""
 
-    __slots__ = ("cut", "ended", "expect", "pos", "taken", "taken_size", "text")
+    __slots__ = ("_weighed", "_weight", "cut", "ended", "expect", "pos", "taken", "taken_size", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.pos = 0
         self.taken: list[str] = []
         self.taken_size = 0
+        self._weighed = self._weight = 0  # how many pieces of `taken` have been weighed, and their bytes
         self.ended = False
         self.cut = False
         # Set by a grammar that waits inside a string argument: finds what it must look at. A piece without any such
@@ -65,20 +66,39 @@ class Scanner:
         self.taken_size += count
         return piece
 
-    def drain(self) -> str:
-        """What was consumed since the last drain, joined; it is decided now and forgotten here."""
+    def drain(self, size: int | None = None) -> str:
+        """What was consumed since the last drain, joined, or the first `size` characters of it.
+
+        It is decided now and forgotten here.
+        """
         drained = self.taken[0] if len(self.taken) == 1 else "".join(self.taken)
         self.taken.clear()
-        self.taken_size = 0
+        self.taken_size = self._weighed = self._weight = 0
+        if size is not None and size < len(drained):
+            self.taken.append(drained[size:])
+            self.taken_size = len(drained) - size
+            return drained[:size]
         return drained
+
+    def weight(self) -> int:
+        """How many bytes of UTF-8 were consumed and not drained. Each piece is looked at once."""
+        for piece in self.taken[self._weighed :]:
+            self._weight += len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass"))
+        self._weighed = len(self.taken)
+        return self._weight
 
     def rewind(self, size: int = 0) -> None:
         """Put back what was consumed and not drained, all but its first `size` characters, to be read again."""
         whole = "".join(self.taken)
-        self.text = whole[size:] + self.text[self.pos :]
-        self.pos = 0
+        back = self.taken_size - size
+        if back <= self.pos:  # it still stands in `text`, which may be long
+            self.pos -= back
+        else:
+            self.text = whole[size:] + self.text[self.pos :]
+            self.pos = 0
         self.taken = [whole[:size]]
         self.taken_size = size
+        self._weighed = self._weight = 0
 
     def starts(self, literal: str, ahead: int = 0) -> Step[bool]:
         """Whether `literal` stands `ahead` characters from here. Waits only while it still may."""
@@ -106,8 +126,13 @@ class Scanner:
 
     def stops_short(self, literals: tuple[str, ...], ahead: int = 0) -> bool:
         """Whether the text has ended inside one of `literals`, `ahead` characters from here, or right before one."""
-        rest = self.text[self.pos + ahead :].lstrip(SPACE)
-        return self.ended and any(literal.startswith(rest) for literal in literals)
+        if not self.ended:
+            return False
+        text, at = self.text, self.pos + ahead
+        while at < len(text) and text[at] in SPACE:
+            at += 1
+        rest = text[at : at + beginnings(literals)[1]]  # at most as long as the longest of them
+        return at + len(rest) == len(text) and any(literal.startswith(rest) for literal in literals)
 
     def rest(self) -> int:
         """How many characters are unread."""

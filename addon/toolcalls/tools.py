@@ -8,12 +8,17 @@ from toolcalls.values import Types
 
 
 class Toolbox:
-    """An index over a request's tools. Answers are remembered: one reply asks the same few questions often."""
+    """An index over a request's tools. Answers are remembered: one reply asks the same few questions often.
 
-    def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True) -> None:
+    infer     values without a schema are typed by the dialect's own rule
+    textual   the tools are declared in prose: to the client every value is text, whatever JSON it was
+    """
+
+    def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True, textual: bool = False) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._types: dict[tuple[str, str], Types | None] = {}
         self.infer = infer
+        self.textual = textual
 
     def __bool__(self) -> bool:
         return bool(self._tools)

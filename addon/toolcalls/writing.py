@@ -14,7 +14,7 @@ from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
-from toolcalls.values import members, to_text
+from toolcalls.values import members, quote, to_text
 
 
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
@@ -29,6 +29,23 @@ def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
         names = ", ".join(call.name for call in calls)
         raise Unwritable(f"{names}: what {dialect} writes would be read back as something else")
     return text
+
+
+def as_text(call: Call, tools: Toolbox) -> Call:
+    """`call` with its values as strings where the client declared it in prose; itself where nothing changes.
+
+    A native `false` or `{"a": 1}` is what a client without schemas reads as the text `false` or `{"a": 1}`.
+    """
+    if not tools.textual:
+        return call
+    try:
+        pairs = members(call.arguments)
+    except ValueError:
+        return call
+    if all(raw.startswith('"') for _, raw in pairs):
+        return call
+    written = ",".join(f"{quote(key)}:{raw if raw.startswith('"') else quote(raw)}" for key, raw in pairs)
+    return Call(call.name, f"{{{written}}}")
 
 
 def separated(before: str, text: str, route: Route) -> str:

@@ -72,6 +72,12 @@ class ToolCalls:
                 self._journal.close()
             self._journal = journal
 
+    def running(self) -> None:
+        """Show the comments in mitmweb's list, which has a column for them; the user's own columns stay."""
+        options = ctx.options
+        if "web_columns" in options and not options.has_changed("web_columns"):
+            options.update(web_columns=[*options.web_columns, "comment"])
+
     def done(self) -> None:
         """mitmproxy stops, or loads the addon anew; then replies go on, and the new addon settles them."""
         if ctx.master.should_exit.is_set():

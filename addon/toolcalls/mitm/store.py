@@ -5,7 +5,7 @@ A flow holds what the client got (`raw_content`), as it always does. Beside it s
 toolcalls            the report (`report.of`), plain data
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
-                     {"microseconds" since the reply's headers, "bytes"}; the client's is None where it is the upstream's
+                     {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
 
 mitmproxy loses a flow whose metadata it cannot write, without a word, so everything here is made writable first.
 """

@@ -18,7 +18,7 @@ from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
-_MAX_TAG = 1024
+_MAX_TAG = 1024  # characters of one tag with its attributes: it is looked at whole before anything of it is consumed
 _ATTRIBUTE = re.compile(r"""\s+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
 _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
 # What may stand at the end of a tag that is still arriving, behind its whole attributes.
@@ -275,17 +275,17 @@ class Attributed:
         attributes: dict[str, str] = {}
         offset = ahead + len(literal)
         while True:
-            text, at = scan.text, scan.pos + offset
-            attribute = _ATTRIBUTE.match(text, at)
-            if attribute is not None and attribute.end() < len(text):
+            text, at, limit = scan.text, scan.pos + offset, scan.pos + ahead + _MAX_TAG
+            attribute = _ATTRIBUTE.match(text, at, limit)
+            if attribute is not None and attribute.end() < min(len(text), limit):
                 attributes[attribute[1]] = _unquoted(attribute[2])
                 offset = attribute.end() - scan.pos
                 continue
-            end = _TAG_END.match(text, at)
+            end = _TAG_END.match(text, at, limit)
             if end is not None:
                 name = unescape(attributes.get("name", "")).strip()
                 return _Tag(name, end.end() - scan.pos - ahead, bool(end["empty"])) if name else None
-            if scan.ended or len(text) - at > _MAX_TAG or _TAG_PART.fullmatch(text, at) is None:
+            if scan.ended or len(text) >= limit or _TAG_PART.fullmatch(text, at) is None:
                 return None
             yield
 

@@ -108,9 +108,10 @@ def _call(index: int | None, id_: str, name: str, arguments: str) -> dict[str, A
 
 
 class _Native:
-    """A native call that is arriving."""
+    """A native call that is arriving. `index` is its events'."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: int) -> None:
+        self.index = index
         self.id = ""
         self.unsaid = ""
         self.open = False
@@ -122,7 +123,8 @@ class _Stream:
     def __init__(self) -> None:
         self.reply_id = ""
         self.bare = False
-        self._natives: dict[tuple[int, int], _Native] = {}
+        self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
+        self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
         self._made: set[tuple[int, int]] = set()
         self._outer: _Fields = {}
@@ -172,23 +174,30 @@ class _Stream:
             yield from self._ended(lane, choice.finish_reason)
 
     def _native(self, lane: int, index: int, call: _Call) -> Iterable[Event]:
-        native = self._natives.setdefault((lane, index), _Native())
         function = call.function or _Function()
+        native = self._natives.get((lane, index))
+        if native is None or (function.name and call.id and native.open and native.id not in {"", call.id}):
+            # Some servers number no calls, or all of them 0: another id is another call.
+            if native is not None:
+                yield CallEnd(native.index)
+            taken = self._indices.setdefault(lane, set())
+            native = self._natives[lane, index] = _Native(index if index not in taken else max(taken) + 1)
+            taken.add(native.index)
         native.id = native.id or call.id or ""
         native.unsaid += function.arguments or ""
         if not native.open and function.name:
             native.open = True
-            yield CallStart(index, function.name, id=native.id)
+            yield CallStart(native.index, function.name, id=native.id)
         if native.open and native.unsaid:
-            yield CallPiece(index, native.unsaid)
+            yield CallPiece(native.index, native.unsaid)
             native.unsaid = ""
 
     def _ended(self, lane: int, reason: str) -> Iterable[Part]:
         self._unfinished[lane] = False
-        for (of, index), native in self._natives.items():
+        for (of, _), native in self._natives.items():
             if of == lane and native.open:
                 native.open = False
-                yield (lane, CallEnd(index))
+                yield (lane, CallEnd(native.index))
         yield (lane, Finish(reason))
 
     # Encoding
@@ -287,12 +296,17 @@ class _Renumbered:
 
     def entries(self) -> Iterable[dict[str, Any]]:
         """The entries whose calls were placed; those of calls that are gone are gone."""
-        was = list(dict.fromkeys(bytes(entry.get("index", b"")) for entry in self._entries))
-        now = dict(zip(was, self._indices, strict=False))
-        for entry in self._entries:
-            written = bytes(entry.get("index", b""))
-            if written in now:
-                yield {**entry, "index": now[written]}
+        ids: dict[bytes, bytes] = {}
+        was = []
+        for position, entry in enumerate(self._entries):
+            written = b"%d" % position if _null(entry.get("index")) else bytes(entry["index"])
+            if not _null(entry.get("id")):
+                ids[written] = bytes(entry["id"])
+            was.append((written, ids.get(written)))
+        now = dict(zip(dict.fromkeys(was), self._indices, strict=False))
+        for entry, call in zip(self._entries, was, strict=True):
+            if call in now:
+                yield {**entry, "index": now[call]}
 
 
 class _Whole:
@@ -344,15 +358,21 @@ class _Whole:
 
 
 def _whole_calls(events: Sequence[Event], natives: list[_Fields]) -> list[dict[str, Any]]:
-    own = {str(msgspec.json.decode(native["id"])): native for native in natives if not _null(native.get("id"))}
+    """The calls of one choice, in the order of their indices; a native one keeps its own fields."""
+    own: dict[str, list[_Fields]] = {}  # servers give one id to several calls
+    for native in natives:
+        if not _null(native.get("id")):
+            own.setdefault(str(msgspec.json.decode(native["id"])), []).append(native)
+    pieces: dict[int, list[str]] = {}
+    for event in events:
+        if isinstance(event, CallPiece):
+            pieces.setdefault(event.index, []).append(event.json)
     calls: dict[int, dict[str, Any]] = {}
     for event in events:
         if isinstance(event, CallStart):
-            arguments = "".join(
-                piece.json for piece in events if isinstance(piece, CallPiece) and piece.index == event.index
-            )
-            native = own.get(event.id) if event.dialect is None else None
-            calls[event.index] = dict(native) if native else _call(None, event.id, event.name, arguments)
+            same = own.get(event.id, []) if event.dialect is None else []
+            arguments = "".join(pieces.get(event.index, ()))
+            calls[event.index] = dict(same[0]) if len(same) == 1 else _call(None, event.id, event.name, arguments)
     return [calls[index] for index in sorted(calls)]
 
 

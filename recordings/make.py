@@ -1,0 +1,241 @@
+"""Makes the recordings: the official OpenAI SDK, a real mitmdump with the addon and `-w`, a scripted upstream.
+
+    python recordings/make.py [NAME...]      # in an environment with the `dev` extra; no names: all of them
+
+The replies are made by hand after what servers and models were seen to send; each has its sentence in README.md. They
+are recorded under the configuration that ships with the addon, so that reading them needs no other.
+
+What a run cannot repeat is made the same afterwards: ids, ports and times. What tells of the machine (`x-stainless-os`
+and the like) is left out, and the key becomes `<redacted>`. So a second run gives the same files, as long as mitmproxy,
+the SDK and the addon do not change, and `git diff` shows what did.
+"""
+
+import json
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mitmproxy import connection, http
+from mitmproxy.io import FlowWriter
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "addon")]
+
+from live import EVENTS, PATH, Host, Reply, encoded, host  # noqa: E402 - they lie beside the tests
+from sdk import BROKEN, client  # noqa: E402
+from toolcalls.mitm import store  # noqa: E402
+
+START = 1_760_000_000  # when everything happened: a round number, and no day that matters
+PACE = 20  # milliseconds between two pieces of a reply
+REDACTED = "<redacted>"
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "read_file",
+            "description": "Read some lines of a file.",
+            "parameters": {
+                "type": "object",
+                "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}},
+                "required": ["path"],
+            },
+        },
+    }
+]
+TAUGHT = """You can use tools. To use one, write it in this form, and nothing after it:
+
+<read_file>
+<path>README.md</path>
+</read_file>"""
+CALL = (
+    '<invoke name="read_file">\n<parameter name="path">src/app.py</parameter>\n<parameter name="limit">20</parameter>\n'
+)
+CALL += "</invoke>"
+ONE = '<invoke name="read_file">\n<parameter name="path">src/app.py</parameter>\n</invoke>'
+NATIVE = '{"path": "src/app.py"}'
+USAGE = {"prompt_tokens": 210, "completion_tokens": 48, "total_tokens": 258}
+QUESTION = "Why does greet() print nothing? It is in src/app.py."
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is asked, and what the upstream answers. `tools` False: the client declares none."""
+
+    reply: Reply
+    tools: bool = True
+    system: str = ""
+    streamed: bool = True
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+    """One event of a streamed reply with one choice; `more` are further fields beside `choices`."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    outer = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": START, "model": "made-up"}
+    return b"data: " + json.dumps({**outer, "choices": [choice], **more}, ensure_ascii=False).encode() + b"\n\n"
+
+
+def said(text: str, **more: Any) -> list[bytes]:
+    """The events that write `text`, about as a tokenizer would cut it."""
+    head = chunk({"role": "assistant", "content": ""}, **more)
+    return [head, *(chunk({"content": text[at : at + 6]}, **more) for at in range(0, len(text), 6))]
+
+
+def called(index: int, arguments: str = NATIVE) -> list[bytes]:
+    """The events of a native call."""
+    function = {"name": "read_file", "arguments": ""}
+    pieces = [arguments[at : at + 12] for at in range(0, len(arguments), 12)]
+    return [
+        chunk({"tool_calls": [{"index": index, "id": "call_made_up", "type": "function", "function": function}]}),
+        *(chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in pieces),
+    ]
+
+
+def ended(finish: str = "stop") -> list[bytes]:
+    """The end of a reply that ends as it should."""
+    return [chunk({}, finish), chunk({}, None, choices=[], usage=USAGE), b"data: [DONE]\n\n"]
+
+
+def plain(text: str) -> Reply:
+    """A reply that writes `text`."""
+    return Reply([*said(text), *ended()])
+
+
+def native_index_minus_one() -> Reply:
+    """As Z.ai's server sends them: one whole call in one chunk, with the role again, and -1 for its index."""
+    function = {"name": "read_file", "arguments": NATIVE}
+    call = {"id": "call_made_up", "index": -1, "type": "function", "function": function}
+    return Reply([*said("I'll look at the file.\n"), chunk({"tool_calls": [call]}), *ended("tool_calls")])
+
+
+def usage_with_every_chunk() -> Reply:
+    """As vLLM sends it with `continuous_usage_stats`: the count so far, in each chunk."""
+    text = f"I'll look at the file.\n\n{CALL}"
+    counts: Iterator[dict[str, int]] = (
+        {"prompt_tokens": 210, "completion_tokens": count, "total_tokens": 210 + count} for count in range(len(text))
+    )
+    pieces = [chunk({"role": "assistant", "content": ""}, usage=next(counts))]
+    pieces += [chunk({"content": text[at : at + 6]}, usage=next(counts)) for at in range(0, len(text), 6)]
+    return Reply([*pieces, chunk({}, "stop", usage=next(counts)), b"data: [DONE]\n\n"])
+
+
+def choice_ends_twice() -> Reply:
+    """As OpenRouter sends it: comments first, the finish reason, and once more with the usage."""
+    end = {"role": "assistant", "content": ""}
+    pieces = [b": OPENROUTER PROCESSING\n\n", *said(f"I'll look at the file.\n\n{CALL}", provider="Made Up")]
+    pieces += [chunk(end, "stop", provider="Made Up"), chunk(end, "stop", provider="Made Up", usage=USAGE)]
+    return Reply([*pieces, b"data: [DONE]\n\n"])
+
+
+def gzip_kept() -> Reply:
+    """Compressed, as it may be where the client asks for it."""
+    pieces = encoded([*said(f"I'll look at the file.\n\n{CALL}"), *ended()], "gzip")
+    return Reply(pieces, EVENTS | {"content-encoding": "gzip"})
+
+
+def whole() -> Reply:
+    """Not streamed: one JSON body of a known length."""
+    message = {"role": "assistant", "content": f"I'll look at the file.\n\n{CALL}"}
+    outer = {"id": "chatcmpl-1", "object": "chat.completion", "created": START, "model": "made-up"}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    body = json.dumps({**outer, "choices": choices, "usage": USAGE}).encode()
+    return Reply([body], {"content-type": "application/json"}, framing="length")
+
+
+MENTION = f"The form that I use for a call is this one:\n\n```xml\n{CALL}\n```\n\nShall I go on?"
+TWO = f"I'll look at both.\n\n{CALL}\n\n{CALL.replace('app', 'größe')}"
+CUT = f"I'll look at the file.\n\n{CALL}"[:-60]
+
+RECORDINGS: dict[str, Callable[[], Recording]] = {
+    "lifted-invoke-stream": lambda: Recording(plain(TWO)),
+    "lifted-whole": lambda: Recording(whole(), streamed=False),
+    "stray-word": lambda: Recording(plain(f"I'll look at the file.\n\ncourt\n{CALL}")),
+    "fenced-example": lambda: Recording(plain(MENTION)),
+    "cut-in-a-tag": lambda: Recording(Reply(said(CUT), cut="rst", hold=0.2)),
+    "lowered-for-a-text-client": lambda: Recording(
+        Reply([*said("I'll look at the file."), *called(0), *ended("tool_calls")]), tools=False, system=TAUGHT
+    ),
+    "roundtrip": lambda: Recording(plain(f"I'll look at the file.\n\n{ONE}"), tools=False, system=TAUGHT),
+    "native-index-minus-one": lambda: Recording(native_index_minus_one()),
+    "usage-with-every-chunk": lambda: Recording(usage_with_every_chunk()),
+    "choice-ends-twice": lambda: Recording(choice_ends_twice()),
+    "gzip-kept": lambda: Recording(gzip_kept(), tools=False),
+}
+
+
+# --- recording --------------------------------------------------------------------------------------------------------
+
+
+def record(running: Host, recording: Recording) -> http.HTTPFlow:
+    """One exchange of the SDK with the upstream; the flow as mitmdump wrote it."""
+    running.upstream.replies = [replace(recording.reply, pause=PACE / 1000)]  # else pieces come together
+    path = running.path()
+    system = [{"role": "system", "content": recording.system}] if recording.system else []
+    request: dict[str, Any] = {"model": "made-up", "messages": [*system, {"role": "user", "content": QUESTION}]}
+    request |= {"tools": TOOLS} if recording.tools else {}
+    with client(running.dump.url + path.removesuffix("/chat/completions")) as sdk:
+        if recording.streamed:
+            try:
+                for _ in sdk.chat.completions.create(stream=True, **request):
+                    pass
+            except BROKEN:
+                if not recording.reply.cut:
+                    raise
+        else:
+            sdk.chat.completions.create(**request)
+    return running.flow(path)
+
+
+def settled(name: str, was: http.HTTPFlow) -> http.HTTPFlow:
+    """The same flow with nothing in it that a second run would not repeat, or that is nobody's business."""
+    state = was.get_state()
+    state["id"] = str(uuid.uuid5(uuid.NAMESPACE_URL, f"toolcalls/recordings/{name}"))
+    state["client_conn"] = connection.Client(
+        peername=("127.0.0.1", 50000), sockname=("127.0.0.1", 8080), timestamp_start=START, id=f"{name}-client"
+    ).get_state()
+    state["server_conn"] = connection.Server(address=("127.0.0.1", 8000), id=f"{name}-server").get_state()
+    state["timestamp_created"] = START
+    flow = http.HTTPFlow.from_state(state)
+    request, response = flow.request, flow.response
+    if response is None:
+        raise SystemExit(f"{name}: there is no reply in the flow")
+    request.path, request.host, request.port = PATH, "127.0.0.1", 8000
+    request.headers["host"] = "127.0.0.1:8000"
+    request.headers["authorization"] = REDACTED
+    for header in [header for header in request.headers if header.lower().startswith("x-stainless-")]:
+        del request.headers[header]
+    request.timestamp_start = request.timestamp_end = START
+    pieces = 0
+    for side in flow.metadata[store.TIMES].values():
+        if side is not None:
+            side["microseconds"] = [PACE * 1000 * number for number in range(len(side["bytes"]))]
+            pieces = max(pieces, len(side["bytes"]))
+    response.timestamp_start, response.timestamp_end = START, START + PACE * pieces / 1000
+    if flow.error is not None:
+        flow.error.timestamp = response.timestamp_end
+    return flow
+
+
+def main(names: list[str]) -> None:
+    """Record the named ones, or all."""
+    unknown = sorted(set(names) - set(RECORDINGS))
+    if unknown:
+        raise SystemExit(f"no such recording: {', '.join(unknown)}; there are {', '.join(RECORDINGS)}")
+    with TemporaryDirectory() as folder, host(Path(folder)) as running:
+        for name in names or RECORDINGS:
+            recording = RECORDINGS[name]()
+            flow = settled(name, record(running, recording))
+            with (HERE / f"{name}.flow").open("wb") as file:
+                FlowWriter(file).add(flow)
+            print(f"{name}.flow: {flow.comment or 'nothing to judge'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

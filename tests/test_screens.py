@@ -1,0 +1,116 @@
+"""The addon on the screens of mitmweb and of the console, driven as a person drives them.
+
+Skipped where chromium, playwright or tmux is missing. Each test starts one program and closes it again.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy.test import taddons
+
+from live import CALL, PATH, Reply, asked, post, streamed, upstream
+from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
+from toolcalls.mitm.addon import ToolCalls
+
+LIFTED = f"Let me look.\n\n{CALL}"
+FENCED = f"Like so:\n\n```\n{CALL}\n```\n"
+# What a model may write to deceive who looks at it: scripts, terminal sequences of seven and of eight bits, text that
+# runs backwards, and a name of two lines.
+SCRIPT = "<script>window.ran = 1</script><img src=x onerror='window.ran = 1'>"
+EVIL = f"\x1b[31mred \x9b2J \u202edlrow {SCRIPT}"
+HOSTILE = f"{EVIL}\n\n{CALL.replace('ls -la', f'{EVIL}\n{EVIL}')}\n" + CALL.replace("Bash", f"Ba\n{EVIL}")
+HIDDEN = ("\x1b", "\x9b", "\u202e")
+
+COLUMNS = ["tls", "icon", "path", "method", "status", "size", "time"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "mitmproxy"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def options() -> Iterator[tuple[ToolCalls, Any]]:
+    """An addon, and options as mitmweb has them."""
+    addon = ToolCalls()
+    with taddons.context(addon) as made:
+        made.options.add_option("web_columns", Sequence[str], COLUMNS, "")
+        yield addon, made.options
+
+
+def test_mitmweb_shows_comments_unless_its_user_chose_the_columns(options: tuple[ToolCalls, Any]) -> None:
+    addon, chosen = options
+    addon.running()
+    addon.running()  # as after a reload
+    assert chosen.web_columns == [*COLUMNS, "comment"]
+    chosen.update(web_columns=["path", "size"])
+    addon.running()
+    assert chosen.web_columns == ["path", "size"]
+
+
+def test_mitmweb(folder: Path, tmp_path: Path) -> None:
+    if missing := missing_for_browser():
+        pytest.skip(missing)
+    with upstream(Reply([])) as server, mitmweb(folder, to=server.url) as web:
+        for name, text in {"lifted": LIFTED, "fenced": FENCED, "hostile": HOSTILE}.items():
+            server.replies = [Reply(streamed(text))]
+            post(web.url, asked(), path=f"/{name}{PATH}")
+        server.replies = [Reply([b'{"other": 1}'], headers={"content-type": "application/json"})]
+        post(web.url, b"{}", path="/other")
+        with browser(tmp_path / "browser") as page:
+            log_in(page, web)
+
+            assert "🔧" in row(page, f"/lifted{PATH}").inner_text()
+            assert "👀" in row(page, f"/fenced{PATH}").inner_text()
+            comments = {
+                name: row(page, f"/{name}").locator(".col-comment").text_content()
+                for name in (f"lifted{PATH}", f"fenced{PATH}", f"hostile{PATH}", "other")
+            }
+            assert comments[f"lifted{PATH}"] == "lifted Bash (invoke)"
+            assert comments[f"fenced{PATH}"] == "declined, fenced: Bash (invoke)"
+            assert comments["other"] == ""
+            listed = str(comments[f"hostile{PATH}"])
+            assert listed.startswith(r"lifted Bash (invoke) · declined, undeclared: Ba\x0a\x1b[31mred \x9b2J \u202e")
+            assert not any(hidden in listed for hidden in HIDDEN)
+
+            shown = open_response(page, f"/lifted{PATH}")
+            assert shown.locator("h5").inner_text() == "Tool calls"
+            for line in ("wrote this call as text (invoke)", "got a native call", '"command": "ls -la"'):
+                assert line in shown.inner_text()
+
+            shown = open_response(page, f"/fenced{PATH}")
+            shown.get_by_text("rule fenced: it stands in a fenced code block").wait_for()
+
+            shown = open_response(page, f"/hostile{PATH}")
+            shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = 1</script>").wait_for()
+            assert not any(hidden in shown.inner_text() for hidden in HIDDEN)
+            assert page.evaluate("window.ran") is None
+
+            shown = open_response(page, "/other")
+            shown.get_by_text('"other": 1').wait_for()
+            assert shown.locator("h5").inner_text() == "JSON"
+
+
+def test_console(folder: Path) -> None:
+    if missing := missing_for_console():
+        pytest.skip(missing)
+    with upstream(Reply(streamed(HOSTILE))) as server, console(folder, to=server.url) as shown:
+        post(shown.url, asked(), path=f"/hostile{PATH}")
+        listed = shown.wait_for("/hostile")
+        assert "👀" in listed
+        shown.press("Enter")
+        shown.wait_for("Flow Details")
+        shown.press("Right")
+        screen = shown.wait_for("Tool calls")
+        for line in (
+            "wrote this call as text (invoke)",
+            "got a native call",
+            "undeclared: the request does not declare",
+        ):
+            assert line in screen
+        assert r"\x1b[31mred \x9b2J \u202edlrow <script>" in screen
+        assert not any(hidden in screen for hidden in HIDDEN)
