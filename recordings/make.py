@@ -21,6 +21,7 @@ from typing import Any
 
 from mitmproxy import connection, http
 from mitmproxy.io import FlowWriter
+from mitmproxy.proxy import mode_specs
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "addon")]
@@ -193,15 +194,24 @@ def record(running: Host, recording: Recording) -> http.HTTPFlow:
     return running.flow(path)
 
 
-def settled(name: str, was: http.HTTPFlow) -> http.HTTPFlow:
-    """The same flow with nothing in it that a second run would not repeat, or that is nobody's business."""
+def settled(name: str, was: http.HTTPFlow, *, cut: bool) -> http.HTTPFlow:
+    """The same flow with nothing in it that a second run would not repeat, or that is nobody's business.
+
+    `cut`: the upstream broke off.
+    """
     state = was.get_state()
     state["id"] = str(uuid.uuid5(uuid.NAMESPACE_URL, f"toolcalls/recordings/{name}"))
     state["client_conn"] = connection.Client(
-        peername=("127.0.0.1", 50000), sockname=("127.0.0.1", 8080), timestamp_start=START, id=f"{name}-client"
+        peername=("127.0.0.1", 50000),
+        sockname=("127.0.0.1", 8080),
+        timestamp_start=START,
+        id=f"{name}-client",
+        proxy_mode=mode_specs.ProxyMode.parse("reverse:http://127.0.0.1:8000"),
     ).get_state()
     state["server_conn"] = connection.Server(address=("127.0.0.1", 8000), id=f"{name}-server").get_state()
     state["timestamp_created"] = START
+    if not cut:  # the SDK leaves at [DONE], sometimes before mitmdump has seen the end of the body
+        state["error"] = None
     flow = http.HTTPFlow.from_state(state)
     request, response = flow.request, flow.response
     if response is None:
@@ -231,7 +241,7 @@ def main(names: list[str]) -> None:
     with TemporaryDirectory() as folder, host(Path(folder)) as running:
         for name in names or RECORDINGS:
             recording = RECORDINGS[name]()
-            flow = settled(name, record(running, recording))
+            flow = settled(name, record(running, recording), cut=recording.reply.cut is not None)
             with (HERE / f"{name}.flow").open("wb") as file:
                 FlowWriter(file).add(flow)
             print(f"{name}.flow: {flow.comment or 'nothing to judge'}")

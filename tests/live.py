@@ -234,11 +234,11 @@ class Upstream:
         }[reply.framing]
         head = [f"HTTP/1.1 {reply.status} OK", *(f"{k}: {v}" for k, v in {**reply.headers, **framing}.items())]
         connection.sendall("\r\n".join([*head, "", ""]).encode())
-        for piece in reply.pieces:
+        for number, piece in enumerate(reply.pieces):
+            time.sleep(reply.pause if number else 0)
             if piece:
                 chunked = reply.framing == "chunked"
                 connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-            time.sleep(reply.pause)
         if self._closing.wait(reply.hold):
             return False
         if reply.cut == "rst":

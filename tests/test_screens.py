@@ -86,7 +86,7 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
             shown.get_by_text("rule fenced: it stands in a fenced code block").wait_for()
 
             shown = open_response(page, f"/hostile{PATH}")
-            shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = 1</script>").wait_for()
+            shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = 1</script>").first.wait_for()
             assert not any(hidden in shown.inner_text() for hidden in HIDDEN)
             assert page.evaluate("window.ran") is None
 
