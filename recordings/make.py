@@ -213,9 +213,9 @@ def settled(name: str, was: http.HTTPFlow, *, cut: bool) -> http.HTTPFlow:
     if not cut:  # the SDK leaves at [DONE], sometimes before mitmdump has seen the end of the body
         state["error"] = None
     flow = http.HTTPFlow.from_state(state)
-    request, response = flow.request, flow.response
-    if response is None:
+    if not isinstance(flow, http.HTTPFlow) or flow.response is None:
         raise SystemExit(f"{name}: there is no reply in the flow")
+    request, response = flow.request, flow.response
     request.path, request.host, request.port = PATH, "127.0.0.1", 8000
     request.headers["host"] = "127.0.0.1:8000"
     request.headers["authorization"] = REDACTED

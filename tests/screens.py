@@ -108,16 +108,16 @@ def log_in(page: "Page", web: Web) -> None:
     page.wait_for_selector(".flow-table")
 
 
-def row(page: "Page", path: str) -> "Locator":
-    """The row of the flow list whose path ends with `path`, as soon as it is there."""
-    found = page.locator(".flow-table tr", has=page.locator(".col-path", has_text=path))
+def row(page: "Page", text: str) -> "Locator":
+    """The only row of the flow list with `text` in one of its columns, as soon as it is there."""
+    found = page.locator(".flow-table tr", has_text=text)
     found.wait_for()
     return found
 
 
-def open_response(page: "Page", path: str) -> "Locator":
-    """Choose a flow in the list and then its response; the pane that shows the body."""
-    row(page, path).click()
+def open_response(page: "Page", text: str) -> "Locator":
+    """Choose the flow of a row and then its response; the pane that shows the body."""
+    row(page, text).click()
     page.locator(".nav-tabs a", has_text="Response").click()
     shown = page.locator(".contentview")
     shown.locator("pre div").first.wait_for()

@@ -3,6 +3,8 @@
 One mitmdump serves all tests. Its configuration has a route for each kind, chosen by the first part of the path; the
 second is a number that tells the flow. What is checked is what the SDK hands to an agent (text, calls that parse,
 finish reason, usage), what stands in the flow, and at the end that mitmdump has nothing to complain of.
+
+A little over 300 lines: the tests share the proxy and what is said on it.
 """
 
 import json
@@ -245,13 +247,23 @@ def test_length_in_a_whole_reply(running: Host) -> None:
 
 
 @pytest.mark.parametrize("way", ["stream", "helper"])
-@pytest.mark.parametrize("after", ["Let me look.", INVOKE[0][:30], CUT], ids=["text", "tag", "argument"])
-def test_an_error_event_passes(running: Host, way: Way, after: str) -> None:
+@pytest.mark.parametrize(
+    ("after", "verdicts"),
+    [
+        ("Let me look.", []),
+        ("<inv", []),
+        (INVOKE[0][:30], [("truncated", "cut_off")]),
+        (CUT, [("truncated", "cut_off")]),
+    ],
+    ids=["text", "opener", "tag", "argument"],
+)
+def test_an_error_event_passes(running: Host, way: Way, after: str, verdicts: list[tuple[str, str]]) -> None:
     """What the SDK says is the upstream's own message, wherever it came."""
     place = Place(running, "lift")
     error = event({"error": {"message": "the model is overloaded", "code": 503}})
     with pytest.raises(openai.APIError, match="the model is overloaded"):
         place.ask(way, Reply([*streamed(after, finish=None), error]))
+    assert place.verdicts == verdicts
 
 
 def broken(place: Place, said: str) -> Choice:

@@ -47,6 +47,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "angle brackets in an argument": (OPEN, "<<<a<"),
     "closers in an argument": (OPEN, "x</parameter> y"),
     "calls in an argument": (OPEN, '<invoke name="Bash"></invoke>'),
+    "tags in an argument": (OPEN, "<p>a</p>\n"),
     "openers in an argument": (OPEN, f"{OPEN}1"),
     "entities in an argument": (OPEN, "&lt;a&gt; "),
     "half entities in an argument": (OPEN, "&am "),
@@ -103,6 +104,26 @@ def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
         return lambda: read(route, pieces)
 
     check(work, 5000)
+
+
+@pytest.mark.parametrize(
+    "kind", ["openers without names", "wrappers that hold nothing", "tags in an argument", "whole calls"]
+)
+def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = text_of(kind, size)
+        return lambda: read(Route(), [text])
+
+    check(work, 200_000)
+
+
+@pytest.mark.parametrize("kind", ["a call's argument", "white space behind a call"])
+def test_holding_text_up_to_the_limit_is_linear(kind: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        pieces = list(text_of(kind, size))
+        return lambda: read(Route(policy="strict", max_buffer_bytes=size), pieces)
+
+    check(work, 4000)
 
 
 @pytest.mark.parametrize("differs", [False, True], ids=["an echo", "nearly an echo"])

@@ -4,7 +4,8 @@ The reader looks for openers and lets the grammars of the dialects that share on
 what becomes of what they consume. The grammar of a declined candidate goes on reading to its end, and its text is
 shown: the outermost call owns its payload, which is never searched for calls. Only inside quoted text (code, a block
 quote, a comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than
-the name."""
+the name.
+"""
 
 from collections.abc import Generator
 

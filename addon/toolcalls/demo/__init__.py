@@ -109,7 +109,7 @@ def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None
     for flow, together in groupby(_logged(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
         found.setdefault(_recording(flow, files), []).extend(together)
     for name, verdicts in found.items():
-        say(f"  {'the reply above' if name == 'live.flow' else name:28}  {summary(verdicts)}")
+        say(f"  {'the reply above' if name == 'live.flow' else name:30}  {summary(verdicts)}")
     if not any(verdict["status"] == "lifted" for verdict in found.get("live.flow", ())):
         raise Unexpected("the recording of the reply gave other verdicts than the reply itself")
 

@@ -3,7 +3,8 @@
 The form is not XML: values hold anything, unescaped. So a closer counts only where the grammar can go on behind it
 (another parameter, the call's end, the end of the reply); a complete call quoted inside a value is counted through
 its own closer; CDATA hides what stands in it. What such a value is, once its extent is known, `entities` and
-`arguments` say."""
+`arguments` say.
+"""
 
 import re
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Call, Calls, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.entities import Unescaping, escape_attribute, reads_as_escaped, unescape
+from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
@@ -185,26 +187,11 @@ class Attributed:
             yield from self._sections(scan, value)
             literal = True
         else:
-            scan.take((yield from _line_end(scan)))
+            scan.take((yield from line_end(scan)))
             literal = False
         depth = 0
-        while True:
-            text, pos = scan.text, scan.pos
-            found = text.find("<", pos)
-            stop = len(text) if found < 0 else found
-            kept = _trailing_line_end(text, pos, stop)
-            if found < 0:
-                kept = 0 if scan.ended else kept or int(text.endswith("\r", pos))  # half a CRLF, perhaps
-            if stop - kept > pos:
-                value.add(scan.take(stop - kept - pos))
-            if found < 0:
-                if scan.ended:
-                    return False
-                scan.expect = value.quiet if scan.pos == len(scan.text) else None
-                yield
-                scan.expect = None
-                continue
-            following = text[found + 1 : found + 2]
+        while (kept := (yield from up_to_tag(scan, value))) is not None:
+            following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
             if following and following not in self._possible:
                 value.add(scan.take(kept + 1))
                 continue
@@ -229,6 +216,7 @@ class Attributed:
                 scan.take(scan.rest())
                 return False
             value.add(scan.take(kept + size))
+        return False
 
     def _sections(self, scan: Scanner, value: Unescaping) -> Step[None]:
         """CDATA sections one after the other, with nothing but white space between them."""
@@ -346,17 +334,3 @@ def _delimited(text: str) -> str:
     head = "\n" if text[:1] in ("\n", "\r") else ""
     tail = "\n" if text[-1:] in ("\n", "\r") else ""
     return f"{head}{text}{tail}" if text else text
-
-
-def _line_end(scan: Scanner) -> Step[int]:
-    """The length of the line end that stands here, 0 for none."""
-    found = yield from scan.among(("\r\n", "\n"))
-    return len(found) if found else 0
-
-
-def _trailing_line_end(text: str, start: int, stop: int) -> int:
-    if text[stop - 1 : stop] != "\n":
-        return 0
-    if text.endswith("\r\n", start, stop):
-        return 2
-    return int(stop > start)

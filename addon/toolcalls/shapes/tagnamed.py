@@ -2,8 +2,9 @@
 
 Names come from closed lists: the tools that are declared and their parameters, or the lists that a dialect ships.
 Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
-counts only where another declared parameter or the tool's closer follows, so a value may hold its own closer almost
-anywhere."""
+counts only where the tool's closer follows, a declared parameter that was not given yet, or the same one again; so a
+value may hold its own closer almost anywhere.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
@@ -56,6 +58,7 @@ class TagNamed:
         scan.take(len(opener))
         calls.begin(name)
         arguments = Arguments(calls, tools, name)
+        given: set[str] = set()
         while True:
             scan.take((yield from scan.space()))
             tag = yield from scan.among(after)
@@ -69,37 +72,26 @@ class TagNamed:
                 arguments.end()
                 return True
             key = opening[tag]
-            if not (yield from self._value(scan, arguments.value(key), f"</{key}>", after)):
+            given.add(key)
+            following = (closer, *(tag for tag, of in opening.items() if of == key or of not in given))
+            if not (yield from self._value(scan, arguments.value(key), f"</{key}>", following)):
                 return False
 
     def _value(self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...]) -> Step[bool]:
-        line_end = yield from scan.among(("\r\n", "\n"))
-        scan.take(len(line_end) if line_end else 0)
-        while True:
-            text, pos = scan.text, scan.pos
-            found = text.find("<", pos)
-            stop = len(text) if found < 0 else found
-            kept = 2 if text.endswith("\r\n", pos, stop) else int(text.endswith("\n", pos, stop))
-            if found < 0:
-                kept = 0 if scan.ended else kept or int(text.endswith("\r", pos))
-            if stop - kept > pos:
-                value.add(scan.take(stop - kept - pos))
-            if found < 0:
-                if scan.ended:
-                    return False
-                scan.expect = value.quiet if scan.pos == len(scan.text) else None
-                yield
-                scan.expect = None
-                continue
-            if (yield from scan.starts(closer, kept)) and (yield from self._goes_on(scan, kept + len(closer), after)):
+        """One value with its closer. Returns False when the reply ends before a closer that counts."""
+        scan.take((yield from line_end(scan)))
+        while (kept := (yield from up_to_tag(scan, value))) is not None:
+            closed = yield from scan.starts(closer, kept)
+            if closed and (yield from self._goes_on(scan, kept + len(closer), after)):
                 scan.take(kept + len(closer))
                 value.end()
                 return True
-            behind = len(closer) if scan.text.startswith(closer, scan.pos + kept) else 0
-            if scan.stops_short(after if behind else (closer,), kept + behind):
+            behind = len(closer) if closed else 0
+            if scan.stops_short(after if closed else (closer,), kept + behind):
                 scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
                 return False
             value.add(scan.take(kept + 1))
+        return False
 
     def _goes_on(self, scan: Scanner, ahead: int, after: tuple[str, ...]) -> Step[bool]:
         space = yield from scan.space(ahead)
