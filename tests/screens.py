@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from live import LIMIT, MAIN, Dump
@@ -159,15 +160,16 @@ class Console:
 def console(folder: Path, *arguments: str, to: str) -> Iterator[Console]:
     """A mitmproxy console with the addon in front of the upstream `to`. `folder` as for `mitmweb`."""
     port = free_port()
-    tmux = ["tmux", "-S", str(folder / "tmux"), "-f", "/dev/null", "-u"]
     start = "from mitmproxy.tools.main import mitmproxy; mitmproxy()"
     command = [sys.executable, "-c", start, "--set", f"confdir={folder}", "-s", str(MAIN), "--mode", f"reverse:{to}"]
     command += ["--listen-host", "127.0.0.1", "--listen-port", str(port), *arguments]
     size = ["-x", "140", "-y", "50"]
-    subprocess.run([*tmux, "new-session", "-d", *size, *command], check=True, timeout=LIMIT, cwd=folder)
-    try:
-        shown = Console(tmux, f"http://127.0.0.1:{port}")
-        shown.wait_for(f":{port}")
-        yield shown
-    finally:
-        subprocess.run([*tmux, "kill-server"], check=False, timeout=LIMIT, capture_output=True)
+    with TemporaryDirectory() as short:  # a socket's path may have about a hundred characters
+        tmux = ["tmux", "-S", f"{short}/tmux", "-f", "/dev/null", "-u"]
+        subprocess.run([*tmux, "new-session", "-d", *size, *command], check=True, timeout=LIMIT, cwd=folder)
+        try:
+            shown = Console(tmux, f"http://127.0.0.1:{port}")
+            shown.wait_for(f":{port}")
+            yield shown
+        finally:
+            subprocess.run([*tmux, "kill-server"], check=False, timeout=LIMIT, capture_output=True)

@@ -180,7 +180,7 @@ def changing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_rules_are_read_again_when_they_change(context: tuple[ToolCalls, Any], changing: Path) -> None:
     addon, made = context
     made.configure(addon, toolcalls_config=str(changing))
-    assert _exchange(addon, TEXT).comment == "declined, observed: Bash (invoke)"
+    assert _exchange(addon, TEXT).comment == "1 declined: observed"
     changing.write_text("defaults: {upstream: text, policy: strict}\n")
     assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
 
@@ -197,7 +197,7 @@ def test_wrong_rules_leave_the_old_ones_with_one_line(
         else:
             changing.write_text(wrong)
         for _ in range(3):
-            assert _exchange(addon, TEXT).comment == "declined, observed: Bash (invoke)"
+            assert _exchange(addon, TEXT).comment == "1 declined: observed"
         (line,) = [record.message for record in caplog.records if "the old configuration stays" in record.message]
         assert "\n" not in line
         assert "rules.yaml:1: " in line
@@ -259,7 +259,7 @@ def test_one_line_is_printed_and_it_holds_no_secret_and_no_control(
     _exchange(addon, FENCED)
     _exchange(addon, "hello")
     lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
-    assert lines[-1] == f"toolcalls: POST {PATH}: declined, fenced: Bash (invoke)"
+    assert lines[-1] == f"toolcalls: POST {PATH}: 1 declined: fenced"
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
     assert SECRET not in caplog.text
@@ -301,8 +301,8 @@ def test_why_a_reply_passes_unread(
     ("text", "request_", "comment", "mark"),
     [
         (TEXT, {}, "lifted Bash (invoke)", ":wrench:"),
-        (FENCED, {}, "declined, fenced: Bash (invoke)", ":eyes:"),
-        (TEXT, {"tools": False}, "declined, observed: Bash (invoke)", ":eyes:"),
+        (FENCED, {}, "1 declined: fenced", ":eyes:"),
+        (TEXT, {"tools": False}, "1 declined: observed", ":eyes:"),
         ("hello", {}, "", ""),
     ],
     ids=["lifted", "declined", "observed", "nothing"],
@@ -333,8 +333,8 @@ def test_a_users_own_comment_and_mark_stay() -> None:
 def test_our_own_comment_and_mark_are_replaced() -> None:
     flow = tflow.tflow(resp=True)
     store.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
-    store.annotate(flow, {"summary": "declined, fenced: Bash (invoke)", "worst": "declined"})
-    assert (flow.comment, flow.marked) == ("declined, fenced: Bash (invoke)", ":eyes:")
+    store.annotate(flow, {"summary": "1 declined: fenced", "worst": "declined"})
+    assert (flow.comment, flow.marked) == ("1 declined: fenced", ":eyes:")
     store.forget(flow)
     assert (flow.comment, flow.marked, flow.metadata) == ("", "", {})
 
@@ -355,16 +355,17 @@ def test_filters_find_it(folder: Path, expression: str, tmp_path: Path) -> None:
 
 def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
     shown = _view(_exchange(addon, f"{TEXT}\n\nAnd then:\n\n{FENCED}")).splitlines()
-    assert shown[0] == "lifted Bash (invoke) · declined, fenced: Bash (invoke)"
+    assert shown[0] == "lifted Bash (invoke) · 1 declined: fenced"
     assert "  because   the request declares 1 tool" in shown
     lifted, declined, got = (
         next(number for number, line in enumerate(shown) if line.startswith(word))
         for word in ("LIFTED  Bash", "DECLINED  Bash", "CLIENT GOT  finish: tool_calls")
     )
     assert lifted < declined < got
-    assert shown[
-        lifted + 1 : lifted + 3
-    ] == ["  model     wrote this call as text (invoke)", "  client    got a native call"]
+    assert shown[lifted + 1 : lifted + 3] == [
+        "  model     wrote this call as text (invoke)",
+        "  client    got a native call",
+    ]
     assert '  written   <invoke name="Bash">' in shown[lifted:declined]
     assert '              "command": "ls -la"' in shown[lifted:declined]
     assert "  client    got the text as the model wrote it" in shown[declined:got]
@@ -373,9 +374,9 @@ def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
 
 
 def test_the_view_shows_what_is_hidden(addon: ToolCalls) -> None:
-    shown = _view(_exchange(addon, "one\ttwo\r\nthree \x1b[2J \u202e \x9b \u200b \\ud800"))
-    assert "    one\ttwo\n    three \\x1b[2J \\u202e \\x9b \\u200b" in shown
-    assert all(character.isprintable() or character in "\n\t" for character in shown)
+    shown = _view(_exchange(addon, "one\ttwo\r\nthree \x1b[2J \u202e \x9b \u200b \xad \u3164 \U000e0041 é\u3000漢"))
+    assert "    one\ttwo\n    three \\x1b[2J \\u202e \\x9b \\u200b \\xad \\u3164 \\U000e0041 é\u3000漢" in shown
+    assert all(character.isprintable() or character in "\n\t\u3000" for character in shown)
 
 
 def test_arguments_are_shown_as_they_are(addon: ToolCalls) -> None:
@@ -384,6 +385,13 @@ def test_arguments_are_shown_as_they_are(addon: ToolCalls) -> None:
     verdict = flow.metadata[store.REPORT]["verdicts"][0]
     verdict["arguments"] = '{"a":12345678901234567890.10,"a":1e400}'
     assert '  "a": 12345678901234567890.10,\n              "a": 1e400\n' in _view(flow)
+    verdict["arguments"] = r'{"a":"one\r\n\ttwo \u202e\n","b":["\\n","x\ny"]}'
+    shown = [line.strip(" ") for line in _view(flow).splitlines()]
+    start = shown.index('"a":')
+    assert shown[start : start + 4] == ['"a":', "│ one\\x0d", "│ \ttwo \\u202e", "│"]
+    assert shown[start + 4 : start + 9] == ['"b": [', '"\\\\n",', "-", "│ x", "│ y"]
+    verdict["arguments"] = "[" * 100_000
+    assert "  call      [[" in _view(flow)
     verdict["arguments"] = '{"a":"b'
     assert '  call      {"a":"b\n' in _view(flow)
 

@@ -57,7 +57,7 @@ def test_demo(options: tuple[str, ...], tmp_path: Path) -> None:
     assert re.search(r"^  declined  .*: it stands in a fenced code block$", run.stdout, re.MULTILINE)
     assert re.search(r"^  lifted    read_file \(invoke\)", run.stdout, re.MULTILINE)
     assert re.search(
-        r"^  the reply above  .*lifted read_file \(invoke\) · declined, fenced: a call \(invoke\)$",
+        r"^  the reply above  .*lifted read_file \(invoke\) · 1 declined: fenced$",
         run.stdout,
         re.MULTILINE,
     )
@@ -112,8 +112,8 @@ def test_every_recording_beside_it_is_judged(clone: Path) -> None:
     assert (run.returncode, run.stderr) == (0, "")
     judged = dict(re.findall(r"^  (\S+\.flow) +(.*)$", run.stdout, re.MULTILINE))
     assert judged == {
-        "one.flow": "lifted read_file (invoke) · declined, fenced: a call (invoke)",
-        "two.flow": "lifted read_file (invoke) ×2 · declined, fenced: a call (invoke) ×2",
+        "one.flow": "lifted read_file (invoke) · 1 declined: fenced",
+        "two.flow": "lifted read_file (invoke) ×2 · 2 declined: fenced ×2",
     }
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import get_args
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -148,6 +149,24 @@ def test_native_calls_pass_a_native_client_as_the_same_bytes(data: st.DataObject
     exchange = exchange_for(STANDARD)
     assert run(exchange, data.draw(cut(body))) == body
     assert [verdict.status for _, verdict in exchange.verdicts] == ["native"] * len(natives)
+
+
+def test_a_native_call_behind_a_finish_reason_has_its_verdict() -> None:
+    body = event(chunk({**HEAD, "content": "x"}, "stop")) + native(Call("Bash", "{}"), 0, ["{}"]) + ending("tool_calls")
+    exchange = exchange_for(STANDARD)
+    assert run(exchange, [body]) == body
+    assert [verdict.status for _, verdict in exchange.verdicts] == ["native"]
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_a_key_that_is_not_text_is_no_obstacle(form: Form) -> None:
+    call = '<invoke name="Bash"></invoke>'
+    message = {"role": "assistant", "content": call, "KEY": 1}
+    choice = {"index": 0, "message" if form == "whole" else "delta": message, "KEY": 2, "finish_reason": "stop"}
+    body = json.dumps({"id": "r", "KEY": 3, "choices": [choice]}).encode().replace(b"KEY", b"\xff")
+    exchange = exchange_for(STANDARD, form=form)
+    run(exchange, [body if form == "whole" else b"data: " + body + b"\n\n"])
+    assert [verdict.status for _, verdict in exchange.verdicts] == ["lifted"]
 
 
 @st.composite

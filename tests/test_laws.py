@@ -168,6 +168,17 @@ def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, rout
     assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
 
 
+@pytest.mark.parametrize(
+    "filling", [' x="' + 3000 * "a" + '"', 3000 * " ", 600 * ' a="b"'], ids=["value", "space", "many"]
+)
+def test_a_tag_past_its_limit_is_read_the_same_however_it_is_cut(filling: str) -> None:
+    text = f'<invoke name="Bash"{filling}><parameter name="command">ls</parameter></invoke>'
+    once = read(STANDARD, [text])
+    assert [verdict.reason for verdict in verdicts(once)] == ["not_a_call"]
+    for size in (1, 7, 1000, 1100):
+        assert verdicts(read(STANDARD, [text[at : at + size] for at in range(0, len(text), size)])) == verdicts(once)
+
+
 @law
 @given(replies, routes, st.booleans())
 def test_nothing_is_lost(text: str, route: Route, ends: bool) -> None:

@@ -146,7 +146,11 @@ def test_ruff_knows_the_same_world() -> None:
     ruff = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"]
     assert set(ruff["flake8-tidy-imports"]["banned-api"]) == WORLD
     exempt = {place for place, rules in ruff["per-file-ignores"].items() if "TID251" in rules}
-    assert exempt == {"addon/toolcalls/mitm/**", "addon/toolcalls/{cli.py,demo/**}", "{bench,recordings,scripts,tests}/**"}
+    assert exempt == {
+        "addon/toolcalls/mitm/**",
+        "addon/toolcalls/{cli.py,demo/**}",
+        "{bench,recordings,scripts,tests}/**",
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
 """The addon on the screens of mitmweb and of the console, driven as a person drives them.
 
-Skipped where chromium, playwright or tmux is missing. Each test starts one program and closes it again.
+Skipped where chromium, playwright or tmux is missing. Each test starts one program and closes it again. The page that
+explains what is seen there is held to the words that can be seen.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from mitmproxy.test import taddons
 
-from live import CALL, PATH, Reply, asked, post, streamed, upstream
+from live import CALL, PATH, REPO, Reply, asked, post, streamed, upstream
 from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
+from toolcalls.events import Status
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.policy import REASONS, REPAIRS
 
 LIFTED = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"
@@ -71,10 +75,10 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
                 for name in (f"lifted{PATH}", f"fenced{PATH}", f"hostile{PATH}", "other")
             }
             assert comments[f"lifted{PATH}"] == "lifted Bash (invoke)"
-            assert comments[f"fenced{PATH}"] == "declined, fenced: Bash (invoke)"
+            assert comments[f"fenced{PATH}"] == "1 declined: fenced"
             assert comments["other"] == ""
             listed = str(comments[f"hostile{PATH}"])
-            assert listed.startswith(r"lifted Bash (invoke) · declined, undeclared: Ba\x0a\x1b[31mred \x9b2J \u202e")
+            assert listed.startswith(r"lifted Bash (invoke) · 1 declined: undeclared")
             assert not any(hidden in listed for hidden in HIDDEN)
 
             shown = open_response(page, f"/lifted{PATH}")
@@ -114,3 +118,14 @@ def test_console(folder: Path) -> None:
             assert line in screen
         assert r"\x1b[31mred \x9b2J \u202edlrow <script>" in screen
         assert not any(hidden in screen for hidden in HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [("Status", {*get_args(Status), "failed"}), ("Reason", set(REASONS)), ("Repair", set(REPAIRS))],
+    ids=["status", "reason", "repair"],
+)
+def test_every_word_is_documented(title: str, words: set[str]) -> None:
+    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(words)

@@ -76,6 +76,7 @@ class Exchange:
         self._queue: deque[_Unit] = deque()
         self._lanes: dict[int, _Text] = {}
         self._out: list[bytes] = []
+        self._due = b""  # what came and stands neither in the backlog nor in the queue
         self._closed = False
 
     @property
@@ -92,6 +93,7 @@ class Exchange:
         if not self._streamed:
             self._body += data
             return b""
+        self._due = data
         try:
             if not self._queue and self._frames.resting:
                 piece = self._envelope.text_of(data)
@@ -117,7 +119,7 @@ class Exchange:
         if self._closed or self.failure is not None:
             return b""
         self._closed = True
-        body = bytes(self._body)
+        body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
         try:
             frames = self._frames.flush() if self._streamed else [Frame(body, body)]
             return self._work(frames) + self._cut()
@@ -127,7 +129,7 @@ class Exchange:
     def _fail(self, error: Exception) -> bytes:
         """Everything owed leaves as it came, and so does all that follows."""
         self.failure = error
-        owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog)]
+        owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog), self._due]
         self._out, self._queue, self._backlog = [], deque(), deque()
         return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
 
@@ -142,6 +144,7 @@ class Exchange:
         frames = self._frames.feed(data)
         if len(frames) != 1 or self._queue or (payload := frames[0].data) is None:
             return self._work(frames)
+        self._due = frames[0].raw
         parts = self._codec.decode(payload)
         number, happened = parts[0] if self._codec.bare else (0, None)
         if not isinstance(happened, Text):
@@ -165,6 +168,7 @@ class Exchange:
             return self._bytes(unit)
         unit.parts, unit.changed = [], False
         self._queue.append(unit)
+        self._due = b""
         self._await(text, unit, len(piece))
         self._apply(text, unit, outcomes)
         return self._send()
@@ -200,6 +204,7 @@ class Exchange:
     def _work(self, frames: list[Frame], parts: list[Part] | None = None) -> bytes:
         """Take frames through; `parts` are the events of the first one where they are known."""
         self._backlog.extend(frames)
+        self._due = b""
         while self._backlog:
             unit = _Unit(self._backlog[0])
             self._queue.append(unit)

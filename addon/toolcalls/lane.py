@@ -100,26 +100,25 @@ class Lane:
     def finish(self, reason: str) -> Sequence[Outcome]:
         """The lane's own end: the last outcome is a `Finish` with the reason that the client is given.
 
-        Some servers say it twice; what there is to say about native calls is said the first time.
+        Some servers say it twice, and some send native calls between the two; each call has its verdict once.
         """
         cut = reason in _CUT
         out = list(self._outcomes(self._reader.finish(cut=cut), last=True))
-        if self.finished:
-            return [*out, Finish(self._reason(reason))]
         self.finished = True
-        if self._dialect is not None:
+        if self._dialect is not None and self._natives:
             out.extend(self._lowered())
         out.extend(
             _native_verdict(record, cut=cut, lowers=self._dialect is not None) for record in self._natives.values()
         )
+        self._natives.clear()
         out.append(Finish(self._reason(reason)))
         return out
 
     def cut(self) -> Sequence[Outcome]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
         out = list(self._outcomes(self._reader.finish(cut=True), last=True))
-        if not self.finished:
-            out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
+        out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
+        self._natives.clear()
         self.finished = True
         return out
 

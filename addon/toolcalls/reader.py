@@ -61,10 +61,11 @@ class Reader:
     def _settle(self, *, plain: bool) -> None:
         """Note whether nothing is held, and with what to look for anything that matters in the next piece.
 
-        A `<` is never quiet in Markdown, so where all openers begin with one, nothing else has to be looked for.
+        Where a `<` is not quiet and all openers begin with one, nothing else has to be looked for. In code it is quiet.
         """
         self._plain = plain
-        self._quiet = self._position.quiet if plain and self._openers.only_angles else None
+        quiet = self._position.quiet if plain and self._openers.only_angles else None
+        self._quiet = quiet if quiet is not None and quiet("<") is not None else None
 
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""

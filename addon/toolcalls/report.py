@@ -90,19 +90,19 @@ def worst(data: Mapping[str, Any]) -> str | None:
 
 
 def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None) -> str:
-    """One line: `lifted write_file (invoke) · declined, fenced: Bash (invoke)`; "" when there was nothing to judge.
+    """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge.
 
-    mitmweb's column for it has room for some twenty characters, so what happened and why come before the name.
+    What went well is told by name, what did not by reason: mitmweb's column for it has room for some twenty characters.
     """
-    groups: dict[tuple[str, str | None], list[str]] = {}
-    for verdict in sorted(verdicts, key=lambda verdict: _TOLD.index(verdict["status"])):
-        groups.setdefault((verdict["status"], verdict["reason"]), []).append(_called(verdict))
-    parts = [
-        f"{status} {_counted(calls)}" if reason is None else f"{status}, {reason}: {_counted(calls)}"
-        for (status, reason), calls in groups.items()
-    ]
-    if failure:
-        parts.insert(0, "failed: the upstream's bytes passed as they are")
+    parts = ["failed: the upstream's bytes passed as they are"] if failure else []
+    for status in _TOLD:
+        told = [verdict for verdict in verdicts if verdict["status"] == status]
+        well = [_called(verdict) for verdict in told if verdict["reason"] is None]
+        reasons = [str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]
+        if well:
+            parts.append(f"{status} {_counted(well)}")
+        if reasons:
+            parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
     return " · ".join(parts)
 
 

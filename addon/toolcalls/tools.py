@@ -23,9 +23,6 @@ class Toolbox:
     def __bool__(self) -> bool:
         return bool(self._tools)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._tools
-
     @property
     def names(self) -> tuple[str, ...]:
         """The declared names, in the request's order."""

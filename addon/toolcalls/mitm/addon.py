@@ -74,7 +74,7 @@ class ToolCalls:
 
     def running(self) -> None:
         """Show the comments in mitmweb's list, which has a column for them; the user's own columns stay."""
-        options = ctx.options
+        options: Any = ctx.options  # its methods have no types
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
 

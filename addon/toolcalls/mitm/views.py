@@ -22,7 +22,7 @@ from mitmproxy import contentviews, http
 from toolcalls.events import Finish, Text
 from toolcalls.frames import SSE
 from toolcalls.mitm.store import REPORT, UPSTREAM
-from toolcalls.policy import REASONS
+from toolcalls.policy import REASONS, REPAIRS
 from toolcalls.report import visible
 from toolcalls.wires import all_wires
 
@@ -101,11 +101,11 @@ def _verdicts(report: Mapping[str, Any], sent: Mapping[int, "_Lane"]) -> Iterato
         reason = verdict["reason"]
         if reason is not None:
             yield from _field("rule", f"{reason}: {REASONS.get(reason, 'no such reason is known here')}")
-        if verdict["repairs"]:
-            yield from _field("repaired", ", ".join(verdict["repairs"]))
+        for repair in verdict["repairs"]:
+            yield from _field("repaired", f"{repair}: {REPAIRS.get(repair, 'no such repair is known here')}")
         if verdict["end"]:
             lane = sent.get(verdict["lane"])
-            yield from _block("written", _shortened(lane.text[verdict["start"] : verdict["end"]] if lane else ""))
+            yield from _block("written", _shortened(_written(lane.text, verdict) if lane else ""))
         if verdict["arguments"] is not None:
             yield from _block("call", _arguments(verdict["arguments"]))
         if verdict["id"]:
@@ -200,6 +200,15 @@ def _lines(text: str) -> Iterator[str]:
     """Lines that show what they hold. Tabs stay: in code they are seen, and hide nothing."""
     for line in text.split("\n"):
         yield "\t".join(visible(part) for part in line.removesuffix("\r").split("\t"))
+
+
+def _written(text: str, verdict: Mapping[str, Any]) -> str:
+    """What the model wrote of a candidate. One that was not read to its end is shown to the end of its line."""
+    start, end = verdict["start"], verdict["end"]
+    if verdict["status"] in {"declined", "malformed"}:
+        line_end = text.find("\n", end)
+        end = len(text) if line_end < 0 else line_end
+    return text[start:end]
 
 
 def _shortened(text: str) -> Iterator[str]:

@@ -68,7 +68,7 @@ def _reply(payload: bytes) -> _Reply | None:
     """The typed reply, None for a payload that is none."""
     try:
         return _decode_reply(payload)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         pass
     try:  # lone surrogates, which msgspec refuses and some servers send
         return msgspec.convert(json.loads(payload), _Reply)
@@ -80,16 +80,21 @@ def _fields(raw: bytes | msgspec.Raw) -> _Fields:
     """An object's members, each as raw JSON; {} for null."""
     try:
         return _decode_fields(raw)
-    except msgspec.MsgspecError:
-        value = json.loads(bytes(raw)) or {}
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        value = json.loads(_readable(raw)) or {}
         return {key: msgspec.Raw(json.dumps(member).encode()) for key, member in value.items()}
 
 
 def _list(raw: msgspec.Raw) -> list[_Fields]:
     try:
         return _decode_list(raw)
-    except msgspec.MsgspecError:
-        return [_fields(json.dumps(item).encode()) for item in json.loads(bytes(raw)) or []]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return [_fields(json.dumps(item).encode()) for item in json.loads(_readable(raw)) or []]
+
+
+def _readable(raw: bytes | msgspec.Raw) -> str:
+    """For keys that are not UTF-8: the typed decoder skips what it does not look for, and never sees them."""
+    return bytes(raw).decode(errors="replace")
 
 
 def _string(text: str) -> msgspec.Raw:
