@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
-from chatclient import HEAD, chunk, ending, event
 
+from chatclient import HEAD, chunk, ending, event
 from toolcalls.envelope import Envelope
 from toolcalls.evidence import Decision, terms_of
 from toolcalls.exchange import Exchange
@@ -23,7 +23,18 @@ from toolcalls.wires import all_wires
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 REQUEST = Request(tools=(Tool("Bash", SCHEMA),))
-TEXT = ["hel", "lo wor", "ld <", "b> x\n", "<inv", 'oke name="Nope">', '<parameter name="a">', "1</parameter>", "</invoke>", " by"]
+TEXT = [
+    "hel",
+    "lo wor",
+    "ld <",
+    "b> x\n",
+    "<inv",
+    'oke name="Nope">',
+    '<parameter name="a">',
+    "1</parameter>",
+    "</invoke>",
+    " by",
+]
 FRAMES = [event(chunk(HEAD)), *(event(chunk({"content": piece})) for piece in TEXT), ending("stop")]
 REPLY = b"".join(FRAMES)
 CUTS = {
@@ -90,4 +101,16 @@ def test_the_faults_strike() -> None:
     """The table above would prove nothing if its places were not on the way of this reply."""
     struck = {name for owner, name in PLACES if next(faults(owner, name), None) is not None}
     assert struck >= {"_settle", "_read", "_lane", "_apply", "_account", "_probe", "text", "finish", "passes", "read"}
-    assert struck >= {"_text", "_block", "_grammar", "begin", "end", "_verdict", "pause", "show", "text_of", "learn", "decode"}
+    assert struck >= {
+        "_text",
+        "_block",
+        "_grammar",
+        "begin",
+        "end",
+        "_verdict",
+        "pause",
+        "show",
+        "text_of",
+        "learn",
+        "decode",
+    }

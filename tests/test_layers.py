@@ -27,8 +27,9 @@ ARROWS = """
     markdown    <- scanner
     schema      <-
     values      <- scanner schema
+    transducer  <- values
     tools       <- request values
-    shapes      <- events scanner tools
+    shapes      <- events scanner tools transducer
     dialects    <- shapes
 
     route       <- request

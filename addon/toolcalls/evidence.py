@@ -20,6 +20,9 @@ from toolcalls.tools import Toolbox
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _AGENT_HEADERS = ("user-agent", "x-title", "http-referer", "referer")
 
+# The model's latest turns tell what it is speaking; a long history is not searched on every request.
+_TURNS = 8
+
 type Kind = Literal["lift", "lower", "roundtrip", "observe"]
 
 
@@ -76,7 +79,7 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
         if dialect.speaks(request.system):
             found.append(f"the system prompt teaches {name}")
             spoken = spoken or name
-        if any(dialect.speaks(text) for text in request.assistant):
+        if any(dialect.speaks(text) for text in request.assistant[-_TURNS:]):
             found.append(f"the history holds calls in {name}")
             spoken = spoken or name
     client: str = route.client

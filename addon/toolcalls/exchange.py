@@ -6,6 +6,9 @@ decided yet waits, and everything behind it, so the order never changes and text
 byte for byte as it came. A reply that comes whole is one frame.
 
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
+
+Past 300 lines, because the short way of the usual frame and the long way of all others share their state and must be
+read against each other.
 """
 
 from collections import deque
@@ -129,7 +132,12 @@ class Exchange:
     def _fail(self, error: Exception) -> bytes:
         """Everything owed leaves as it came, and so does all that follows."""
         self.failure = error
-        owed = [*self._out, *(unit.frame.raw for unit in self._queue), *(frame.raw for frame in self._backlog), self._due]
+        owed = [
+            *self._out,
+            *(unit.frame.raw for unit in self._queue),
+            *(frame.raw for frame in self._backlog),
+            self._due,
+        ]
         self._out, self._queue, self._backlog = [], deque(), deque()
         return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
 
@@ -244,9 +252,9 @@ class Exchange:
         payloads = self._codec.encode(frame.data, unit.parts, bare=unit.bare)
         if not self._streamed:
             return payloads[0]
-        if len(payloads) == 1:
-            return event(payloads[0], frame.raw, keep=True)
-        return b"".join(event(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
+        made = b"".join(event(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
+        # A CRLF that was cut: its LF stands behind the frame, and leaves behind it.
+        return made[:-1] if frame.raw.endswith(b"\r") and made.endswith(b"\r\n") else made
 
     # Events
 

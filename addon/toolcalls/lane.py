@@ -117,7 +117,8 @@ class Lane:
     def cut(self) -> Sequence[Outcome]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
         out = list(self._outcomes(self._reader.finish(cut=True), last=True))
-        out.extend(_native_verdict(record, cut=True) for record in self._natives.values())
+        lost = self._dialect is not None  # what would have become text at the end never leaves
+        out.extend(_native_verdict(record, cut=True, lost=lost) for record in self._natives.values())
         self._natives.clear()
         self.finished = True
         return out
@@ -210,11 +211,14 @@ def _never(_: str) -> bool:
     return False
 
 
-def _native_verdict(record: Record, *, cut: bool, lowers: bool = False) -> Verdict:
-    """What became of a native call that stayed one. `lowers`: it should have become text and could not."""
+def _native_verdict(record: Record, *, cut: bool, lowers: bool = False, lost: bool = False) -> Verdict:
+    """What became of a native call that stayed one.
+
+    `lowers`: it should have become text and could not; `lost`: it should have, and the reply broke off before.
+    """
     status: Status = "native"
     reason = "unwritable" if lowers else None
-    if not record.complete:
+    if lost or not record.complete:
         status, reason = ("truncated", "cut_off") if cut else ("malformed", "bad_arguments")
     return Verdict(status, reason, None, record.name, 0, 0, index=record.index)
 

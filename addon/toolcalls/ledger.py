@@ -6,6 +6,8 @@ Consumed text has one of three fates at any moment: HELD (undecided), SHOWN, or 
 A call is committed as soon as its name and place are known to be good, and streams from there. Where it must be seen
 whole first it waits, with its text HELD: under `strict`, at a place that only `lenient` reads, where the text so far
 repeats the request (the echo condition), and where the reply carries a native call of that name (the duplicate one).
+
+Past 300 lines, because every fate of text is decided on the same few fields, and here only.
 """
 
 import json

@@ -30,4 +30,3 @@ class Request:
     system: str = ""
     assistant: tuple[str, ...] = ()
     quotable: tuple[str, ...] = ()
-    response_format: bool = False

@@ -39,7 +39,8 @@ class RoundTrip:
             if self._own:
                 yield from self.flush()
         elif isinstance(event, CallPiece):
-            self._calls[event.index][1].append(event.json)
+            if not self._own:
+                self._calls[event.index][1].append(event.json)
         elif isinstance(event, CallEnd):
             yield from self._ended(event.index)
         elif isinstance(event, Verdict):

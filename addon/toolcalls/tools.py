@@ -33,6 +33,12 @@ class Toolbox:
         name = name.strip()
         return name if name in self._tools else name.rpartition(":")[2]
 
+    def key(self, name: str, written: str) -> str:
+        """The parameter that a written key means: itself, or what follows its namespace when only that is declared."""
+        keys = self.keys(name)
+        short = written.rpartition(":")[2]
+        return short if short in keys and written not in keys else written
+
     def keys(self, name: str) -> tuple[str, ...]:
         """The declared parameters of a tool, () when it declares none or is unknown."""
         tool = self._tools.get(name)

@@ -4,6 +4,8 @@ The form is not XML: values hold anything, unescaped. So a closer counts only wh
 (another parameter, the call's end, the end of the reply); a complete call quoted inside a value is counted through
 its own closer; CDATA hides what stands in it. What such a value is, once its extent is known, `entities` and
 `arguments` say.
+
+Past 300 lines, because a shape reads and writes.
 """
 
 import re
@@ -173,7 +175,7 @@ class Attributed:
                 arguments.end()
                 return True
             scan.take(parameter.length)
-            value = Unescaping(arguments.value(parameter.name))
+            value = Unescaping(arguments.value(tools.key(name, parameter.name)))
             if parameter.empty:
                 value.end()
             elif not (yield from self._value(scan, value)):
@@ -293,7 +295,7 @@ class Attributed:
         prefix = self.prefixes[0]
         lines = []
         for key, raw in members(call.arguments):
-            if not key or key != key.strip():
+            if not key or key != key.strip() or tools.key(call.name, key) != key:
                 raise Unwritable(f"{call.name}: the key {key!r} does not survive in an attribute")
             value = self._write_value(call.name, key, raw, tools)
             lines.append(

@@ -7,8 +7,9 @@ value may hold its own closer almost anywhere.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Unwritable
@@ -18,6 +19,18 @@ from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+@lru_cache(maxsize=64)
+def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The opening tags of those names that a tag can have."""
+    return tuple(f"<{name}>" for name in dict.fromkeys(names) if _NAME.fullmatch(name))
+
+
+@lru_cache(maxsize=64)
+def _shown(names: tuple[str, ...]) -> Callable[[str], Iterator[re.Match[str]]]:
+    """Finds the opening tags of those names."""
+    return re.compile(f"<({'|'.join(map(re.escape, names))})>").finditer
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class TagNamed:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""
-        return tuple(f"<{name}>" for name in dict.fromkeys((*names, *self.known)) if _NAME.fullmatch(name))
+        return _tags((*names, *self.known))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may stand in a tool: the declared ones, else those that the dialect knows."""
@@ -39,7 +52,8 @@ class TagNamed:
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of one of the tools that the dialect knows."""
-        return any(f"<{name}>" in text and f"</{name}>" in text for name in self.known)
+        shown = {opener[1] for opener in _shown(tuple(self.known))(text)}
+        return any(f"</{name}>" in text for name in shown)
 
     # Reading
 

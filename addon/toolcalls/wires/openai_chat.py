@@ -6,6 +6,8 @@ a call and nowhere else, `index` in every chunk of it, arguments appended, `{}` 
 
 Frames are decoded with types, only the fields that matter. A changed frame keeps its other fields as raw JSON, so no
 number or unknown field is re-spelled; new chunks carry the outer fields of the reply's own first chunk.
+
+Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
 """
 
 import json
@@ -420,7 +422,6 @@ class _OpenAIChat:
             system="\n".join(texts("system", "developer")),
             assistant=texts("assistant"),
             quotable=texts("user", "tool", "function"),
-            response_format=bool(fields.get("response_format")),
         )
 
 
