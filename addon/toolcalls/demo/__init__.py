@@ -73,7 +73,7 @@ def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
     if main.parent == folder:  # gone in a moment: what was installed brings no file for -s
         say("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
         main = Path.cwd() / "toolcalls_addon.py"
-    say(f"    mitmweb -s {_near(main)} --mode reverse:https://YOUR-MODEL-SERVER")
+    say(f"    mitmweb -s {_near(main)} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
     say("  do the same to a reply that you saved: toolcalls parse --help, toolcalls rewrite --help")
 
 

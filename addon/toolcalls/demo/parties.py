@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import queue
 import re
 import shutil
@@ -145,11 +146,14 @@ def mitmdump(folder: Path, main: Path, name: str, options: list[str]) -> Iterato
         raise Unexpected("there is no mitmdump beside this Python; pip install mitmproxy")
     settings = [f"confdir={folder / 'conf'}", f"toolcalls_log={folder / name}.jsonl", "flow_detail=0"]
     command = [program, "-s", str(main), *options, *(part for setting in settings for part in ("--set", setting))]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # what it says is read while it runs
     with (folder / "said.txt").open("wb") as output:
         process: subprocess.Popen[bytes] | None = None
         try:
             with _undisturbed():
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
+                )
             yield process
         finally:
             if process is not None:
