@@ -17,7 +17,7 @@ def main():
     for name, (costs, growth) in readers.measure().items():
         print(f"{name:28}" + "".join(f"{cost:8.2f}" for cost in costs) + f"{growth:10.3f}")
     print()
-    print("mitmdump: µs of CPU for each streamed event, median of 3 rounds of 20,000 events of about 200 bytes")
+    print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()
     print(f"{'':28}{'no addon':>10}{'identity':>10}{'toolcalls':>11}{'minus identity':>16}")
     for kind, label in (("text", "plain text"), ("call", "inside a call")):

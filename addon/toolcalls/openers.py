@@ -45,6 +45,8 @@ class Openers:
         characters = {literal[0] for literal in literals}
         self._first = _any_of(characters) or _NOTHING
         self.only_angles = characters <= {"<"}
+        # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
+        self._angled = self.only_angles and all(literal.rfind("<") == 0 for literal in literals)
         self._stray_before = self._stray_at_end = None
         if strays:
             words = "|".join(map(re.escape, strays))
@@ -76,12 +78,16 @@ class Openers:
 
     def held(self, text: str, start: int, *, line_start: bool) -> int:
         """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
-        end = len(text)
-        begin = end
-        for match in self._first.finditer(text, max(start, end - self._longest)):
-            if text[match.start() :] in self._beginnings:
-                begin = match.start()
-                break
+        begin = end = len(text)
+        if self._angled:
+            last = text.rfind("<", max(start, end - self._longest))
+            if last >= 0 and text[last:] in self._beginnings:
+                begin = last
+        else:
+            for match in self._first.finditer(text, max(start, end - self._longest)):
+                if text[match.start() :] in self._beginnings:
+                    begin = match.start()
+                    break
         if begin < end:  # the opener that is arriving may have a stray word before it
             return self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return self._stray_from(text, start, line_start=line_start)
