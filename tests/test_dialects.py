@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from casefiles import CASES as FOLDER
 from casefiles import Case, Written, canonical, dialect_cases, written_cases
 from chatclient import received, stream
 from toolcalls.dialects import all_dialects
@@ -33,9 +34,14 @@ from toolcalls.writing import write
 
 DEEP = os.environ.get("TESTS") == "deep"
 WIRE = all_wires()["openai_chat"]
-NAMES = ("invoke", "tagged")
+NAMES = tuple(all_dialects())
 CASES = [pytest.param(case, id=f"{name}-{case.title}") for name in NAMES for case in dialect_cases(name)]
 WRITTEN = [pytest.param(name, case, id=f"{name}-{case.title}") for name in NAMES for case in written_cases(name)]
+
+
+def test_a_dialect_is_two_files() -> None:
+    """Its grammar and its cases. Only those that have both are tested at all."""
+    assert [path.stem for path in sorted((FOLDER / "dialects").glob("*.yaml"))] == sorted(NAMES)
 
 
 class Outcome(NamedTuple):

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.policy import REASONS, Terms
 from toolcalls.reader import Reader
@@ -31,7 +32,7 @@ settings.register_profile("deep", max_examples=3000, deadline=None)
 law = settings.get_profile(os.environ.get("TESTS", "dev"))
 
 WIRE = all_wires()["openai_chat"]
-DIALECTS = ("invoke", "tagged")
+DIALECTS = tuple(all_dialects())
 NS = "antml" + ":"
 
 

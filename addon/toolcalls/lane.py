@@ -173,16 +173,23 @@ class Lane:
     def _written(self, *calls: Call) -> str:
         return separated(self._shown, write(self._dialect or "", calls, self._tools), self._route)
 
+    def _writes(self, *calls: Call) -> bool:
+        try:
+            self._written(*calls)
+        except Unwritable:
+            return False
+        return True
+
     def _lowered(self) -> Iterator[Outcome]:
         """The native calls as one block of text; those that the dialect cannot hold stay native, behind it."""
-        lowered: dict[int, Call] = {}
-        for index, record in self._natives.items():
-            call = as_text(Call(record.name, record.arguments), self._tools)
-            try:
-                self._written(call)
-            except Unwritable:
-                continue
-            lowered[index] = call
+        calls = {
+            index: as_text(Call(record.name, record.arguments), self._tools) for index, record in self._natives.items()
+        }
+        lowered = calls if self._writes(*calls.values()) else {}
+        if not lowered:  # as many as it can hold: some dialects hold one call a message
+            for index, call in calls.items():
+                if self._writes(*lowered.values(), call):
+                    lowered[index] = call
         if lowered:
             yield self._noted(self._written(*lowered.values()))
         for index, call in lowered.items():

@@ -163,6 +163,8 @@ class Ledger:
             self._close_with(first, candidate)
         elif candidate.complete:
             self._scan.rewind(self._start - self.drained)
+        elif candidate.index is not None:  # broken: what it consumed up to here was still the call's
+            self._settle(Fate.TAKEN)
         if candidate.reason is not None:
             self.show()
             candidate.end = max(candidate.end, self.at) if not candidate.complete else candidate.end
@@ -249,6 +251,18 @@ class Ledger:
             self.show()
         self._fate = Fate.HELD
         self._start = self.at
+
+    def broken(self) -> None:
+        """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
+        candidate = self._current
+        if candidate is None or candidate.reason is not None:
+            return
+        candidate.reason = "bad_arguments"
+        if candidate.index is None:
+            self._waiting.remove(candidate)
+            self.show()
+        else:
+            self._flush(candidate)
 
     def repair(self, name: str) -> None:
         """The grammar accepted something that its dialect does not write."""
@@ -375,7 +389,7 @@ class Ledger:
         status: Status = "lifted" if candidate.reason is None else "declined"
         if candidate.reason in {"unclosed", "cut_off"}:
             status = "truncated"
-        elif candidate.reason == "not_a_call":
+        elif candidate.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"
         self.out.append(
             Verdict(

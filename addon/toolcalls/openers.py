@@ -5,6 +5,7 @@ stray word alone in front of an opener; where a dialect names such words, they a
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ class Openers:
                 self._dialects[literal] = (*self._dialects.get(literal, ()), dialect)
         literals = tuple(sorted(self._dialects, key=len, reverse=True))
         self._beginnings, self._longest = beginnings(literals)
-        self._pattern = re.compile("|".join(map(re.escape, literals))) if literals else _NOTHING
+        self._pattern = re.compile(_any_literal(literals)) if literals else _NOTHING
         characters = {literal[0] for literal in literals}
         self._first = _any_of(characters) or _NOTHING
         self.only_angles = characters <= {"<"}
@@ -107,6 +108,22 @@ class Openers:
         tail = text[begin:end] if fresh else "x" + text[begin:end]
         found = pattern.search(tail)
         return end if found is None else found.start(1) + begin - (0 if fresh else 1)
+
+
+def _any_literal(literals: Iterable[str]) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
+    following: dict[str, list[str]] = {}
+    whole = False
+    for literal in literals:
+        if literal:
+            following.setdefault(literal[0], []).append(literal[1:])
+        else:
+            whole = True
+    if not following:
+        return ""
+    branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
+    joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
+    return f"{joined}?" if whole else joined
 
 
 def _any_of(characters: set[str]) -> re.Pattern[str] | None:

@@ -43,7 +43,17 @@ REASONS: dict[str, str] = {
 
 REPAIRS: dict[str, str] = {
     "missing_closer": "the reply ended before a closing tag behind the last argument",
+    "duplicate_closer": "a closing tag was written twice",
+    "unclosed_tag": "an opening tag ended without its bracket",
     "duplicate_argument": "an argument was written twice; the last one counts",
+    "single_quotes": "strings of its JSON stood in single quotes",
+    "raw_newline": "strings of its JSON held raw control characters",
+    "trailing_comma": "its JSON had a comma behind the last member",
+    "python_literal": "its JSON had True, False or None",
+    "comment": "its JSON held comments",
+    "bare_key": "its JSON had keys without quotes",
+    "invalid_escape": "strings of its JSON held escapes that JSON does not know",
+    "number": "its JSON had a number as +1 or .5",
     "value_as_text": "a value that was no string became text, since the client declares its tools in prose",
 }
 

@@ -6,6 +6,9 @@ from pkgutil import iter_modules
 
 from toolcalls.shapes import Dialect
 
+# Read after all others that share an opener: `qwen3_xml` reads the same text as the same call, and is likelier.
+_LAST = ("openhands_fn",)
+
 
 @cache
 def all_dialects() -> dict[str, Dialect]:
@@ -22,4 +25,6 @@ def all_dialects() -> dict[str, Dialect]:
 def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     """The dialects named, in that order; all of them for None. Raises KeyError for an unknown name."""
     known = all_dialects()
-    return tuple(known.values()) if names is None else tuple(known[name] for name in names)
+    if names is None:
+        return tuple(sorted(known.values(), key=lambda dialect: dialect.name in _LAST))
+    return tuple(known[name] for name in names)

@@ -34,6 +34,9 @@ class Calls(Protocol):
     def end(self) -> None:
         """Every argument is closed: the call is complete."""
 
+    def broken(self) -> None:
+        """The arguments can be read no further. What is consumed from here to the block's end is still the call's."""
+
     def repair(self, name: str) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""
 

@@ -36,15 +36,19 @@ class Arguments:
         self._name = name
         self._seen: set[str] = set()
 
-    def value(self, key: str) -> Value:
-        """Open the member `key`. A key that comes twice is written twice (the last one counts) and noted."""
+    def value(self, key: str, *, string: bool | None = None) -> Value:
+        """Open the member `key`. A key that comes twice is written twice (the last one counts) and noted.
+
+        string   what the dialect's text says about the value, whatever the schema says: True: it is a string; False: it
+                 is JSON, and a string only where it is none; None: the text says nothing
+        """
         opening = "," if self._seen else "{"
         if key in self._seen:
             self._calls.repair("duplicate_argument")
         self._seen.add(key)
         self._calls.piece(f"{opening}{quote(key)}:")
-        types = self._tools.types(self._name, key)
-        if types == STRING:
+        types = _NO_TYPE if string is False else self._tools.types(self._name, key)
+        if string or types == STRING:
             return _Streamed(self._calls)
         return _Collected(self._calls, types, infer=self._tools.infer)
 
@@ -53,6 +57,9 @@ class Arguments:
         self._calls.piece("}" if self._seen else "{}")
         self._calls.end()
 
+
+# What fits none of the types passes where it is JSON.
+_NO_TYPE: Types = frozenset()
 
 # What matters in a string argument as it arrives: a tag, and a line end that may be the closer's.
 _MATTERS = re.compile(r"[<\r\n]").search

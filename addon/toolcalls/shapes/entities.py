@@ -90,10 +90,6 @@ class Unescaping:
             return self._value.quiet
         return None if self._held or self._waiting else _UNDECIDED
 
-    def literal(self, piece: str) -> None:
-        """The next piece of a CDATA section: never decoded."""
-        self._value.add(piece)
-
     def end(self, *, literal: bool = False) -> None:
         """The value is whole."""
         if self._held:  # an entity that never ended: a bare `&`

@@ -77,19 +77,23 @@ class KeyValue:
         return (self.value[1], *self.call)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag and the call's."""
-        return tuple(filter(None, (self.wrapper[0], self.call[0])))
+        """The wrapper's tag, or the call's where nothing stands around the calls."""
+        return (self.wrapper[0] or self.call[0],)
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of this form with an argument."""
-        return all(literal in text for literal in (*self.openers(()), self.separator, *self.key, *self.value))
+        return all(
+            literal in text for literal in (self.wrapper[0], self.call[0], self.separator, *self.key, *self.value)
+        )
 
     # Reading
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
-        """One wrapper with its calls, or one bare call."""
-        wrapped = bool(self.wrapper[0]) and (yield from scan.starts(self.wrapper[0]))
+        """One wrapper with its calls, or one call where the form has no wrapper."""
+        wrapped = bool(self.wrapper[0])
         if wrapped:
+            if not (yield from scan.starts(self.wrapper[0])):
+                return False
             scan.take(len(self.wrapper[0]))
             scan.take((yield from scan.space()))
         begun = False

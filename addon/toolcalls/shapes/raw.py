@@ -38,6 +38,13 @@ def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
         scan.expect = None
 
 
+def delimited(text: str) -> str:
+    """One line end on either side is not the value's own when it is read, so a value that has one gets another."""
+    head = "\n" if text[:1] in ("\n", "\r") else ""
+    tail = "\n" if text[-1:] in ("\n", "\r") else ""
+    return f"{head}{text}{tail}" if text else text
+
+
 def _trailing_line_end(text: str, start: int, stop: int) -> int:
     if stop == start or text[stop - 1] != "\n":
         return 0

@@ -1,0 +1,21 @@
+"""`qwen3_xml`: function tags in a `<tool_call>`, the form of most open coding models.
+
+    <tool_call>
+    <function=read_file>
+    <parameter=path>
+    src/a.ts
+    </parameter>
+    </function>
+    </tool_call>
+
+Written by Qwen3-Coder, Qwen3.5 and later, Nemotron-3, Step-3.5, Granite 4.2 and their fine-tunes. Source: the chat
+templates of those models, vLLM's and SGLang's `qwen3_coder` parsers. What servers leak is damaged in known ways and is
+read all the same: a wrapper without opener or closer (omlx PR#844, opencode #13762), a second wrapper before the
+first one's closer, a name still open when the function is closed, a parameter closed twice, blanks and quotes in tags.
+The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer behind it.
+The template prints lists and objects as JSON and every other value as Python does: `True`, `None`, `3`.
+"""
+
+from toolcalls.shapes.functiontag import FunctionTag
+
+DIALECT = FunctionTag("qwen3_xml", wrapper="tool_call", orphans=("seed:tool_call",), naked=True)

@@ -1,0 +1,135 @@
+"""How a parameter's value stands between its tags: what is layout, what is escaped, what says which type it has.
+
+The tags around a value are the shape's business (`attributed`), and so is where the value ends. A dialect chooses one
+of these contents, or brings its own.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from toolcalls.scanner import SPACE, Scanner, Step
+from toolcalls.shapes import Unwritable
+from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.entities import Unescaping, reads_as_escaped
+from toolcalls.shapes.raw import delimited, line_end
+from toolcalls.tools import Toolbox
+from toolcalls.values import quote, to_json, to_text
+
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+
+
+class Opened(NamedTuple):
+    """A value whose text can be read now: where it goes, and whether it was marked as text."""
+
+    value: Value
+    literal: bool
+
+
+class Content(Protocol):
+    """How one value is read and written."""
+
+    @property
+    def layout(self) -> bool:
+        """Whether a line end right before the closer is layout and not the value's."""
+
+    def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
+        """Open the member `key`, whose tag has these attributes."""
+
+    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:
+        """Read what stands before the text of `value`; `closers` are the tags that may end it."""
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: tuple[str, ...]) -> tuple[str, str]:
+        """A raw JSON value of tool `name` as more attributes for its tag ("" for none) and the text behind the tag.
+
+        `tags` are those that mean something inside a value. Raises `Unwritable`.
+        """
+
+
+class Verbatim:
+    """Every character is the value's, and the schema says its type."""
+
+    layout = False
+
+    def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
+        """The schema alone decides."""
+        return arguments.value(key)
+
+    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:  # noqa: ARG002
+        """Nothing stands before the text."""
+        yield from ()
+        return Opened(value, literal=False)
+
+    def write(
+        self,
+        name: str,
+        key: str,
+        raw: str,
+        tools: Toolbox,
+        tags: tuple[str, ...],  # noqa: ARG002 - a tag that does harm is found when the text is read back
+    ) -> tuple[str, str]:
+        """The text as it is; refused where the schema would make something else of it."""
+        text, is_string = to_text(raw)
+        if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
+            raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
+        return "", text
+
+
+class Escaped:
+    """One line end on either side is layout, CDATA hides what stands in it, entities are decoded as `entities` says."""
+
+    layout = True
+
+    def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
+        """The schema alone decides."""
+        return arguments.value(key)
+
+    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:
+        """The CDATA sections that stand first, or a line end."""
+        space = yield from scan.space()
+        if (yield from scan.starts(_CDATA, space)):
+            scan.take(space)
+            yield from _sections(scan, value, closers)
+            return Opened(Unescaping(value), literal=True)
+        scan.take((yield from line_end(scan)))
+        return Opened(Unescaping(value), literal=False)
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: tuple[str, ...]) -> tuple[str, str]:
+        """The text as it is, in CDATA only where it would be read as something else."""
+        types = tools.types(name, key)
+        text, is_string = to_text(raw)
+        value = quote(text) if is_string else raw
+        hidden = (
+            reads_as_escaped(text) or text.lstrip(SPACE).startswith(_CDATA) or any(literal in text for literal in tags)
+        )
+        if not hidden and to_json(text, types, infer=tools.infer) == value:
+            return "", delimited(text)
+        if to_json(text, types, infer=False) == value:
+            return "", _CDATA + text.replace(_CDATA_END, "]]]]><![CDATA[>") + _CDATA_END
+        raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
+
+
+def _sections(scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[None]:
+    """CDATA sections one after the other, with nothing but white space between them."""
+    while True:
+        scan.take(len(_CDATA))
+        while True:
+            text, pos = scan.text, scan.pos
+            found = text.find(_CDATA_END, pos)
+            if found >= 0:
+                value.add(scan.take(found - pos))
+                scan.take(len(_CDATA_END))
+                break
+            kept = 0 if scan.ended else 2 if text.endswith("]]") else 1 if text.endswith("]") else 0
+            kept = min(kept, len(text) - pos)
+            if len(text) - kept > pos:
+                value.add(scan.take(len(text) - kept - pos))
+            if scan.ended:
+                return
+            yield
+        space = yield from scan.space()
+        again = yield from scan.starts(_CDATA, space)
+        closed = again or (yield from scan.among(closers, space)) is not None
+        if closed:
+            scan.take(space)
+        if not again:
+            return
