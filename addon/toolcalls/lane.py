@@ -77,6 +77,11 @@ class Lane:
         """The next piece of text, where it does not just pass."""
         events = self._reader.read(piece)
         if self._dialect is None:
+            if len(events) == 2 and isinstance(made := events[1], CallPiece) and isinstance(events[0], Markup):
+                record = self._read[made.index]  # the usual piece inside a call
+                if record.index == made.index:
+                    record.pieces.append(made.json)
+                    return events
             return [self._placed(event) for event in events]
         return list(self._outcomes(events))
 

@@ -30,10 +30,10 @@ class Body:
         self._sizes = array("L")
         self._limit = MAX_KEPT
 
-    def add(self, piece: bytes) -> None:
-        """The next piece, as of now."""
+    def add(self, piece: bytes, moment: int) -> None:
+        """The next piece, and its moment on the monotonic clock, in nanoseconds."""
         self._bytes += piece
-        self._moments.append(monotonic_ns() - self._since)
+        self._moments.append(moment - self._since)
         self._sizes.append(len(piece))
         if len(self._bytes) > self._limit:
             self._limit = -1  # from here on nothing is kept
@@ -105,7 +105,7 @@ class Tap:
         if not self._changes:
             out = data
         if self._client is None and out is piece:
-            self.upstream.add(piece)
+            self.upstream.add(piece, monotonic_ns())
         else:
             self._keep(piece, out)
         return out or []
@@ -113,10 +113,11 @@ class Tap:
     def _keep(self, came: bytes, left: bytes) -> None:
         if self._client is None and came != left:
             self._client = self.upstream.copy()
+        moment = monotonic_ns()
         if came:
-            self.upstream.add(came)
+            self.upstream.add(came, moment)
         if left and self._client is not None:
-            self._client.add(left)
+            self._client.add(left, moment)
 
     def _prepared(self, data: bytes) -> bytes:
         """The piece without its coding. A reply that waits until it is whole must find room."""
