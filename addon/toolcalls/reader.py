@@ -168,7 +168,7 @@ class Reader:
         start, ended = ledger.at, scan.ended
         quoted = self._position.reason()
         for dialect in opener.dialects:
-            inline = not dialect.anywhere and not self._position.line_start
+            inline = dialect.place != "anywhere" and not self._position.line_start
             ledger.open(dialect.name, quoted or ("inline" if inline else None))
             scan.take(opener.stray)
             own = yield from self._grammar(dialect)

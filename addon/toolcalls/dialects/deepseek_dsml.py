@@ -43,5 +43,5 @@ DIALECT = Attributed(
     prefixes=_TOKENS,
     content=_Marked(),
     hollow="\n",
-    anywhere=True,
+    place="anywhere",
 )

@@ -5,10 +5,18 @@ read from, a `Calls` to report to, a toolbox to ask.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.tools import Toolbox
+
+# Where an opener counts:
+#   anywhere   also in the middle of a line: special tokens, which nobody writes by chance
+#   line       at the start of a line; elsewhere on it the candidate is declined as `inline`
+#   start      at the start of a line, and nowhere else is it looked for: words that stand in any prose
+#   message    as the first thing of a message whose calls nothing but white space follows: JSON and code in the open.
+#              `lenient` takes it at the start of any line
+Place = Literal["anywhere", "line", "start", "message"]
 
 
 class Call(NamedTuple):
@@ -40,6 +48,20 @@ class Calls(Protocol):
     def repair(self, name: str) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""
 
+    # A dialect whose messages have a frame of special tokens (channels, roles) reports what stands in it as well.
+
+    def framed(self) -> bool:
+        """Whether a frame may be taken away here; False: leave it as text, and report nothing of it."""
+
+    def layout(self) -> None:
+        """What was consumed and is undecided is frame: it goes, and is shown nowhere."""
+
+    def says(self) -> None:
+        """What was consumed and is undecided is text for the client."""
+
+    def thinks(self) -> None:
+        """What was consumed and is undecided is the model's reasoning."""
+
 
 class Dialect(Protocol):
     """A form in which a call is written as text."""
@@ -49,8 +71,8 @@ class Dialect(Protocol):
         """The name in configuration, verdicts and files."""
 
     @property
-    def anywhere(self) -> bool:
-        """Whether an opener counts in the middle of a line too (special tokens), not only at the start of one."""
+    def place(self) -> Place:
+        """Where an opener counts."""
 
     @property
     def strays(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
@@ -42,7 +42,7 @@ class Attributed:
     line: str = "\n"
     hollow: str = ""
     strays: tuple[str, ...] = ()
-    anywhere: bool = False
+    place: Place = "line"
 
     def _tags(self, start: str, element: str, end: str) -> tuple[str, ...]:
         return tuple(f"{start}{prefix}{element}{end}" for prefix in self.prefixes)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.loosetags import (
     FUNCTION,
@@ -65,7 +65,7 @@ class FunctionTag:
     between: str = "\n"
     layout: Layout = "lines"
     single: bool = False
-    anywhere: bool = False
+    place: Place = "line"
 
     @cached_property
     def _wrapper_open(self) -> tuple[Parts, ...]:

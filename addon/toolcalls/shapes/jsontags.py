@@ -5,18 +5,14 @@ model wrote them where that is strict JSON. They are typed by nothing but their 
 object ends where its braces say. Where the arguments come before the name, they are held until it is there.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark, payload, string, value
 from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
 from toolcalls.values import members, quote
-
-NAMES = ("name", "tool_name", "tool", "function")
-ARGUMENTS = ("arguments", "parameters", "args", "input")
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class JsonTags:
     opening: tuple[str, ...]
     closing: tuple[str, ...]
     strays: tuple[str, ...] = ()
-    anywhere: bool = False
+    place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tags."""
@@ -117,12 +113,12 @@ class _Object:
             scan.take((yield from scan.space()))
             if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
                 break
-            key = yield from self._string()
-            if key is None or not (yield from self._after(":")) or not (yield from self._member(key)):
+            key = yield from string(scan, self._calls)
+            if key is None or not (yield from mark(scan, ":")) or not (yield from self._member(key)):
                 return False
-            if not (yield from self._after(",")):
+            if not (yield from mark(scan, ",")):
                 break
-        if not self._name or not (yield from self._after("}")):
+        if not self._name or not (yield from mark(scan, "}")):
             return False
         if not self.begun:
             self.begun = True
@@ -135,59 +131,17 @@ class _Object:
         self._calls.end()
 
     def _member(self, key: str) -> Step[bool]:
-        self._scan.take((yield from self._scan.space()))
+        scan, calls = self._scan, self._calls
+        scan.take((yield from scan.space()))
         if key in NAMES and not self._name:
-            self._name = self._tools.resolve((yield from self._string()) or "")
+            self._name = self._tools.resolve((yield from string(scan, calls)) or "")
             return bool(self._name)
-        if key in ARGUMENTS and self._arguments is None and not self.begun:
-            return (yield from self._payload())
-        passed_over: list[str] = []
-        return (yield from self._value(passed_over.append))
-
-    def _payload(self) -> Step[bool]:
-        """The arguments: an object, a string that holds one, or nothing."""
-        if self._name and (yield from self._scan.starts("{")):
+        if key not in ARGUMENTS or self._arguments is not None or self.begun:
+            passed_over: list[str] = []
+            return (yield from value(scan, calls, passed_over.append))
+        if self._name and (yield from scan.starts("{")):
             self.begun = True
-            self._calls.begin(self._name)
-            return (yield from self._value(self._calls.piece))
-        pieces: list[str] = []
-        if not (yield from self._value(pieces.append)):
-            return False
-        written = "".join(pieces)
-        if written.startswith('"'):
-            written = str(json.loads(written)).strip() or "{}"
-        self._arguments = "{}" if written == "null" else written
-        try:
-            members(self._arguments)
-        except ValueError:
-            return False
-        return True
-
-    def _string(self) -> Step[str | None]:
-        pieces: list[str] = []
-        if not (yield from self._value(pieces.append)):
-            return None
-        written = "".join(pieces)
-        return str(json.loads(written)) if written.startswith('"') else None
-
-    def _value(self, keep: Callable[[str], None]) -> Step[bool]:
-        """One JSON value, piece by piece. Returns whether it is complete."""
-        scan, value = self._scan, Transducer()
-        while True:
-            made, end = value.feed(scan.text, scan.pos)
-            scan.take(end - scan.pos)
-            keep(made)
-            if value.done or value.failed or scan.ended:
-                break
-            yield
-        for repair in value.repairs:
-            self._calls.repair(repair)
-        return value.done
-
-    def _after(self, mark: str) -> Step[bool]:
-        """Take `mark` behind white space; False, and nothing taken, where something else stands."""
-        space = yield from self._scan.space()
-        if not (yield from self._scan.starts(mark, space)):
-            return False
-        self._scan.take(space + len(mark))
-        return True
+            calls.begin(self._name)
+            return (yield from value(scan, calls, calls.piece))
+        self._arguments = yield from payload(scan, calls)
+        return self._arguments is not None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.tools import Toolbox
@@ -61,7 +61,7 @@ class KeyValue:
     kind: tuple[str, str] = ("", "")
     line: str = ""
     strays: tuple[str, ...] = ()
-    anywhere: bool = False
+    place: Place = "line"
 
     @cached_property
     def _closers(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.tools import Toolbox
@@ -40,7 +40,7 @@ class TagNamed:
     name: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     strays: tuple[str, ...] = ()
-    anywhere: bool = False
+    place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""

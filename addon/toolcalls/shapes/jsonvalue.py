@@ -1,0 +1,69 @@
+"""JSON that stands in a reply's text, read piece by piece: what all forms share whose arguments are JSON.
+
+Each step takes what it reads from the scanner. Strict JSON passes as it was written; what the transducer repairs is
+noted on the call.
+"""
+
+import json
+from collections.abc import Callable
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.transducer import Transducer
+from toolcalls.values import members
+
+NAMES = ("name", "tool_name", "tool", "function")
+ARGUMENTS = ("arguments", "parameters", "args", "input")
+
+
+def value(scan: Scanner, calls: Calls, keep: Callable[[str], None]) -> Step[bool]:
+    """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete."""
+    reader = Transducer()
+    while True:
+        made, end = reader.feed(scan.text, scan.pos)
+        scan.take(end - scan.pos)
+        keep(made)
+        if reader.done or reader.failed or scan.ended:
+            break
+        yield
+    for repair in reader.repairs:
+        calls.repair(repair)
+    return reader.done
+
+
+def string(scan: Scanner, calls: Calls) -> Step[str | None]:
+    """A JSON string that begins here, decoded; None for any other value, or one that is not complete."""
+    pieces: list[str] = []
+    if not (yield from value(scan, calls, pieces.append)):
+        return None
+    written = "".join(pieces)
+    return str(json.loads(written)) if written.startswith('"') else None
+
+
+def payload(scan: Scanner, calls: Calls) -> Step[str | None]:
+    """The whole arguments of a call that begin here, as the text of a JSON object; None where they are none.
+
+    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
+    """
+    pieces: list[str] = []
+    if not (yield from value(scan, calls, pieces.append)):
+        return None
+    written = "".join(pieces)
+    if written.startswith('"'):
+        written = str(json.loads(written)).strip() or "{}"
+    if written == "null":
+        return "{}"
+    try:
+        members(written)
+    except ValueError:
+        return None
+    return written
+
+
+def mark(scan: Scanner, literal: str) -> Step[bool]:
+    """Take `literal` behind white space; False, and nothing taken, where something else stands."""
+    space = yield from scan.space()
+    if not (yield from scan.starts(literal, space)):
+        return False
+    scan.take(space + len(literal))
+    return True
