@@ -19,8 +19,28 @@ CASES = Path(__file__).parent / "cases"
 
 type Finish = Literal["stop", "length", "broken"]
 
-_ROUTE_KEYS = {"policy", "allowed_tools", "dialects", "multiple_calls", "infer_types", "max_buffer_bytes"}
-_CASE_KEYS = {"title", "text", "tools", "finish", "request", "shown", "calls", "verdicts", "repairs", "split"}
+_ROUTE_KEYS = {
+    "policy",
+    "allowed_tools",
+    "dialects",
+    "multiple_calls",
+    "infer_types",
+    "max_buffer_bytes",
+    "drop_invented_results",
+}
+_CASE_KEYS = {
+    "title",
+    "text",
+    "tools",
+    "finish",
+    "request",
+    "shown",
+    "reasoning",
+    "calls",
+    "verdicts",
+    "repairs",
+    "split",
+}
 
 
 class _Loader(yaml.SafeLoader):
@@ -46,6 +66,7 @@ class Case:
     calls      (name, canonical or exact argument JSON, whether it is to be compared exactly), in order
     verdicts   (status, reason, dialect, name), in order
     repairs    all repairs of all verdicts, in order
+    reasoning  what went from the text to the reasoning field
     """
 
     title: str
@@ -55,8 +76,9 @@ class Case:
     finish: Finish
     shown: str
     calls: tuple[tuple[str, str, bool], ...]
-    verdicts: tuple[tuple[str, str | None, str, str | None], ...]
+    verdicts: tuple[tuple[str, str | None, str | None, str | None], ...]
     repairs: tuple[str, ...]
+    reasoning: str
 
 
 @dataclass(frozen=True)
@@ -136,13 +158,17 @@ def _case(case: Mapping[str, Any], dialect: str, tools: Mapping[str, Any]) -> Ca
         calls=calls,
         verdicts=tuple(_verdict(line, dialect) for line in lines),
         repairs=tuple(case.get("repairs", ())),
+        reasoning=case.get("reasoning", ""),
     )
 
 
-def _verdict(line: str, dialect: str) -> tuple[str, str | None, str, str | None]:
-    """`lifted Bash`, `declined fenced Bash`, `declined not_a_call -`; ` (tagged)` behind it for another dialect."""
+def _verdict(line: str, dialect: str | None) -> tuple[str, str | None, str | None, str | None]:
+    """`lifted Bash`, `declined fenced Bash`, `declined not_a_call -`.
+
+    ` (tagged)` behind it for another dialect, ` (-)` for none.
+    """
     words = line.split()
     if words[-1].startswith("("):
-        dialect = words.pop().strip("()")
+        dialect = words.pop().strip("()-") or None
     status, *reason, name = words
     return status, reason[0] if reason else None, dialect, None if name == "-" else name

@@ -22,6 +22,7 @@ ARROWS = """
     events      <-
     request     <-
     ids         <-
+    invented    <-
 
     scanner     <- events
     markdown    <- scanner
@@ -34,9 +35,9 @@ ARROWS = """
 
     route       <- request
     policy      <- route tools
-    openers     <- dialects
+    openers     <- dialects invented markdown
     ledger      <- events markdown policy scanner tools
-    reader      <- dialects ledger openers
+    reader      <- dialects invented ledger openers
     roundtrip   <- events shapes
     writing     <- reader
     prompts     <- request

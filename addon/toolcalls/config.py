@@ -412,6 +412,7 @@ class _Reading:
             "tools": self._tools,
             "multiple_calls": _flag("multiple_calls"),
             "infer_types": _flag("infer_types"),
+            "drop_invented_results": _flag("drop_invented_results"),
             "max_buffer_bytes": _number("max_buffer_bytes", 64),
             "prepend_newlines": _flag("prepend_newlines"),
             "newline_count": _number("newline_count", 0, 10),

@@ -29,9 +29,14 @@ class Markup(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reasoning(msgspec.Struct, frozen=True, gc=False):
-    """Text in a reasoning field of the wire, never searched for calls to make."""
+    """Text of the model's reasoning, never searched for calls to make.
+
+    `moved`: it stood in the reply's text, in a frame that says so (then it follows its `Markup`), and belongs into the
+    wire's reasoning field; else it stands there.
+    """
 
     text: str
+    moved: bool = False
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):

@@ -113,5 +113,7 @@ def terms_of(route: Route, request: Request, decision: Decision) -> tuple[Terms,
         tools = tools_in(request.system)
     reading = replace(request, tools=tools)
     lift = decision.kind in {"lift", "roundtrip"}
-    terms = Terms(replace(route, tools=()), reading, lift=lift, any_name=decision.client == "text" and not tools)
+    any_name = decision.client == "text" and not tools
+    frames = decision.kind == "lift"  # a text client knows the frames of its own model
+    terms = Terms(replace(route, tools=()), reading, lift=lift, any_name=any_name, frames=frames)
     return terms, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)

@@ -13,7 +13,7 @@ Past 300 lines, because every fate of text is decided on the same few fields, an
 import json
 from enum import Enum, auto
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Status, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Status, Text, Verdict
 from toolcalls.markdown import Position
 from toolcalls.policy import Terms
 from toolcalls.scanner import Scanner
@@ -71,6 +71,8 @@ class Ledger:
         self._first: Candidate | None = None
         self._current: Candidate | None = None
         self._spilled = False  # held text of this block was let go at the limit
+        self._whole = False  # its dialect's calls count only when nothing but white space and calls follows
+        self.spoke = False  # its frame was taken away
         self._start = 0  # where the next candidate starts: the block's opener, or the end of the call before
         self._body = 0  # where the latest call's arguments start
 
@@ -84,6 +86,10 @@ class Ledger:
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
         self._refuse("overflow" if self._overflows() else "not_terminal")
+
+    def hold(self) -> None:
+        """What was consumed since the last text is undecided."""
+        self._fate = Fate.HELD
 
     def streams(self, piece: str) -> list[Event] | None:
         """The events of a piece that is all string argument, None where it cannot leave as it comes."""
@@ -120,13 +126,17 @@ class Ledger:
 
     # A block, as the reader opens and closes it
 
-    def open(self, dialect: str, place: str | None) -> None:
-        """A candidate of this dialect begins here. `place` is what speaks against a call here, None for nothing."""
+    def open(self, dialect: str, place: str | None, *, whole: bool) -> None:
+        """A candidate of this dialect begins here. `place` is what speaks against a call here, None for nothing.
+
+        whole   its calls count only when nothing but white space and calls follows them
+        """
         self._dialect = dialect
         self._place = place
         self._first = self._current = None
         self._start = self.at
-        self._spilled = False
+        self._spilled = self.spoke = False
+        self._whole = whole
         self._fate = Fate.HELD
 
     @property
@@ -174,6 +184,31 @@ class Ledger:
             self._verdict(candidate)
         self._first = self._current = None
         return candidate.complete and candidate.reason is None
+
+    def close_frame(self, *, own: bool) -> None:
+        """The grammar is done with a frame in which no call stood. `own`: what it consumed last is frame too."""
+        if own:
+            self.layout()
+        else:
+            self._scan.rewind(self._start - self.drained)
+        self._settle(Fate.SHOWN)
+        self._current = None
+
+    # What the model invents behind its calls
+
+    def invents(self, *, drop: bool) -> None:
+        """What was consumed is an invented result. `drop`: it is not shown."""
+        if drop and not self._waiting:
+            self._settle(Fate.TAKEN)
+        else:
+            self.show()
+
+    def invented(self, start: int, *, drop: bool) -> None:
+        """The invented result that began at `start` ends here."""
+        self.invents(drop=drop)
+        self._fate = Fate.SHOWN
+        reason = "dropped_result" if drop else "invented_result"
+        self.out.append(Verdict("declined", reason, None, None, start, self.at))
 
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
@@ -243,7 +278,7 @@ class Ledger:
             reason = self._judge(candidate)
             if reason is not None:
                 self._refuse(reason)
-            elif not self._terms.terminal:
+            elif not (self._terms.terminal or self._whole):
                 self._commit_waiting()
         elif candidate.index is not None:
             self._complete(candidate)
@@ -269,6 +304,40 @@ class Ledger:
         if self._current is not None and name not in self._current.repairs:
             self._current.repairs.append(name)
 
+    # What a grammar reports of its dialect's frame
+
+    def framed(self) -> bool:
+        """Whether the frame of a message may be taken away here."""
+        return self._terms.lift and self._terms.frames and not self._quoted
+
+    def layout(self) -> None:
+        """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
+        self.spoke = True
+        if not self._waiting:
+            self._settle(Fate.TAKEN)
+        self._fate = Fate.HELD
+        self._start = self.at
+
+    def says(self) -> None:
+        """What was consumed and is undecided is text."""
+        self.spoke = True
+        self.show()
+        self._fate = Fate.HELD
+        self._start = self.at
+
+    def thinks(self) -> None:
+        """What was consumed and is undecided is the model's reasoning."""
+        self.spoke = True
+        if self._waiting:  # reasoning behind a call that counts only at the end: then it was none
+            self.show()
+        else:
+            thought = "".join(self._scan.taken)
+            self._settle(Fate.TAKEN)
+            if thought:
+                self.out.append(Reasoning(thought, moved=True))
+        self._fate = Fate.HELD
+        self._start = self.at
+
     # Deciding
 
     @property
@@ -277,7 +346,7 @@ class Ledger:
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
         native = any(name == candidate.name for name, _ in self.natives)
-        return (echo and candidate.watch > 0) or native or self._terms.waits(self._place)
+        return (echo and candidate.watch > 0) or native or self._whole or self._terms.waits(self._place)
 
     def _look_again(self, candidate: Candidate) -> None:
         """A possible echo that differs by now is none. Looked at whenever the text has doubled, to stay linear.

@@ -67,20 +67,19 @@ _NONE, _PARAGRAPH, _HEADING, _FENCE, _HTML, _HTML_END = range(6)  # _HTML_END: t
  _INFO, _CLOSING, _RULE, _TOKEN, _TICKS, _ESCAPE,
  _TEXT, _SPAN, _TAG, _QUOTED, _RAW_LINE, _REST, _CODE) = range(19)  # fmt: skip
 
-type _Search = Callable[..., re.Match[str] | None]
-_END_ONLY = re.compile(r"[\r\n]").search
+_END_ONLY = re.compile(r"[\r\n]")
 # The states that skip ahead, each to the next character that matters in it.
-_SEARCH: dict[int, _Search] = {
-    _INFO: re.compile(r"[`\r\n]").search,
-    _TEXT: re.compile(r"[`\\<\r\n]").search,
-    _SPAN: re.compile(r"[`\r\n]").search,
-    _TAG: re.compile(r"[`<>\"'\r\n]").search,
-    _QUOTED: re.compile(r"[`<\"'\r\n]").search,
-    _RAW_LINE: re.compile(r"[<\r\n]").search,
+_SEARCH: dict[int, re.Pattern[str]] = {
+    _INFO: re.compile(r"[`\r\n]"),
+    _TEXT: re.compile(r"[`\\<\r\n]"),
+    _SPAN: re.compile(r"[`\r\n]"),
+    _TAG: re.compile(r"[`<>\"'\r\n]"),
+    _QUOTED: re.compile(r"[`<\"'\r\n]"),
+    _RAW_LINE: re.compile(r"[<\r\n]"),
     _REST: _END_ONLY,
     _CODE: _END_ONLY,
 }
-_IN_REASONING: _Search = re.compile(r"[<\[\r\n]").search
+_IN_REASONING: re.Pattern[str] = re.compile(r"[<\[\r\n]")
 
 
 class Position:
@@ -126,7 +125,7 @@ class Position:
     def __init__(self, *, reasoning: bool = False) -> None:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
         # Finds what changes an answer in text that comes next; None where any character may. See `plain`.
-        self.quiet: _Search | None = None
+        self.quiet: re.Pattern[str] | None = None
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
         self._tail = ""  # the end of the text in which `_sought` was not found, as much as could begin a closer
         self._after_return = False
@@ -141,7 +140,7 @@ class Position:
     def advance(self, text: str) -> None:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
         quiet = self.quiet
-        if quiet is not None and quiet(text) is None:
+        if quiet is not None and quiet.search(text) is None:
             return
         at, end = 0, len(text)
         while at < end:
@@ -157,7 +156,12 @@ class Position:
     def plain(self, text: str) -> bool:
         """Whether `text` changes no answer, so that nothing needs to be noted. False: call `advance`."""
         quiet = self.quiet
-        return quiet is not None and quiet(text) is None
+        return quiet is not None and quiet.search(text) is None
+
+    def restart(self) -> None:
+        """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
+        self._afresh()
+        self.quiet = None
 
     @property
     def line_start(self) -> bool:
@@ -361,7 +365,7 @@ class Position:
         while at < end and self._sought is sought:
             search = _SEARCH.get(self._state)
             if search is not None:
-                match = search(text, at, end)
+                match = search.search(text, at, end)
                 if match is None:
                     return end
                 at = match.start()

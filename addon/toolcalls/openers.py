@@ -1,7 +1,11 @@
 """Where candidates begin: the openers of all dialects that a route reads, found in one linear pass.
 
-`find` gives the next opener in a text; `held` says from where on the end of a text may still become one. Models leak a
-stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
+`find` gives the next opener in a text; `held` says from where on the end of a text may still become one. Three kinds of
+places are looked at: any place of a line, the start of a line, and the start of a message (`shapes.Place`). Models leak
+a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
+
+Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
+behind the first call, the markup of tool results that a model invents (`invented.py`).
 """
 
 import re
@@ -9,45 +13,60 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from toolcalls.scanner import beginnings
+from toolcalls.invented import RESULTS
+from toolcalls.markdown import REASONING_TAGS
+from toolcalls.scanner import SPACE, Search, beginnings
 from toolcalls.shapes import Dialect
 
+REASONING_CLOSERS = tuple(REASONING_TAGS.values())
 _NOTHING = re.compile(r"(?!)")
+
+type Dialects = tuple[Dialect, ...]
 
 
 class Opener(NamedTuple):
-    """An opener at `start`, with `stray` characters of a leaked word before it that go with it."""
+    """An opener at `start`, with `stray` characters of a leaked word before it that go with it.
+
+    `dialects` may begin with it, the longest literal's first; none do with a mark that opens no call.
+    """
 
     start: int
     stray: int
-    length: int
-    dialects: tuple[Dialect, ...]
+    literal: str
+    dialects: Dialects
 
 
 @lru_cache(maxsize=64)
-def openers_of(dialects: tuple[Dialect, ...], names: tuple[str, ...]) -> "Openers":
-    """The openers of these dialects where tools of these names are declared; the turns of a session share them."""
-    return Openers(dialects, names)
+def openers_of(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> "Openers":
+    """The openers of these dialects where tools of these names are declared; the turns of a session share them.
+
+    anywhere   whole-message dialects count at the start of any line (`lenient`)
+    results    invented results are looked for
+    """
+    return Openers(dialects, names, anywhere=anywhere, results=results)
 
 
 class Openers:
     """The openers of some dialects for one request's tools. Never changes."""
 
-    def __init__(self, dialects: tuple[Dialect, ...], names: tuple[str, ...]) -> None:
-        self._dialects: dict[str, tuple[Dialect, ...]] = {}
+    def __init__(self, dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> None:
+        by_place: dict[str, dict[str, Dialects]] = {"inline": {}, "start": {}, "message": {}}
         strays: dict[str, None] = {}
         for dialect in dialects:
             strays.update(dict.fromkeys(dialect.strays))
+            place = "start" if anywhere and dialect.place == "message" else dialect.place
+            found = by_place["inline" if place in {"anywhere", "line"} else place]
             for literal in dialect.openers(names):
-                self._dialects[literal] = (*self._dialects.get(literal, ()), dialect)
-        literals = tuple(sorted(self._dialects, key=len, reverse=True))
-        self._beginnings, self._longest = beginnings(literals)
-        self._pattern = re.compile(_any_literal(literals)) if literals else _NOTHING
-        characters = {literal[0] for literal in literals}
-        self._first = _any_of(characters) or _NOTHING
-        self.only_angles = characters <= {"<"}
-        # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
-        self._angled = self.only_angles and all(literal.rfind("<") == 0 for literal in literals)
+                found[literal] = (*found.get(literal, ()), dialect)
+        for literal in REASONING_CLOSERS:
+            by_place["inline"].setdefault(literal, ())
+        if results:
+            for literal in RESULTS:
+                by_place["start"].setdefault(literal, ())
+        self._inline = _Literals(by_place["inline"])
+        self._start = _Literals(by_place["start"])
+        self._message = _Literals(by_place["message"])
+        self._quiet: dict[re.Pattern[str], Search] = {}
         self._stray_before = self._stray_at_end = None
         if strays:
             words = "|".join(map(re.escape, strays))
@@ -57,39 +76,53 @@ class Openers:
             self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
             self._reach = max(map(len, strays)) + 32
 
-    def possible(self, piece: str) -> bool:
-        """Whether `piece` holds a character that begins an opener."""
-        return self._first.search(piece) is not None
+    def quiet(self, mattering: re.Pattern[str]) -> Search:
+        """What finds a character that matters to the Markdown (`mattering`) or begins an opener inside a line."""
+        if mattering not in self._quiet:
+            self._quiet[mattering] = re.compile(f"{mattering.pattern}|{self._inline.first.pattern}").search
+        return self._quiet[mattering]
 
-    def stray(self, piece: str, *, line_start: bool) -> bool:
-        """Whether `piece`, in which no opener is possible, ends with what may be a stray word."""
-        return self._stray_from(piece, 0, line_start=line_start) < len(piece)
+    def find(self, text: str, start: int, *, line_start: bool, fresh: bool, ended: bool) -> Opener | None:
+        """The first opener at or behind `start`; None also where a longer one may still be arriving.
 
-    def find(self, text: str, start: int, *, line_start: bool) -> Opener | None:
-        """The first opener at or behind `start`. `line_start`: only white space stands before `start` on its line."""
-        match = self._pattern.search(text, start)
-        if match is None:
+        line_start   only white space stands before `start` on its line
+        fresh        only white space stands before it in its message
+        ended        no more text comes
+        """
+        begin = self._inline.search(text, start)
+        limit = begin if begin >= 0 else len(text)
+        if self._start.longest:
+            at_line = self._start.at_line(text, start, limit, line_start=line_start)
+            begin = limit = at_line if at_line >= 0 else limit
+        if fresh and self._message.longest:
+            at_message = _past_space(text, start)
+            begin = at_message if at_message <= limit and self._message.at(text, at_message) else limit
+        if begin < 0 or begin == len(text):
             return None
-        dialects = self._dialects[match.group()]
+        sets = [self._inline]
+        if self._start.longest and _begins_line(text, start, begin, line_start=line_start):
+            sets.append(self._start)
+        if fresh and self._message.longest and _past_space(text, start) >= begin:
+            sets.append(self._message)
+        if not ended and any(literals.arriving(text, begin) for literals in sets):
+            return None
+        found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
+        dialects = [dialect for literal in found for known in sets for dialect in known.dialects.get(literal, ())]
         stray = 0
         if any(dialect.strays for dialect in dialects):
-            word = self._stray(self._stray_before, text, start, match.start(), line_start=line_start)
-            stray = match.start() - word
-        return Opener(match.start(), stray, match.end() - match.start(), dialects)
+            stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
+        return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
 
-    def held(self, text: str, start: int, *, line_start: bool) -> int:
+    def held(self, text: str, start: int, *, line_start: bool, fresh: bool) -> int:
         """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
-        begin = end = len(text)
-        if self._angled:
-            last = text.rfind("<", max(start, end - self._longest))
-            if last >= 0 and text[last:] in self._beginnings:
-                begin = last
-        else:
-            for match in self._first.finditer(text, max(start, end - self._longest)):
-                if text[match.start() :] in self._beginnings:
-                    begin = match.start()
-                    break
-        if begin < end:  # the opener that is arriving may have a stray word before it
+        begin = self._inline.tail(text, start)
+        if self._start.longest:
+            line = max(text.rfind("\n", start), text.rfind("\r", start)) + 1
+            if line or line_start:
+                begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
+        if fresh and self._message.longest:
+            begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
+        if begin < len(text):  # the opener that is arriving may have a stray word before it
             return self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return self._stray_from(text, start, line_start=line_start)
 
@@ -110,6 +143,89 @@ class Openers:
         return end if found is None else found.start(1) + begin - (0 if fresh else 1)
 
 
+class _Literals:
+    """The openers that are looked for at one kind of place. `dialects`: whose each of them is."""
+
+    def __init__(self, dialects: dict[str, Dialects]) -> None:
+        literals = tuple(sorted(dialects, key=len, reverse=True))
+        self._prefixes, self.longest = beginnings(literals)
+        self._pattern = re.compile(_any_literal(literals)) if literals else _NOTHING
+        self._line = re.compile(rf"[\n\r][ \t]*+({self._pattern.pattern})")
+        characters = {literal[0] for literal in literals}
+        self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
+        # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
+        self._angled = characters == {"<"} and all(literal.rfind("<") == 0 for literal in literals)
+        # An opener that begins with a shorter one is both.
+        self.dialects = {
+            literal: tuple(
+                dict.fromkeys(
+                    dialect
+                    for size in range(len(literal), 0, -1)
+                    for dialect in dialects.get(literal[:size], ())
+                )
+            )
+            for literal in literals
+        }  # fmt: skip
+
+    def search(self, text: str, start: int) -> int:
+        """Where the first one begins; -1 for none."""
+        match = self._pattern.search(text, start)
+        return -1 if match is None else match.start()
+
+    def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
+        """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
+        if line_start:
+            begin = _past_blanks(text, start)
+            if begin <= limit and self.at(text, begin):
+                return begin
+        match = self._line.search(text, start, limit + self.longest)
+        return match.start(1) if match is not None and match.start(1) <= limit else -1
+
+    def at(self, text: str, begin: int) -> str:
+        """The longest one at `begin`; "" for none."""
+        match = self._pattern.match(text, begin)
+        return match.group() if match else ""
+
+    def arriving(self, text: str, begin: int) -> bool:
+        """Whether what stands from `begin` to the end may still become one, or a longer one."""
+        return len(text) - begin < self.longest and text[begin:] in self._prefixes
+
+    def tail(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one; len(text) for nowhere."""
+        end = len(text)
+        begin = max(start, end - self.longest)
+        if self._angled:
+            last = text.rfind("<", begin)
+            return last if last >= 0 and text[last:] in self._prefixes else end
+        for match in self.first.finditer(text, begin):
+            if text[match.start() :] in self._prefixes:
+                return match.start()
+        return end
+
+    def whole_tail(self, text: str, begin: int) -> int:
+        """`begin` when all that stands from there to the end may become one, else len(text)."""
+        return begin if begin < len(text) and self.arriving(text, begin) else len(text)
+
+
+def _past_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    return at
+
+
+def _past_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in SPACE:
+        at += 1
+    return at
+
+
+def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
+    """Whether only blanks stand before `at` on its line."""
+    while at > start and text[at - 1] in " \t":
+        at -= 1
+    return text[at - 1] in "\r\n" if at > start else line_start
+
+
 def _any_literal(literals: Iterable[str]) -> str:
     """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
     following: dict[str, list[str]] = {}
@@ -124,7 +240,3 @@ def _any_literal(literals: Iterable[str]) -> str:
     branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
     joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
     return f"{joined}?" if whole else joined
-
-
-def _any_of(characters: set[str]) -> re.Pattern[str] | None:
-    return re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else None

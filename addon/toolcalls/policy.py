@@ -37,6 +37,8 @@ REASONS: dict[str, str] = {
     "not_a_call": "what follows the opener is not the dialect's grammar",
     "unclosed": "the reply ended before the call did",
     "cut_off": "the reply was cut off inside the call",
+    "invented_result": "the model wrote a tool result itself, behind its own call",
+    "dropped_result": "the model wrote a tool result itself, and the route drops such text",
     "unwritable": "the client's dialect cannot hold a value of this call",
     "bad_arguments": "the call's arguments are not a JSON object",
 }
@@ -67,12 +69,14 @@ class Terms:
 
     lift       False: everything is observed, nothing lifted
     any_name   undeclared names pass: a text client's tools are not known
+    frames     the frames of a dialect's messages (channels) may be taken away
     """
 
     route: Route
     request: Request
     lift: bool = True
     any_name: bool = False
+    frames: bool = True
 
     @property
     def policy(self) -> PolicyName:

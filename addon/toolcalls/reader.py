@@ -11,11 +11,12 @@ from collections.abc import Generator
 
 from toolcalls.dialects import chosen
 from toolcalls.events import Event, Text
+from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
 from toolcalls.markdown import Position
 from toolcalls.openers import Opener, openers_of
 from toolcalls.policy import Terms
-from toolcalls.scanner import SPACE, Scanner
+from toolcalls.scanner import SPACE, Scanner, beginnings
 from toolcalls.shapes import Dialect
 from toolcalls.tools import Toolbox
 
@@ -25,47 +26,37 @@ class Reader:
 
     def __init__(self, terms: Terms, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False) -> None:
         route = terms.route
+        self._route = route
         self._tools = tools or Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types)
-        self._openers = openers_of(chosen(route.dialects), self._tools.names)
+        self._dialects = chosen(route.dialects)
         self._position = Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
+        self._fresh = True  # only white space stands before this place in its message
+        self._look_for(results=False)
         self._settle(plain=False)
         self._run = self._read()
         next(self._run)
 
+    def _look_for(self, *, results: bool) -> None:
+        anywhere = self._route.policy == "lenient"
+        self._openers = openers_of(self._dialects, self._tools.names, anywhere=anywhere, results=results)
+        self._results = results
+
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         quiet = self._quiet
-        if quiet is not None and quiet(piece) is None:
-            self._ledger.drained += len(piece)
-            return True
-        if not self._plain:
+        if quiet is None or quiet(piece) is not None:
             return False
-        position, openers = self._position, self._openers
-        if openers.possible(piece):
-            line_start = position.line_start
-            if openers.find(piece, 0, line_start=line_start) or openers.held(piece, 0, line_start=line_start) < len(
-                piece
-            ):
-                return False
-            position.advance(piece)
-        elif not position.plain(piece):
-            if openers.stray(piece, line_start=position.line_start):
-                return False
-            position.advance(piece)
         self._ledger.drained += len(piece)
-        self._settle(plain=True)
         return True
 
     def _settle(self, *, plain: bool) -> None:
-        """Note whether nothing is held, and with what to look for anything that matters in the next piece.
-
-        Where a `<` is not quiet and all openers begin with one, nothing else has to be looked for. In code it is quiet.
+        """Note what to look for in the next piece, where nothing is held: all that may begin an opener or matters to
+        the Markdown. A piece without any of it is text. At the start of a line everything matters.
         """
-        self._plain = plain
-        quiet = self._position.quiet if plain and self._openers.only_angles else None
-        self._quiet = quiet if quiet is not None and quiet("<") is not None else None
+        quiet = self._position.quiet if plain and not self._fresh else None
+        self._quiet = self._openers.quiet(quiet) if quiet is not None else None
 
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
@@ -78,8 +69,7 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
-        if self._plain:
-            self._settle(plain=False)
+        self._quiet = None
         self._scan.feed(piece)
         next(self._run)
         return self._events()
@@ -108,30 +98,39 @@ class Reader:
         return out
 
     def _read(self) -> Generator[None]:
-        behind_call = False
+        behind_call = orphan = False
         while True:
-            if behind_call:
-                yield from self._separator()
+            if behind_call or orphan:
+                yield from self._separator(orphan=orphan)
             opener = yield from self._text()
             if opener is None:
                 self._ledger.finish()
                 return
-            behind_call = yield from self._block(opener)
+            behind_call = orphan = False
+            if opener.dialects:
+                behind_call = yield from self._block(opener)
+                if behind_call and not self._results:
+                    self._look_for(results=True)
+            elif opener.literal in RESULTS:
+                yield from self._result(opener)
+            else:
+                orphan = self._reasoning_closer(opener)
 
     def _text(self) -> Generator[None, None, Opener | None]:
         """Show text up to the next opener. Returns None at the end of the reply."""
         scan = self._scan
         while True:
-            line_start = self._position.line_start
-            opener = self._openers.find(scan.text, scan.pos, line_start=line_start)
+            line_start, fresh = self._position.line_start, self._fresh
+            opener = self._openers.find(scan.text, scan.pos, line_start=line_start, fresh=fresh, ended=scan.ended)
             if opener is not None:
                 stop = opener.start - opener.stray
             elif scan.ended:
                 stop = len(scan.text)
             else:
-                stop = self._openers.held(scan.text, scan.pos, line_start=line_start)
+                stop = self._openers.held(scan.text, scan.pos, line_start=line_start, fresh=fresh)
             if stop > scan.pos:
-                scan.take(stop - scan.pos)
+                shown = scan.take(stop - scan.pos)
+                self._fresh = fresh and not shown.strip(SPACE)
                 self._ledger.show()
             if opener is not None:
                 return opener
@@ -140,8 +139,52 @@ class Reader:
             self._settle(plain=stop == len(scan.text))
             yield
 
-    def _separator(self) -> Generator[None]:
-        """White space behind a call goes when a call or the end follows, so it is consumed here and held."""
+    def _reasoning_closer(self, opener: Opener) -> bool:
+        """A closer of reasoning: a message begins behind it.
+
+        Returns whether it closes nothing here, since the reply began inside reasoning: directly before a call it is
+        held, like white space behind one, and goes with the call.
+        """
+        reason = self._position.reason()
+        orphan = reason is None
+        self._scan.take(len(opener.literal))
+        if orphan:
+            self._position.restart()
+            self._ledger.hold()
+        else:
+            self._ledger.show()
+        self._fresh = reason in {None, "reasoning"}
+        return orphan
+
+    def _result(self, opener: Opener) -> Generator[None]:
+        """A tool result that the model invented behind its call: shown, or dropped when the route says so."""
+        scan, ledger = self._scan, self._ledger
+        start, closer, quoted = ledger.at, RESULTS[opener.literal], self._position.reason()
+        scan.take(len(opener.literal))
+        if quoted is not None:
+            ledger.show()
+            return
+        drop = self._route.drop_invented_results
+        ledger.invents(drop=drop)
+        while True:
+            at = scan.text.find(closer, scan.pos) if closer else -1
+            if at >= 0:
+                scan.take(at + len(closer or "") - scan.pos)
+                break
+            prefixes, longest = beginnings((closer,) if closer else ())
+            tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)
+            scan.take(scan.rest() - (0 if scan.ended else tail))
+            ledger.invents(drop=drop)
+            if scan.ended:
+                break
+            yield
+        ledger.invented(start, drop=drop)
+
+    def _separator(self, *, orphan: bool) -> Generator[None]:
+        """White space behind a call goes when a call or the end follows, so it is consumed here and held.
+
+        orphan   it stands behind a closer of reasoning instead, which goes with it when a call follows, and only then
+        """
         scan = self._scan
         while True:
             text, at = scan.text, scan.pos
@@ -149,13 +192,16 @@ class Reader:
                 at += 1
             scan.take(at - scan.pos)
             if at < len(text):
-                opener = self._openers.find(text, at, line_start=True)
+                fresh, ended = self._fresh, scan.ended
+                opener = self._openers.find(text, at, line_start=True, fresh=fresh, ended=ended)
                 if opener is not None and opener.start - opener.stray == at:
                     return
-                if scan.ended or self._openers.held(text, at, line_start=True) != at:
+                if ended or self._openers.held(text, at, line_start=True, fresh=fresh) != at:
                     self._ledger.show()
                     return
             if scan.ended:
+                if orphan:
+                    self._ledger.show()
                 return
             yield
 
@@ -169,14 +215,21 @@ class Reader:
         quoted = self._position.reason()
         for dialect in opener.dialects:
             inline = dialect.place != "anywhere" and not self._position.line_start
-            ledger.open(dialect.name, quoted or ("inline" if inline else None))
+            whole = dialect.place == "message" and self._route.policy != "lenient"
+            ledger.open(dialect.name, quoted or ("inline" if inline else None), whole=whole)
             scan.take(opener.stray)
             own = yield from self._grammar(dialect)
             if ledger.began:
+                self._fresh = False
                 return ledger.close(own=own)
+            if ledger.spoke:
+                self._fresh = False
+                ledger.close_frame(own=own)
+                return False
             ledger.give_back()
         waited = scan.ended and not ended
-        scan.take(scan.rest() if waited else max(0, start + opener.stray + opener.length - ledger.at))
+        scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
+        self._fresh = False
         ledger.no_call(("cut_off" if scan.cut else "unclosed") if waited else "not_a_call", start)
         return False
 

@@ -33,6 +33,7 @@ class Route:
     allowed_tools      None: all; (): nothing; else regular expressions, each matched against the whole name
     tools              tools declared here in addition to the request's own
     multiple_calls     False: only the first call of a reply is lifted
+    drop_invented_results   a tool result that the model wrote itself behind its call is not shown
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
     prepend_newlines, newline_count   a call written as text stands this many newlines below the text before it
@@ -48,6 +49,7 @@ class Route:
     allowed_tools: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
     multiple_calls: bool = True
+    drop_invented_results: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
     prepend_newlines: bool = True
