@@ -15,7 +15,8 @@ import pytest
 from conftest import shared_path
 from toolcalls.events import Verdict
 from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange, Form
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 

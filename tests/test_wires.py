@@ -16,7 +16,8 @@ import pytest
 from casefiles import canonical, load, openai_tools
 from chatclient import HEAD, USAGE, Choice, chunk, event, outer, received
 from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange, Form
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
 

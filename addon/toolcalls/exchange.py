@@ -13,18 +13,24 @@ read against each other.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Literal
+
+import msgspec
 
 from toolcalls.envelope import Envelope
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
 from toolcalls.evidence import Decision
-from toolcalls.frames import SSE, Frame, event
+from toolcalls.frames import FRAMES, SSE, Form, Frame
 from toolcalls.lane import Lane, Outcome, Record
 from toolcalls.policy import Terms
 from toolcalls.tools import Toolbox
 from toolcalls.wires import Part, Wire
 
-type Form = Literal["sse", "whole"]
+
+class _Typed(msgspec.Struct):
+    type: str | None = None
+
+
+_type_of = msgspec.json.Decoder(_Typed).decode
 
 
 class _Unit:
@@ -56,7 +62,7 @@ class _Text:
 class Exchange:
     """Rewrites one reply. Feed it bytes, then `close` it (the body is whole) or `abort` it (the connection broke).
 
-    form   "sse" for an event stream, "whole" for one JSON body
+    form   how the body is cut into frames; "whole" for one JSON body
     seed   tells this exchange from all others and is the same on a replay: a digest of the request
     """
 
@@ -70,9 +76,9 @@ class Exchange:
         self.decision = decision
         self._tools = tools
         self._seed = seed
-        self._streamed = form == "sse"
+        self._streamed = form != "whole"
         self._codec = wire.codec(streamed=self._streamed)
-        self._frames = SSE()
+        self._frames = FRAMES.get(form, SSE)()
         self._envelope = Envelope(self._probe)
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
@@ -98,7 +104,7 @@ class Exchange:
             return b""
         self._due = data
         try:
-            if not self._queue and self._frames.resting:
+            if not self._queue and self._frames.resting and not self._codec.shifted:
                 piece = self._envelope.text_of(data)
                 if piece is not None:
                     text = self._lanes[self._envelope.lane]
@@ -158,8 +164,10 @@ class Exchange:
         if not isinstance(happened, Text):
             return self._work(frames, parts)
         text = self._lanes.get(number) or self._lane(number)
-        self._envelope.learn(frames[0].raw, number, happened.text)
         raw = frames[0].raw
+        if self._codec.shifted:
+            return self._bare(text, raw, payload, happened.text)
+        self._envelope.learn(raw, number, happened.text)
         return raw if text.passes(happened.text) else self._bare(text, raw, payload, happened.text)
 
     def _bare(self, text: _Text, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
@@ -169,7 +177,7 @@ class Exchange:
             markup = outcomes[0]
             if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
                 new = self._codec.encode(payload, [(text.number, made)], bare=True)[0]
-                return b"data: %b\n\n" % new if usual else event(new, raw, keep=True)
+                return b"data: %b\n\n" % new if usual else self._made(new, raw, keep=True)
         unit = _Unit(Frame(raw, payload))
         unit.bare = True
         if self._settle(text, unit, outcomes) == len(piece):
@@ -247,14 +255,21 @@ class Exchange:
 
     def _bytes(self, unit: _Unit) -> bytes:
         frame = unit.frame
-        if not unit.changed or frame.data is None:
+        if frame.data is None or not (unit.changed or self._codec.shifted):
             return frame.raw
         payloads = self._codec.encode(frame.data, unit.parts, bare=unit.bare)
+        if payloads == [frame.data]:
+            return frame.raw
         if not self._streamed:
             return payloads[0]
-        made = b"".join(event(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
+        made = b"".join(self._made(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
         # A CRLF that was cut: its LF stands behind the frame, and leaves behind it.
         return made[:-1] if frame.raw.endswith(b"\r") and made.endswith(b"\r\n") else made
+
+    def _made(self, payload: bytes, like: bytes, *, keep: bool) -> bytes:
+        """A new frame. Where the wire names its events, the name is the payload's type."""
+        name = _type_of(payload).type if self.wire.names_events else None
+        return self._frames.made(payload, like, keep=keep, name=name)
 
     # Events
 

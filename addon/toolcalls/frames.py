@@ -12,8 +12,12 @@ where stray line ends are counted, never the data of the frames that have any, n
 """
 
 import re
+from typing import Literal
 
 import msgspec
+
+# How a body is cut into frames; "whole" is one JSON value.
+Form = Literal["sse", "ndjson", "whole"]
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
@@ -98,6 +102,14 @@ class _Frames:
         self.resting = not (self._held or self.overflowed)
         return frames
 
+    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+        """A new frame with this payload, spelt as the raw frame `like` is.
+
+        keep   what else the frame holds stays; a frame's own new payloads but the first come without it
+        name   the event's name, where the wire names its events
+        """
+        raise NotImplementedError
+
     def _end(self, body: bytes | bytearray, searched: int) -> int:
         """The offset behind the first frame that ends in or after `searched`; -1 when none does."""
         raise NotImplementedError
@@ -129,6 +141,10 @@ class SSE(_Frames):
             return [Frame(chunk, chunk[6:-2])]
         return super().feed(chunk)
 
+    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+        """A new event, see `event`."""
+        return event(data, like, keep=keep, name=name)
+
     def _end(self, body: bytes | bytearray, searched: int) -> int:
         if self._carriage:
             found = _BLANK_LINE.search(body, searched)
@@ -159,6 +175,10 @@ class NDJSON(_Frames):
     A line ends with LF; a CR before it belongs to the end (https://github.com/ndjson/ndjson-spec).
     """
 
+    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - a line has neither
+        """A new line, with the line end of `like`. JSON holds no raw line ends, so the payload is one line."""
+        return data + (like[len(like.rstrip(b"\r\n")) :] or b"\n")
+
     def _end(self, body: bytes | bytearray, searched: int) -> int:
         return body.find(b"\n", searched) + 1 or -1
 
@@ -166,16 +186,17 @@ class NDJSON(_Frames):
         return raw.strip(b"\r\n") or None
 
 
-def event(data: bytes, like: bytes, *, keep: bool = False) -> bytes:
+def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = None) -> bytes:
     """A new SSE event with this payload, spelt as the raw frame `like` is: its line end, `data:` or `data: `.
 
     keep   its other lines (event, id, retry, comments) stay, in their places; without it the event is data only
+    name   the event's name, in the place of the one that `like` has
 
     Always ends with a blank line. A payload that holds line ends becomes several `data` lines, so that it can never
     end the event or add a field. A BOM of `like` is left out: the new event need not stand at the start of the body.
     """
     bare = not keep or like.find(b"\n") == len(like) - 2
-    if bare and like[:6] == b"data: " and not (13 in like or 10 in data or 13 in data):
+    if bare and name is None and like[:6] == b"data: " and not (13 in like or 10 in data or 13 in data):
         return b"data: %b\n\n" % data  # the usual one
     if b"\r" in like:
         line_end = b"\r\n" if b"\r\n" in like else b"\r"
@@ -191,4 +212,10 @@ def event(data: bytes, like: bytes, *, keep: bool = False) -> bytes:
         first = places[0] if places else len(lines)
         rest = [line for line in lines[first:] if _data_value(line) is None]
         written = [*lines[:first], *written, *rest]
+    if name is not None:
+        written = [b"event: " + name.encode(), *(line for line in written if line.partition(b":")[0] != b"event")]
     return line_end.join(written) + line_end * 2
+
+
+FRAMES: dict[Form, type[_Frames]] = {"sse": SSE, "ndjson": NDJSON}
+"""What cuts the bodies of a form; a whole one is not cut."""

@@ -19,7 +19,7 @@ from toolcalls.commands.settings import (
     tools_of,
     with_tools,
 )
-from toolcalls.events import CallEnd, CallStart, Event, Text, Verdict
+from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.policy import Terms
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
@@ -50,7 +50,10 @@ def run(arguments: Namespace) -> int:
 
 
 def parsed(pieces: Iterable[str], terms: Terms, *, cut: bool, starts_in_reasoning: bool = False) -> dict[str, Any]:
-    """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}."""
+    """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}.
+
+    "reasoning" is there where the text held some in a frame that says so.
+    """
     reader = Reader(terms, starts_in_reasoning=starts_in_reasoning)
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.finish(cut=cut)
@@ -60,8 +63,10 @@ def parsed(pieces: Iterable[str], terms: Terms, *, cut: bool, starts_in_reasonin
         {"name": call.name, "arguments": call.arguments, "dialect": start.dialect}
         for call, start in zip(calls_in(events), starts, strict=True)
     ]
+    reasoning = "".join(event.text for event in events if isinstance(event, Reasoning))
     return {
         "text": "".join(event.text for event in events if isinstance(event, Text)),
+        **({"reasoning": reasoning} if reasoning else {}),
         "calls": calls,
         "verdicts": [msgspec.to_builtins(event) for event in events if isinstance(event, Verdict)],
     }

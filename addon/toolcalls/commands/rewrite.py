@@ -98,8 +98,11 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
     terms, tools = terms_of(route, request, decision)
     kind = job.text("content_type", given["content_type"] or "")
-    streamed = "event-stream" in kind.lower() if kind else head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM)
-    return Exchange(wire, terms, decision, tools, form="sse" if streamed else "whole", seed=seed)
+    streamed = head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM)
+    form = wire.form("", kind or ("text/event-stream" if streamed else "application/json"))
+    if form is None:
+        raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
+    return Exchange(wire, terms, decision, tools, form=form, seed=seed)
 
 
 # The body's bytes

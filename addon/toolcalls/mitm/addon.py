@@ -19,7 +19,8 @@ from mitmproxy.flow import Error
 
 from toolcalls import report
 from toolcalls.config import ConfigError
-from toolcalls.exchange import Exchange, Form
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
 from toolcalls.mitm import store
 from toolcalls.mitm.codings import decoder_of
 from toolcalls.mitm.journal import Journal
@@ -130,7 +131,8 @@ class ToolCalls:
         """Put a tap into the reply, or read it now if it is here as a whole."""
         if not flow.live or flow.response is None:
             return
-        plan, form = self._plan(flow), form_of(flow.response)
+        plan = self._plan(flow)
+        form = form_of(plan.wire, flow.request, flow.response) if plan else None
         if plan is None or form is None:
             return
         if flow.response.raw_content is not None:
@@ -193,7 +195,8 @@ class ToolCalls:
 
     def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
         """A flow from a file: its bodies stay as they were recorded, the verdicts are today's."""
-        plan, form = self._plan(flow), form_of(response)
+        plan = self._plan(flow)
+        form = form_of(plan.wire, flow.request, response) if plan else None
         self._plans.pop(flow, None)
         if plan is None or form is None:
             return

@@ -11,7 +11,8 @@ from mitmproxy import http
 
 from toolcalls.config import select
 from toolcalls.evidence import Decision, decide, terms_of
-from toolcalls.exchange import Exchange, Form
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.policy import Terms
 from toolcalls.route import Config
@@ -19,8 +20,6 @@ from toolcalls.tools import Toolbox
 from toolcalls.wires import Wire, wire_of
 
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
-
-_FORMS: dict[str, Form] = {"text/event-stream": "sse", "application/json": "whole"}
 
 
 class Unread(Exception):
@@ -77,8 +76,8 @@ def plan_for(wire: Wire, request: http.Request, config: Config) -> Plan:
     return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest())
 
 
-def form_of(response: http.Response) -> Form | None:
+def form_of(wire: Wire, request: http.Request, response: http.Response) -> Form | None:
     """The form of a reply that can be read; None for an error's reply and for all other content types."""
     if not 200 <= response.status_code < 300:
         return None
-    return _FORMS.get(response.headers.get("content-type", "").partition(";")[0].strip().lower())
+    return wire.form(request.path, response.headers.get("content-type", ""))

@@ -10,7 +10,8 @@ from array import array
 from collections.abc import Sequence
 from time import monotonic_ns
 
-from toolcalls.exchange import Exchange, Form
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
 from toolcalls.mitm.codings import Decoder
 
 MAX_KEPT = 64 * 1024 * 1024  # bytes of one body that are kept for the flow; a larger one is kept nowhere

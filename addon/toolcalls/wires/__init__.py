@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import Protocol
 
 from toolcalls.events import Event
+from toolcalls.frames import Form
 from toolcalls.request import Request
 
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
@@ -37,6 +38,13 @@ class Codec(Protocol):
         """
 
     @property
+    def shifted(self) -> bool:
+        """Whether frames are numbered otherwise than they came from here on, so that every frame is to be encoded.
+
+        A frame that stays as it is comes back from `encode` as its own payload, also one that holds no events.
+        """
+
+    @property
     def reply_id(self) -> str:
         """The reply's own id, "" while unknown."""
 
@@ -48,6 +56,13 @@ class Wire(Protocol):
     def name(self) -> str:
         """The name in configuration and files."""
 
+    @property
+    def names_events(self) -> bool:
+        """Whether each event of a stream has a name: its payload's `type`."""
+
+    def form(self, path: str, content_type: str) -> Form | None:
+        """How the body of a successful reply to `path` is framed; None for a body that is not read."""
+
     def matches(self, path: str) -> bool:
         """Whether a request path (with its query) is one of this API's."""
 
@@ -56,6 +71,18 @@ class Wire(Protocol):
 
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
+
+
+_FORMS: dict[str, Form] = {
+    "text/event-stream": "sse",
+    "application/json": "whole",
+    "application/x-ndjson": "ndjson",
+}
+
+
+def form_of(content_type: str) -> Form | None:
+    """The form that a content type says, with or without its parameters."""
+    return _FORMS.get(content_type.partition(";")[0].strip().lower())
 
 
 @cache

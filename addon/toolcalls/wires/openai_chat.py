@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.frames import Form
 from toolcalls.request import Request, Tool
 from toolcalls.values import quote
-from toolcalls.wires import Codec, Part
+from toolcalls.wires import Codec, Part, form_of
 
 type _Fields = dict[str, msgspec.Raw]
 
@@ -126,6 +127,8 @@ class _Native:
 
 class _Stream:
     """The codec of a streamed reply."""
+
+    shifted = False  # a chunk stands for itself
 
     def __init__(self) -> None:
         self.reply_id = ""
@@ -262,6 +265,8 @@ class _Stream:
         for event in events:
             if isinstance(event, Text):
                 deltas.append({"content": _string(event.text)})
+            elif isinstance(event, Reasoning) and event.moved:
+                deltas.append({"reasoning_content": _string(event.text)})
             elif isinstance(event, CallStart):
                 if event.dialect is None and natives:
                     natives.place(event.index)
@@ -319,6 +324,8 @@ class _Renumbered:
 class _Whole:
     """The codec of a reply that comes as one JSON body."""
 
+    shifted = False
+
     def __init__(self) -> None:
         self.reply_id = ""
         self.bare = False
@@ -357,6 +364,9 @@ class _Whole:
             calls = _whole_calls(events, natives)
             text = "".join(event.text for event in events if isinstance(event, Text))
             message["content"] = _string(text) if text or not calls else None
+            if moved := "".join(event.text for event in events if isinstance(event, Reasoning) and event.moved):
+                thought = next((event.text for event in events if isinstance(event, Reasoning) and not event.moved), "")
+                message["reasoning_content"] = _string(thought + moved)
             if calls:
                 message["tool_calls"] = calls
             reason = next((event.reason for event in events if isinstance(event, Finish)), "")
@@ -391,6 +401,11 @@ class _OpenAIChat:
     """The wire."""
 
     name = "openai_chat"
+    names_events = False
+
+    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
+        """An event stream, or one JSON object."""
+        return form_of(content_type)
 
     def matches(self, path: str) -> bool:
         """Any path that ends in `/chat/completions`: gateways and local servers put their own prefixes before it."""
@@ -422,6 +437,7 @@ class _OpenAIChat:
             system="\n".join(texts("system", "developer")),
             assistant=texts("assistant"),
             quotable=texts("user", "tool", "function"),
+            response_format=_is_structured(fields.get("response_format")),
         )
 
 
@@ -433,6 +449,11 @@ def tools_of(value: object) -> Iterable[Tool]:
         if isinstance(function, dict) and isinstance(name, str) and name:
             schema, about = function.get("parameters"), function.get("description")
             yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
+
+
+def _is_structured(value: object) -> bool:
+    """Whether a `response_format` asks for JSON: any type but text does."""
+    return isinstance(value, dict) and value.get("type", "text") != "text"
 
 
 def _choice_of(value: object) -> str:
