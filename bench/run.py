@@ -6,16 +6,29 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
+import dialects
 import host
 import readers
 
 
 def main():
-    """Print both tables."""
+    """Print the three tables."""
     print("Reader alone: µs of CPU for each delta of 4 characters, and the exponent of growth (1.00 is linear)")
     print(f"{'':28}{'1 KB':>8}{'10 KB':>8}{'100 KB':>8}{'1 MB':>8}{'exponent':>10}")
     for name, (costs, growth) in readers.measure().items():
         print(f"{name:28}" + "".join(f"{cost:8.2f}" for cost in costs) + f"{growth:10.3f}")
+    print()
+    print(
+        "Each dialect in auto: the same for a call with one long string argument; then MB/s at deltas of 1 KB, and the"
+    )
+    print(
+        "most memory that a call of 1 MB takes, in KB. A call that may be one only as the whole message is held, up to"
+    )
+    print("the limit for held text.")
+    print(f"{'':28}{'1 KB':>8}{'10 KB':>8}{'100 KB':>8}{'1 MB':>8}{'exponent':>10}{'MB/s':>8}{'peak':>8}")
+    for name, (costs, growth, speed, peak) in dialects.measure().items():
+        shown = "".join(f"{cost:8.2f}" for cost in costs)
+        print(f"{name:28}{shown}{growth:10.3f}{speed:8.0f}{peak:8.0f}")
     print()
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()

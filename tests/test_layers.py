@@ -38,6 +38,9 @@ ARROWS = """
     openers     <- dialects invented markdown
     ledger      <- events markdown policy scanner tools
     reader      <- dialects invented ledger openers
+    telling     <- prompts writing
+    turns       <- wires
+    rewriting   <- evidence telling turns
     roundtrip   <- events shapes
     writing     <- reader
     prompts     <- request
@@ -52,7 +55,7 @@ ARROWS = """
     exchange    <- envelope lane wires
     report      <- __init__ exchange
     config      <- __init__ ids route
-    mitm        <- config report
+    mitm        <- config report rewriting
     demo        <- config report
     commands    <- config report
     cli         <- commands demo mitm

@@ -379,6 +379,23 @@ def _client_patterns(node: _Node, where: str) -> dict[str, Any]:
     return {"vtc_client_patterns": tuple(_word(item, f"{where}[{i}]", "a word") for i, item in enumerate(items))}
 
 
+def _markers(node: _Node, where: str) -> dict[str, Any]:
+    if not isinstance(node.value, list):
+        return {"marker": (_marker(node, where, "a marker or a list of markers"),)}
+    if not node.value:
+        raise _Mistake(node.line, f"{where}: expected at least one marker; found an empty list")
+    markers = [_marker(item, f"{where}[{i}]", "a marker") for i, item in enumerate(node.value)]
+    return {"marker": tuple(dict.fromkeys(markers))}
+
+
+def _marker(node: _Node, where: str, what: str) -> str:
+    """A marker is looked for at the start of a line, where white space does not count."""
+    marker = _word(node, where, what)
+    if marker != marker.strip():
+        raise _expected("a marker without white space around it", node, where)
+    return marker
+
+
 def _parameters(node: _Node, where: str) -> dict[str, Any]:
     _fields(node, where)
     return {"schema": _json(node)}
@@ -414,6 +431,9 @@ class _Reading:
             "infer_types": _flag("infer_types"),
             "drop_invented_results": _flag("drop_invented_results"),
             "max_buffer_bytes": _number("max_buffer_bytes", 64),
+            "marker": _markers,
+            "max_payload_chars": _number("max_payload_chars", 0),
+            "rewrite_request": _flag("rewrite_request"),
             "prepend_newlines": _flag("prepend_newlines"),
             "newline_count": _number("newline_count", 0, 10),
         }

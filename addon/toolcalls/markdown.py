@@ -57,6 +57,9 @@ _CLOSERS = frozenset(REASONING_TAGS.values())
 _TOKENS = {"<!--", *_REASONING, *_CLOSERS, *(tag for tag in _RAW if not tag[-1].isalpha())}
 _BEGINNINGS = frozenset(token[:size] for token in _TOKENS for size in range(1, len(token) + 1))
 
+# What stands second in a token; a `<` before anything else begins at most a tag.
+_SECONDS = frozenset(second for token in _TOKENS for second in (token[1], token[1].upper()))
+
 _QUOTE = 0  # on the stack of containers; any other number is a list item's content offset, which is at least 2
 
 # The open leaf block.
@@ -377,6 +380,10 @@ class Position:
                 self._after_return = char == "\r"
                 continue
             self._after_return = False
+            if char == "<" and self._state in (_TEXT, _TAG) and at < end and text[at] not in _SECONDS:
+                self._tag = ">" if _begins_tag(text[at]) else ""  # the shortest way of the commonest case
+                self._state = _TAG if self._tag else _TEXT
+                continue
             while not _STEPS[self._state](self, char):
                 pass
         return at
@@ -654,8 +661,13 @@ class Position:
             self._start_text()
         if self._token[0] == "<" and self._tag in ("", ">"):
             second = (self._token + char)[1:2]
-            self._tag = ">" if (second.isalpha() or second in ("/", "!", "?")) and self._token[-1] != ">" else ""
+            self._tag = ">" if _begins_tag(second) and self._token[-1] != ">" else ""
         self._state = self._inline()
+
+
+def _begins_tag(second: str) -> bool:
+    """Whether a `<` and this character may begin a tag."""
+    return second.isalpha() or second in ("/", "!", "?")
 
 
 type _Step = Callable[[Position, str], bool]

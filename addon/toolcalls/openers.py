@@ -82,6 +82,17 @@ class Openers:
             self._quiet[mattering] = re.compile(f"{mattering.pattern}|{self._inline.first.pattern}").search
         return self._quiet[mattering]
 
+    def possible(self, piece: str, *, line_start: bool, fresh: bool) -> bool:
+        """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
+        if self._inline.maybe.search(piece) is not None or (fresh and self._message.longest):
+            return True
+        if not (line_start or "\n" in piece or "\r" in piece):
+            return False
+        starts = self._start
+        if starts.maybe_in_line.search(piece) or (line_start and starts.maybe.match(piece, _past_blanks(piece, 0))):
+            return True
+        return self._stray_from(piece, 0, line_start=line_start) < len(piece)
+
     def find(self, text: str, start: int, *, line_start: bool, fresh: bool, ended: bool) -> Opener | None:
         """The first opener at or behind `start`; None also where a longer one may still be arriving.
 
@@ -150,6 +161,9 @@ class _Literals:
         literals = tuple(sorted(dialects, key=len, reverse=True))
         self._prefixes, self.longest = beginnings(literals)
         self._pattern = re.compile(_any_literal(literals)) if literals else _NOTHING
+        # One of them, or at the end of a text the beginning of one.
+        self.maybe = re.compile(_any_literal(literals, cut=True)) if literals else _NOTHING
+        self.maybe_in_line = re.compile(rf"[\n\r][ \t]*+{self.maybe.pattern}")
         self._line = re.compile(rf"[\n\r][ \t]*+({self._pattern.pattern})")
         characters = {literal[0] for literal in literals}
         self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
@@ -226,8 +240,11 @@ def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
     return text[at - 1] in "\r\n" if at > start else line_start
 
 
-def _any_literal(literals: Iterable[str]) -> str:
-    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
+def _any_literal(literals: Iterable[str], *, cut: bool = False) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each.
+
+    cut   at the end of the text also for the beginning of one, which is not empty
+    """
     following: dict[str, list[str]] = {}
     whole = False
     for literal in literals:
@@ -237,6 +254,10 @@ def _any_literal(literals: Iterable[str]) -> str:
             whole = True
     if not following:
         return ""
-    branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
+    end = r"\Z|" if cut else ""
+    branches = []
+    for first, rest in following.items():
+        behind = _any_literal(rest, cut=cut)
+        branches.append(re.escape(first) + (f"(?:{end}{behind})" if behind and end else behind))
     joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
     return f"{joined}?" if whole else joined

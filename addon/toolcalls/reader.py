@@ -9,7 +9,7 @@ the name.
 
 from collections.abc import Generator
 
-from toolcalls.dialects import chosen
+from toolcalls.dialects import chosen, configured
 from toolcalls.events import Event, Text
 from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
@@ -28,7 +28,9 @@ class Reader:
         route = terms.route
         self._route = route
         self._tools = tools or Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types)
-        self._dialects = chosen(route.dialects)
+        self._dialects = configured(
+            chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
+        )
         self._position = Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
@@ -46,15 +48,25 @@ class Reader:
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         quiet = self._quiet
-        if quiet is None or quiet(piece) is not None:
+        if quiet is not None and quiet(piece) is None:
+            self._ledger.drained += len(piece)
+            return True
+        if not self._plain or not piece:
             return False
+        position, fresh = self._position, self._fresh
+        if self._openers.possible(piece, line_start=position.line_start, fresh=fresh):
+            return False
+        position.advance(piece)
         self._ledger.drained += len(piece)
+        self._fresh = fresh and not piece.strip(SPACE)
+        self._settle(plain=True)
         return True
 
     def _settle(self, *, plain: bool) -> None:
-        """Note what to look for in the next piece, where nothing is held: all that may begin an opener or matters to
-        the Markdown. A piece without any of it is text. At the start of a line everything matters.
+        """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener or
+        matters to the Markdown. A piece without any of it is text. At the start of a line everything matters.
         """
+        self._plain = plain
         quiet = self._position.quiet if plain and not self._fresh else None
         self._quiet = self._openers.quiet(quiet) if quiet is not None else None
 
@@ -69,7 +81,7 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
-        self._quiet = None
+        self._settle(plain=False)
         self._scan.feed(piece)
         next(self._run)
         return self._events()

@@ -36,6 +36,9 @@ class Route:
     drop_invented_results   a tool result that the model wrote itself behind its call is not shown
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
+    marker             the words that the dialect `marker` looks for
+    max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
+    rewrite_request    the request is rewritten to what the upstream speaks (`rewriting.py`); else it is never changed
     prepend_newlines, newline_count   a call written as text stands this many newlines below the text before it
     """
 
@@ -52,6 +55,9 @@ class Route:
     drop_invented_results: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
+    marker: tuple[str, ...] = ("TOOL_CALL",)
+    max_payload_chars: int = 8000
+    rewrite_request: bool = False
     prepend_newlines: bool = True
     newline_count: int = 2
 

@@ -109,6 +109,8 @@ class ToolCalls:
             self._recorded.learn(flows)
         if plan.changes:
             flow.request.headers["accept-encoding"] = "identity"
+        if plan.request is not None and store.original(flow) is None:
+            store.rewrite(flow, *plan.request)
 
     def _plan(self, flow: http.HTTPFlow) -> Plan | None:
         """What is done to the flow's reply: decided once, None for nothing."""
@@ -118,7 +120,7 @@ class ToolCalls:
         if wire is None or self._rules is None:
             return None
         try:
-            plan = plan_for(wire, flow.request, self._rules.current())
+            plan = plan_for(wire, flow.request, self._rules.current(), store.original(flow))
         except Unread as reason:
             logger.info(f"{_about(flow)}: the reply passes unread: {report.visible(str(reason))}")
             plan = None

@@ -4,7 +4,7 @@ A plan is a function of the configuration and of the request, so it is the same 
 holds no reference to the flow, because a tap holds it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from mitmproxy import http
@@ -15,8 +15,10 @@ from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.policy import Terms
+from toolcalls.rewriting import rewritten
 from toolcalls.route import Config
 from toolcalls.tools import Toolbox
+from toolcalls.turns import formats
 from toolcalls.wires import Wire, wire_of
 
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
@@ -28,13 +30,17 @@ class Unread(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done to one reply. `seed` is a digest of the request's body, which the ids of lifted calls grow from."""
+    """What is done to one exchange. `seed` is a digest of the request's body, which the ids of lifted calls grow from.
+
+    request   the body that came, and the one that the upstream is sent instead; None where it is the same
+    """
 
     wire: Wire
     terms: Terms
     decision: Decision
     tools: Toolbox
     seed: bytes
+    request: tuple[bytes, bytes] | None = None
 
     @property
     def changes(self) -> bool:
@@ -56,15 +62,18 @@ def wire_for(request: http.Request) -> Wire | None:
     return wire_of(request.path) if request.method == "POST" else None
 
 
-def plan_for(wire: Wire, request: http.Request, config: Config) -> Plan:
-    """Raises Unread when the request's body is not there or cannot be read."""
-    raw = request.raw_content
+def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes | None = None) -> Plan:
+    """Raises Unread when the request's body is not there or cannot be read.
+
+    original   the body that the client sent, without its coding, where the request holds a rewritten one
+    """
+    raw = request.raw_content if original is None else original
     if raw is None:
         raise Unread("the request was streamed, so its tools are not known")
     if len(raw) > MAX_REQUEST:
         raise Unread(f"the request is larger than {MAX_REQUEST} bytes")
     try:
-        body = decoded(raw, request.headers.get("content-encoding", ""))
+        body = decoded(raw, request.headers.get("content-encoding", "")) if original is None else original
         asked = wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
         raise Unread(f"the request cannot be read: {error}") from error
@@ -73,7 +82,25 @@ def plan_for(wire: Wire, request: http.Request, config: Config) -> Plan:
     headers = {name.lower(): request.headers[name] for name in request.headers}
     decision = decide(route, asked, headers, config.vtc_client_patterns)
     terms, tools = terms_of(route, asked, decision)
-    return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest())
+    made = None
+    if route.rewrite_request:
+        made, notes = _rewritten(wire, body, replace(terms, route=route), decision)
+        decision = replace(decision, evidence=(*decision.evidence, *notes))
+    return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest(), (body, made) if made else None)
+
+
+def _rewritten(wire: Wire, body: bytes, terms: Terms, decision: Decision) -> tuple[bytes | None, list[str]]:
+    """The request's new body, None where it stays; and what was done, or why nothing could be."""
+    format_ = formats().get(wire.name)
+    if format_ is None:
+        return None, [f"the request passes unchanged: those of {wire.name} are not rewritten"]
+    try:
+        made = rewritten(format_.read(body), terms, decision)
+        if not made.notes:
+            return None, []
+        return format_.write(body, made.conversation), [f"request: {note}" for note in made.notes]
+    except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
+        return None, [f"the request passes unchanged: {error}"]
 
 
 def form_of(wire: Wire, request: http.Request, response: http.Response) -> Form | None:

@@ -4,6 +4,7 @@ A flow holds what the client got (`raw_content`), as it always does. Beside it s
 
 toolcalls            the report (`report.of`), plain data
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
+toolcalls_request    what the client sent, without content coding, only where the upstream was sent something else
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
                      {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
 
@@ -19,6 +20,7 @@ from toolcalls.mitm.tap import Body, Tap
 
 REPORT = "toolcalls"
 UPSTREAM = "toolcalls_upstream"
+REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
 
 # By the worst outcome of a reply; one that only has native calls bears no mark.
@@ -96,8 +98,29 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         flow.marked = MARKS.get(str(data["worst"]), "")
 
 
+def rewrite(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
+    """Send `body` instead of what came, which is kept."""
+    flow.metadata[REQUEST] = _Bytes(came)
+    for name in ("content-encoding", *_DIGESTS):
+        flow.request.headers.pop(name, None)
+    flow.request.raw_content = body
+    if "transfer-encoding" not in flow.request.headers:
+        flow.request.headers["content-length"] = str(len(body))
+
+
+def original(flow: http.HTTPFlow) -> bytes | None:
+    """What the client sent where the upstream was sent something else."""
+    came = flow.metadata.get(REQUEST)
+    return came if isinstance(came, bytes) else None
+
+
 def forget(flow: http.HTTPFlow) -> None:
-    """Take out all that an earlier reply has left in a flow that is sent once more."""
+    """Take out all that an earlier reply has left in a flow that is sent once more; the request is the client's own."""
+    came = original(flow)
+    if came is not None:
+        flow.request.raw_content = came
+        flow.request.headers["content-length"] = str(len(came))
+        del flow.metadata[REQUEST]
     annotate(flow, {"summary": "", "worst": None})
     for name in (REPORT, UPSTREAM, TIMES):
         flow.metadata.pop(name, None)

@@ -432,7 +432,7 @@ class _OpenAIChat:
         model = fields.get("model")
         return Request(
             tools=tuple(tools_of(fields.get("tools"))),
-            tool_choice=_choice_of(fields.get("tool_choice")),
+            tool_choice=choice_of(fields.get("tool_choice")),
             model=model if isinstance(model, str) else "",
             system="\n".join(texts("system", "developer")),
             assistant=texts("assistant"),
@@ -456,7 +456,8 @@ def _is_structured(value: object) -> bool:
     return isinstance(value, dict) and value.get("type", "text") != "text"
 
 
-def _choice_of(value: object) -> str:
+def choice_of(value: object) -> str:
+    """A request's `tool_choice`: "auto", "none", "required", or the name of the tool that is to be called."""
     if isinstance(value, dict):
         function = value.get("function")
         name = function.get("name") if isinstance(function, dict) else None

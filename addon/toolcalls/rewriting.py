@@ -1,0 +1,309 @@
+"""What a request becomes when `rewrite_request` is on: the other way round to what is done to its reply.
+
+    lower       native client, text upstream: the tools go into the prompt, past calls and results become text
+    lift        text client, native upstream: the tools come out of the prompt, past calls and results become native
+    translate   both speak text, in two dialects: past calls and results change their dialect
+    mend        past calls that leaked as text become what they should have been, so that a leak does not breed
+
+All are functions of the conversation alone: the same request is rewritten to the same bytes, an earlier turn never
+depends on a later one (a prompt cache finds its prefix), and what is rewritten is left alone the second time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from toolcalls import telling
+from toolcalls.dialects import all_dialects
+from toolcalls.events import CallEnd, CallPiece, CallStart
+from toolcalls.events import Text as Shown
+from toolcalls.evidence import Decision
+from toolcalls.policy import Terms
+from toolcalls.prompts import tools_in
+from toolcalls.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.tools import Toolbox
+from toolcalls.turns import Block, Conversation, PastCall, Result, Text, Turn
+from toolcalls.writing import separated, write
+
+NOT_EXECUTED = "This call was written as text, so it was not executed."
+NATIVELY = "The tools described above are offered natively: call them natively, and write no tool call as text."
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A conversation after rewriting, and what was done, in words for the flow view; () when nothing was."""
+
+    conversation: Conversation
+    notes: tuple[str, ...] = ()
+
+
+# What a text upstream is taught where its route names no dialect: the form that most open models know.
+_DEFAULT = "hermes"
+
+
+def rewritten(conversation: Conversation, terms: Terms, decision: Decision) -> Rewritten:
+    """What the exchange that was decided on makes of its request. Raises Unwritable."""
+    route = terms.route
+    spoken = route.dialects[0] if route.dialects else _DEFAULT
+    if decision.kind == "lift":
+        return lower(conversation, spoken, route) if decision.upstream == "text" else mend(conversation, terms)
+    if decision.kind == "lower" and decision.dialect:
+        return lift(conversation, decision.dialect, route.tools)
+    if decision.kind == "roundtrip" and decision.dialect and route.dialects and spoken != decision.dialect:
+        return translate(conversation, decision.dialect, spoken, route)
+    return Rewritten(conversation)
+
+
+def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
+    """Everything native becomes text in `dialect`. Raises Unwritable for a past call that it cannot hold."""
+    tools = Toolbox(conversation.tools)
+    names: dict[str, str] = {}
+    turns: list[Turn] = []
+    calls = results = 0
+    before = None
+    for turn in conversation.turns:
+        past = [block for block in turn.blocks if isinstance(block, PastCall)]
+        answers = [block for block in turn.blocks if isinstance(block, Result)]
+        calls += len(past)
+        results += len(answers)
+        names.update((block.id, block.name) for block in past)
+        if past:
+            turns.append(_calls_as_text(turn, past, dialect, tools, route))
+        elif answers:
+            answer = _results_as_text(turn, dialect, names)
+            if turn.role == "tool" and before == "tool":  # answers to one reply stand in one turn
+                turns[-1] = _joined(turns[-1], answer)
+            else:
+                turns.append(answer)
+        else:
+            turns.append(turn)
+        before = turn.role
+    notes = _notes(dialect, calls=calls, results=results)
+    if conversation.tools:
+        turns = _with_system(turns, _prompt(conversation, dialect))
+        notes = (f"{_many(len(conversation.tools), 'tool')} into the prompt ({dialect})", *notes)
+    return Rewritten(Conversation(tuple(turns)), notes) if notes else Rewritten(conversation)
+
+
+def lift(conversation: Conversation, dialect: str, tools: Sequence[Tool] = ()) -> Rewritten:
+    """Everything in `dialect` becomes native. `tools` are the route's; without any, the prompt's are taken."""
+    tools = tuple(tools) or tools_in(conversation.system)
+    if not tools or conversation.tools:
+        return Rewritten(conversation)
+    turns: list[Turn] = []
+    calls = 0
+    waiting: tuple[Turn, tuple[PastCall, ...]] | None = None
+    for number, turn in enumerate(conversation.turns):
+        if waiting is not None:
+            native, asked = waiting
+            waiting = None
+            answered = _answered(turn, asked, dialect)
+            if answered is not None:  # a call without its answer is refused by every API, so both become native or none
+                turns[-1] = native
+                turns.extend(answered)
+                calls += len(asked)
+                continue
+        turns.append(turn)
+        if turn.role == "assistant":
+            native = _natively(turn, number, _all_names(dialect), Toolbox(tools))
+            asked = tuple(block for block in native.blocks if isinstance(block, PastCall))
+            waiting = (native, asked) if asked else None
+    turns = _with_system(turns, NATIVELY)
+    notes = (f"{_many(len(tools), 'tool')} out of the prompt", *_notes("native", calls=calls, results=calls))
+    return Rewritten(Conversation(tuple(turns), tools), notes)
+
+
+def translate(conversation: Conversation, spoken: str, dialect: str, route: Route) -> Rewritten:
+    """Past calls and results in `spoken` change to `dialect`. Raises Unwritable for a call that it cannot hold."""
+    tools = Toolbox(tools_in(conversation.system))
+    turns: list[Turn] = []
+    calls = 0
+    asked: tuple[PastCall, ...] = ()
+    for number, turn in enumerate(conversation.turns):
+        if turn.role == "assistant":
+            native = _natively(turn, number, _all_names(spoken), tools)
+            asked = tuple(block for block in native.blocks if isinstance(block, PastCall))
+            calls += len(asked)
+            turns.append(_calls_as_text(native, asked, dialect, tools, route) if asked else turn)
+            continue
+        answered = _answered(turn, asked, spoken) if asked else None
+        names = {call.id: call.name for call in asked}
+        turns.extend([turn] if answered is None else [_results_as_text(answered[0], dialect, names), *answered[1:]])
+        asked = ()
+    notes = (f"{_many(calls, 'past call')} from {spoken} to {dialect}",) if calls else ()
+    return Rewritten(Conversation(tuple(turns), conversation.tools, conversation.tool_choice), notes)
+
+
+def mend(conversation: Conversation, terms: Terms) -> Rewritten:
+    """Past calls that stand as text, on the terms on which a reply's text is a call, become native ones."""
+    tools = Toolbox(conversation.tools)
+    turns: list[Turn] = []
+    calls = 0
+    for number, turn in enumerate(conversation.turns):
+        native = _natively(turn, number, terms, tools) if turn.role == "assistant" else turn
+        leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
+        turns.append(native if leaked else turn)
+        if leaked:
+            calls += len(leaked)
+            turns.append(Turn("tool", tuple(Result(call.id, NOT_EXECUTED) for call in leaked)))
+    notes = (f"{_many(calls, 'leaked call')} to native",) if calls else ()
+    made = Conversation(tuple(turns), conversation.tools, conversation.tool_choice, conversation.parallel)
+    return Rewritten(made, notes) if notes else Rewritten(conversation)
+
+
+# Native to text
+
+
+def _calls_as_text(
+    turn: Turn, calls: Sequence[PastCall], dialect: str, tools: Toolbox, route: Route
+) -> Turn:  # fmt: skip
+    """The turn with its calls written where the first of them stood."""
+    written = _written([Call(call.name, call.arguments) for call in calls], dialect, tools)
+    marks = [call.cache_control for call in calls if call.cache_control is not None]
+    blocks: list[Block] = []
+    for block in turn.blocks:
+        if not isinstance(block, PastCall):
+            blocks.append(block)
+        elif block is calls[0]:
+            before = blocks[-1].text if blocks and isinstance(blocks[-1], Text) else ""
+            text = separated(before, written, route)
+            blocks.append(Text(text, cache_control=marks[-1] if marks else None))
+    return turn.with_blocks(blocks)
+
+
+def _written(calls: Sequence[Call], dialect: str, tools: Toolbox) -> str:
+    try:
+        return write(dialect, calls, tools)
+    except Unwritable:
+        # What was said once is history: the templates write it too, though nobody could read it back.
+        return all_dialects()[dialect].write(calls, tools)
+
+
+def _results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn:
+    """The turn as the user's, its results written as the dialect's template writes them."""
+    blocks: list[Block] = []
+    for block in turn.blocks:
+        if isinstance(block, Result):
+            text = telling.result(dialect, names.get(block.id, ""), block.text, block.id)
+            before = blocks[-1] if blocks else None
+            if isinstance(before, Text) and before.raw is None and before.cache_control is None:
+                blocks[-1] = Text(f"{before.text}\n{text}", cache_control=block.cache_control)
+            else:
+                blocks.append(Text(text, cache_control=block.cache_control))
+            blocks.extend(block.others)
+        else:
+            blocks.append(block)
+    return Turn("user", tuple(blocks), turn.raw if turn.role == "user" else None, changed=True)
+
+
+def _joined(first: Turn, second: Turn) -> Turn:
+    left, right = first.blocks[-1], second.blocks[0]
+    if isinstance(left, Text) and isinstance(right, Text) and left.cache_control is None:
+        both = Text(f"{left.text}\n{right.text}", cache_control=right.cache_control)
+        return first.with_blocks((*first.blocks[:-1], both, *second.blocks[1:]))
+    return first.with_blocks((*first.blocks, *second.blocks))
+
+
+def _prompt(conversation: Conversation, dialect: str) -> str:
+    """The tools in the dialect's words, and what the request says about choosing among them."""
+    parts = [telling.prompt(dialect, conversation.tools)]
+    choice = conversation.tool_choice
+    if choice == "none":
+        parts.append("Call no tool in your next reply.")
+    elif choice in {"required", "any"}:
+        parts.append("Your next reply must call at least one tool.")
+    elif choice != "auto":
+        parts.append(f"Your next reply must call the tool {choice}.")
+    if not conversation.parallel:
+        parts.append("Call at most one tool in a reply.")
+    return "\n\n".join(parts)
+
+
+def _with_system(turns: Sequence[Turn], text: str) -> list[Turn]:
+    """The turns with `text` at the end of the first system turn, or in one of its own before all others."""
+    for number, turn in enumerate(turns):
+        if turn.role == "system":
+            said = any(isinstance(block, Text) for block in turn.blocks)
+            added = Text(f"\n\n{text}" if said else text)
+            return [*turns[:number], turn.with_blocks((*turn.blocks, added)), *turns[number + 1 :]]
+    return [Turn("system", (Text(text),)), *turns]
+
+
+# Text to native
+
+
+def _all_names(dialect: str) -> Terms:
+    """The terms on which an earlier turn is read: whatever stands where its dialect allows it is a call."""
+    return Terms(Route(dialects=(dialect,), max_buffer_bytes=1 << 40), Request(), any_name=True)
+
+
+def _natively(turn: Turn, number: int, terms: Terms, tools: Toolbox) -> Turn:
+    """The turn with the calls in its text as native ones; itself when there are none, or one is not complete."""
+    blocks: list[Block] = []
+    for block in turn.blocks:
+        blocks.extend(_split(block, (number, len(blocks)), terms, tools) if isinstance(block, Text) else (block,))
+    return turn if len(blocks) == len(turn.blocks) and all(
+        one is other for one, other in zip(blocks, turn.blocks, strict=True)
+    ) else turn.with_blocks(blocks)  # fmt: skip
+
+
+def _split(block: Text, place: tuple[int, int], terms: Terms, tools: Toolbox) -> Iterator[Block]:
+    """A text with the calls that stand in it, in order; the block itself when there are none."""
+    reader = Reader(terms, tools=tools)
+    events = [*reader.feed(block.text), *reader.finish(cut=False)]
+    started = [event for event in events if isinstance(event, CallStart)]
+    ended = {event.index for event in events if isinstance(event, CallEnd)}
+    if not started or len(ended) != len(started):
+        yield block
+        return
+    text = ""
+    for event in events:
+        if isinstance(event, Shown):
+            text += event.text
+        elif isinstance(event, CallStart):
+            if text.strip():
+                yield Text(text.rstrip())
+            text = ""
+            arguments = "".join(
+                piece.json for piece in events if isinstance(piece, CallPiece) and piece.index == event.index
+            )
+            yield PastCall(_id(place, event.index, event.name, arguments), event.name, arguments)
+    if text.strip():
+        yield Text(text)
+
+
+def _id(place: tuple[int, int], index: int, name: str, arguments: str) -> str:
+    """An id that grows from where the call stands and what it says, so that it is the same in every later request."""
+    digest = blake2b(f"{place} {index} {name} {arguments}".encode("utf-8", "surrogatepass"), digest_size=12)
+    return f"call_{digest.hexdigest()}"
+
+
+def _answered(turn: Turn, calls: Sequence[PastCall], dialect: str) -> list[Turn] | None:
+    """The turn as the calls' results and what else the user said; None where it does not answer all of them."""
+    if turn.role != "user":
+        return None
+    found = telling.results_in(dialect, [block.text if isinstance(block, Text) else None for block in turn.blocks])
+    if found is None or len(found.results) != len(calls):
+        return None
+    results = tuple(Result(call.id, text) for call, text in zip(calls, found.results, strict=True))
+    answered = [Turn("tool", results)]
+    rest: list[Block] = [Text(found.rest)] if found.rest else []
+    rest.extend(turn.blocks[found.blocks :])
+    if rest:
+        answered.append(turn.with_blocks(rest))
+    return answered
+
+
+# Words
+
+
+def _notes(where: str, *, calls: int, results: int) -> tuple[str, ...]:
+    counted = ((calls, "past call"), (results, "result"))
+    return tuple(f"{_many(count, what)} to {where}" for count, what in counted if count)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

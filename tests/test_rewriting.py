@@ -1,0 +1,233 @@
+"""Requests rewritten: what the upstream is sent instead, turn by turn, and the laws that hold for all of them.
+
+Strategy: whole Chat requests go through format and rewriting as the addon does it; what stands in the new body is read
+back by hand. Laws: the same bytes every time, nothing to do the second time, an earlier turn never changes when a later
+one is added, and what is unknown survives.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from toolcalls.evidence import decide, terms_of
+from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.route import Route
+from toolcalls.turns import formats
+from toolcalls.wires import all_wires
+
+FORMAT = formats()["openai_chat"]
+WIRE = all_wires()["openai_chat"]
+READ = {
+    "type": "function",
+    "function": {
+        "name": "read_file",
+        "description": "Reads a file.",
+        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+    },
+}
+LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
+MEND = Route(rewrite_request=True)
+LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
+CLINE = """You are Cline.
+
+# Tools
+
+## read_file
+Description: Reads a file.
+Parameters:
+- path: (required) The path.
+
+## list_files
+Description: Lists files.
+Parameters:
+- path: (required) The path.
+- recursive: (optional) All below.
+"""
+
+
+def sent(request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
+    body = json.dumps(request).encode()
+    made, notes = through(body, route)
+    assert through(body, route)[0] == made, "not deterministic"
+    assert through(made, route)[0] == made, "not idempotent"
+    return json.loads(made), notes
+
+
+def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
+    request = WIRE.request(body)
+    decision = decide(route, request, {}, ("cline",))
+    terms, _ = terms_of(route, request, decision)
+    made = rewritten(FORMAT.read(body), replace(terms, route=route), decision)
+    return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
+
+
+def call(id_: str, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+HISTORY: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "data:,"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [call("a", "read_file", '{"path": "x"}'), call("b", "ls", "{}")]},
+    {"role": "tool", "tool_call_id": "a", "content": "one"},
+    {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "two", "cache_control": {"type": "e"}}]},
+    {"role": "assistant", "content": "Done."},
+]  # fmt: skip
+
+
+def test_a_native_request_for_a_text_upstream() -> None:
+    body = {
+        "model": "m", "temperature": 0.10, "x": {"y": 12345678901234567890}, "messages": HISTORY, "tools": [READ],
+        "tool_choice": "required", "parallel_tool_calls": False,
+    }  # fmt: skip
+    made, notes = sent(body, LOWER)
+    assert not {"tools", "tool_choice", "parallel_tool_calls"} & set(made)
+    assert (made["model"], made["temperature"], made["x"]) == ("m", 0.10, {"y": 12345678901234567890})
+    system, user, past, results, done = made["messages"]
+    assert system["content"].startswith("Be brief.\n\n# Tools\n")
+    assert '"name": "read_file"' in system["content"]
+    assert "must call at least one tool" in system["content"]
+    assert "at most one tool" in system["content"]
+    assert user == HISTORY[1]
+    assert past == {
+        "role": "assistant",
+        "content": '<tool_call>\n{"name": "read_file", "arguments": {"path": "x"}}\n</tool_call>\n'
+        '<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call>',
+    }
+    assert results["role"] == "user"
+    assert [part["text"] for part in results["content"]] == [
+        "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"
+    ]
+    assert results["content"][0]["cache_control"] == {"type": "e"}
+    assert done == HISTORY[5]
+    assert notes == ("1 tool into the prompt (hermes)", "2 past calls to hermes", "2 results to hermes")
+
+
+def test_the_prompt_alone_where_there_is_no_history() -> None:
+    made, notes = sent({"messages": [{"role": "user", "content": "Hi"}], "tools": [READ]}, LOWER)
+    assert [message["role"] for message in made["messages"]] == ["system", "user"]
+    assert notes == ("1 tool into the prompt (hermes)",)
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ("none", "Call no tool"),
+        ("required", "at least one"),
+        ({"type": "function", "function": {"name": "read_file"}}, "call the tool read_file"),
+    ],
+    ids=["none", "required", "named"],
+)
+def test_the_choice_is_said_in_the_prompt(choice: object, words: str) -> None:
+    made, _ = sent({"messages": [{"role": "user", "content": "Hi"}], "tools": [READ], "tool_choice": choice}, LOWER)
+    assert words in made["messages"][0]["content"]
+
+
+def test_an_earlier_turn_never_changes() -> None:
+    earlier: list[dict[str, Any]] = []
+    for end in (2, 5, 6):
+        made, _ = sent({"messages": HISTORY[:end], "tools": [READ]}, LOWER)
+        assert made["messages"][: len(earlier)] == earlier
+        earlier = made["messages"]
+
+
+def test_parts_and_marks_of_a_developer_message_survive() -> None:
+    part = {"type": "text", "text": "Rules.", "cache_control": {"type": "ephemeral"}}
+    made, _ = sent({"messages": [{"role": "developer", "content": [part]}], "tools": [READ]}, LOWER)
+    assert made["messages"][0]["role"] == "developer"
+    assert made["messages"][0]["content"][0] == part
+    assert made["messages"][0]["content"][1]["text"].startswith("\n\n# Tools")
+
+
+def test_leaked_calls_in_the_history_are_mended() -> None:
+    leaked = 'Let me look.\n<invoke name="read_file">\n<parameter name="path">x</parameter>\n</invoke>'
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": leaked},
+        {"role": "user", "content": "?"},
+    ]
+    made, notes = sent({"messages": messages, "tools": [READ]}, MEND)
+    _, past, result, user = made["messages"]
+    assert past["content"] == "Let me look."
+    assert past["tool_calls"][0]["function"] == {"name": "read_file", "arguments": '{"path":"x"}'}
+    assert result == {"role": "tool", "tool_call_id": past["tool_calls"][0]["id"], "content": NOT_EXECUTED}
+    assert user == messages[2]
+    assert notes == ("1 leaked call to native",)
+
+
+@pytest.mark.parametrize("text", ["Use `<invoke name=\"read_file\"></invoke>`.", '```\n<invoke name="read_file"></invoke>\n```'])  # fmt: skip
+def test_what_is_no_leak_stays(text: str) -> None:
+    body = {"messages": [{"role": "assistant", "content": text}], "tools": [READ]}
+    assert sent(body, MEND) == (body, ())
+
+
+CALL = "I read.\n<read_file>\n<path>a.txt</path>\n</read_file>"
+ANSWERS = {
+    "one string": "[read_file for 'a.txt'] Result:\nline 1\nline 2",
+    "parts": [
+        {"type": "text", "text": "[read_file for 'a.txt'] Result:"},
+        {"type": "text", "text": "line 1\nline 2"},
+    ],
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_a_text_request_for_a_native_upstream(answer: object) -> None:
+    messages = [
+        {"role": "system", "content": CLINE},
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": CALL},
+        {"role": "user", "content": answer},
+    ]
+    made, notes = sent({"messages": messages}, LIFT)
+    assert [tool["function"]["name"] for tool in made["tools"]] == ["read_file", "list_files"]
+    system, user, past, result = made["messages"]
+    assert system["content"] == f"{CLINE}\n\n{NATIVELY}"
+    assert user == messages[1]
+    assert past["content"] == "I read."
+    assert past["tool_calls"][0]["function"] == {"name": "read_file", "arguments": '{"path":"a.txt"}'}
+    assert result == {
+        "role": "tool",
+        "tool_call_id": past["tool_calls"][0]["id"],
+        "content": "line 1\nline 2",
+    }
+    assert notes == ("2 tools out of the prompt", "1 past call to native", "1 result to native")
+
+
+def test_what_the_user_says_behind_an_answer_stays_the_users() -> None:
+    answer = "[read_file for 'a.txt'] Result:\nx\n\n<environment_details>\nnow\n</environment_details>"
+    messages = [
+        {"role": "system", "content": CLINE},
+        {"role": "assistant", "content": CALL},
+        {"role": "user", "content": answer},
+    ]
+    made, _ = sent({"messages": messages}, LIFT)
+    assert made["messages"][2]["content"] == "x"
+    assert made["messages"][3] == {"role": "user", "content": "<environment_details>\nnow\n</environment_details>"}
+
+
+def test_a_call_without_its_answer_stays_text() -> None:
+    messages = [
+        {"role": "system", "content": CLINE},
+        {"role": "assistant", "content": CALL},
+        {"role": "user", "content": "No, stop."},
+    ]
+    made, _ = sent({"messages": messages}, LIFT)
+    assert made["messages"][1:] == messages[1:]
+
+
+def test_from_one_dialect_to_another() -> None:
+    route = Route(client="text", upstream="text", client_dialect="tagged", dialects=("hermes",), rewrite_request=True)
+    messages = [
+        {"role": "system", "content": CLINE},
+        {"role": "assistant", "content": CALL},
+        {"role": "user", "content": ANSWERS["one string"]},
+    ]
+    made, notes = sent({"messages": messages}, route)
+    assert made["messages"][1]["content"] == (
+        'I read.\n\n<tool_call>\n{"name": "read_file", "arguments": {"path":"a.txt"}}\n</tool_call>'
+    )
+    assert made["messages"][2]["content"] == "<tool_response>\nline 1\nline 2\n</tool_response>"
+    assert notes == ("1 past call from tagged to hermes",)
