@@ -101,6 +101,8 @@ class ToolCalls:
         """Decide what is done to the reply. Where it may be changed, it is asked for without a coding."""
         if not flow.live:
             return
+        if flow.is_replay == "request":
+            store.restore(flow)
         plan = self._plan(flow)
         if plan is None:
             return

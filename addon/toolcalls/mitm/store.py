@@ -108,6 +108,18 @@ def rewrite(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
         flow.request.headers["content-length"] = str(len(body))
 
 
+def restore(flow: http.HTTPFlow) -> None:
+    """A flow that is sent once more asks what the client asked, to be rewritten by today's rules.
+
+    Not before `request`: until then mitmproxy puts the recorded body back.
+    """
+    came = original(flow)
+    if came is not None:
+        flow.request.raw_content = came
+        flow.request.headers["content-length"] = str(len(came))
+        del flow.metadata[REQUEST]
+
+
 def original(flow: http.HTTPFlow) -> bytes | None:
     """What the client sent where the upstream was sent something else."""
     came = flow.metadata.get(REQUEST)
@@ -115,12 +127,7 @@ def original(flow: http.HTTPFlow) -> bytes | None:
 
 
 def forget(flow: http.HTTPFlow) -> None:
-    """Take out all that an earlier reply has left in a flow that is sent once more; the request is the client's own."""
-    came = original(flow)
-    if came is not None:
-        flow.request.raw_content = came
-        flow.request.headers["content-length"] = str(len(came))
-        del flow.metadata[REQUEST]
+    """Take out all that an earlier reply has left in a flow that is sent once more."""
     annotate(flow, {"summary": "", "worst": None})
     for name in (REPORT, UPSTREAM, TIMES):
         flow.metadata.pop(name, None)
