@@ -78,7 +78,7 @@ class Case:
     calls: tuple[tuple[str, str, bool], ...]
     verdicts: tuple[tuple[str, str | None, str | None, str | None], ...]
     repairs: tuple[str, ...]
-    reasoning: str
+    reasoning: str = ""
 
 
 @dataclass(frozen=True)

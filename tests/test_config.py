@@ -51,6 +51,11 @@ GOOD = {
         "defaults: {max_buffer_bytes: 64, newline_count: 0, prepend_newlines: false, allowed_tools: [a, b.*]}",
         Config(default=Route(max_buffer_bytes=64, newline_count=0, prepend_newlines=False, allowed_tools=("a", "b.*"))),
     ),
+    "a marker": (
+        "routes: [{marker: 'CALL(', max_payload_chars: 0}]",
+        one_route(marker=("CALL(",), max_payload_chars=0),
+    ),
+    "markers": ("defaults: {marker: [A, B, A]}", Config(default=Route(marker=("A", "B")))),
     "all tools": ("routes: [{allowed_tools: null}]", one_route(allowed_tools=None)),
     "no tools": ("routes: [{allowed_tools: []}]", one_route(allowed_tools=())),
     "match": (
@@ -184,6 +189,31 @@ BAD = {
     "small buffer": (
         "defaults: {max_buffer_bytes: 63}",
         "1: defaults.max_buffer_bytes: expected a whole number, 64 or more; found 63",
+    ),
+    "empty marker": (
+        "routes:\n- marker: ''",
+        '2: routes[0].marker: expected a marker or a list of markers of 1 to 200 printable characters; found ""',
+    ),
+    "marker is a number": (
+        "defaults:\n  marker: 5",
+        "2: defaults.marker: expected a marker or a list of markers (in quotes if need be); found 5",
+    ),
+    "one of the markers": (
+        "defaults:\n  marker:\n  - CALL\n  - true",
+        "4: defaults.marker[1]: expected a marker (in quotes if need be); found true",
+    ),
+    "marker of two lines": (
+        'defaults: {marker: "a\\nb"}',
+        '1: defaults.marker: expected a marker or a list of markers of 1 to 200 printable characters; found "a\\nb"',
+    ),
+    "white space around a marker": (
+        "defaults: {marker: 'CALL '}",
+        '1: defaults.marker: expected a marker without white space around it; found "CALL "',
+    ),
+    "no markers": ("defaults: {marker: []}", "1: defaults.marker: expected at least one marker; found an empty list"),
+    "payload": (
+        "defaults: {max_payload_chars: -1}",
+        "1: defaults.max_payload_chars: expected a whole number, 0 or more; found -1",
     ),
     "huge number": ("version: 1e999", '1: the number "1e999" is out of range (quote it to make it text)'),
     "version": ("version: 2", "1: version: expected 1; found 2"),

@@ -38,17 +38,17 @@ ARROWS = """
     openers     <- dialects invented markdown
     ledger      <- events markdown policy scanner tools
     reader      <- dialects invented ledger openers
-    telling     <- prompts writing
-    turns       <- wires
-    rewriting   <- evidence telling turns
     roundtrip   <- events shapes
     writing     <- reader
     prompts     <- request
+    telling     <- prompts writing
     evidence    <- dialects policy prompts
     processors  <- events ids policy tools
 
     frames      <- events
     wires       <- frames ids request values
+    turns       <- wires
+    rewriting   <- evidence telling turns
 
     envelope    <-
     lane        <- evidence processors roundtrip writing

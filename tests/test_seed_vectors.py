@@ -1,4 +1,4 @@
-"""The vectors of `shared/cases/seed-vectors.json` that are about text calls in `invoke` and `tagged`, run as they are.
+"""The vectors of `shared/cases/seed-vectors.json`, run as they are: `invoke`, `tagged`, `marker` and `forge`.
 
 The vectors do not say which tools a request declares, nor under which policy they hold; `SETTINGS` says it for each
 that needs more than "the tools that it expects are declared". Expected text is compared without the white space around
@@ -21,7 +21,7 @@ from toolcalls.tools import Toolbox
 from toolcalls.writing import separated, write
 
 NAME = "cases/seed-vectors.json"
-OURS = ("invoke", "tagged", "text", "serialize->invoke")
+OURS = ("invoke", "tagged", "text", "serialize->invoke", "marker", "forge")
 LOOSE = {"a", "b", "ls", "rm", "second", "t", "tool_a", "tool_b", "tool_name", "x"}  # values typed by their looks
 STRINGS = ("path", "content", "command", "c")
 
@@ -42,6 +42,17 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         "the call stands behind other text on its line and in a call that never closes: `standard` and `strict` take "
         "neither, because the outermost call owns its payload",
     ),
+    **{key: ({"policy": "lenient"}, "the call stands behind other text on its line") for key in ("for-s1", "for-s3")},
+    **{
+        key: ({"declares": names}, "what is refused is declared all the same")
+        for key, names in {
+            "sel-14": ("w",),
+            "sel-16": ("test",),
+            "sel-20": ("bob",),
+            "sel-21": ("left-pad",),
+            "for-14": ("t",),
+        }.items()
+    },
     "vtc-s5": ({"declares": ("a",)}, "the opener stands behind other text on its line: text either way"),
     "vtc-s6": (
         {"policy": "strict", "declares": ("write",), "max_buffer_bytes": 100},
@@ -56,7 +67,13 @@ def vectors() -> dict[str, dict[str, Any]]:
     return {vector["id"]: vector for vector in json.loads(path.read_text(encoding="utf-8"))}
 
 
-READING = [f"vtc-{number:02}" for number in range(1, 27)] + [f"vtc-s{number}" for number in range(1, 8)] + ["for-s2"]
+READING = [
+    *(f"vtc-{number:02}" for number in range(1, 27)),
+    *(f"vtc-s{number}" for number in range(1, 8)),
+    *(f"sel-{number:02}" for number in range(1, 26)),
+    *(f"for-{number:02}" for number in range(1, 16)),
+    *(f"for-s{number}" for number in range(1, 4)),
+]
 WRITING = [f"ser-{number:02}" for number in range(1, 5)]
 
 
@@ -67,6 +84,12 @@ def test_no_vector_of_these_dialects_is_left_out() -> None:
 
 def case_of(vector: dict[str, Any]) -> Case:
     settings = dict(SETTINGS.get(vector["id"], ({}, ""))[0])
+    options = vector.get("options", {})
+    request = {key: {"type": options[key]} for key in ("response_format",) if key in options}
+    if "marker" in options:
+        settings["marker"] = (options["marker"],)
+    if "max_payload_chars" in options:
+        settings["max_payload_chars"] = options["max_payload_chars"]
     names = (*(name for name, _ in vector["expect_calls"]), *settings.pop("declares", ()))
     about = {name: dict.fromkeys(STRINGS, "string") for name in names}
     text = vector["input"] if vector["input"] is not None else "".join(vector["chunks"])
@@ -74,7 +97,7 @@ def case_of(vector: dict[str, Any]) -> Case:
     return Case(
         title=vector["id"],
         text=text,
-        request={"messages": [], "tools": tools},
+        request={"messages": [], "tools": tools, **request},
         route=Route(**{"client": "native", "upstream": "text", **settings}),
         finish="stop",
         shown="",
@@ -88,7 +111,8 @@ def case_of(vector: dict[str, Any]) -> Case:
 def test_a_vector_is_read(key: str) -> None:
     vector = vectors()[key]
     case = case_of(vector)
-    shown, calls, verdicts = read(case, [case.text])
+    outcome = read(case, [case.text])
+    shown, calls, verdicts, _ = outcome
     assert [(name, canonical(arguments)) for name, arguments in calls] == [
         (name, json.dumps(arguments, ensure_ascii=False)) for name, arguments in vector["expect_calls"]
     ]
@@ -100,8 +124,8 @@ def test_a_vector_is_read(key: str) -> None:
         if verdict.index is None:
             assert case.text[verdict.start : verdict.end].strip() in shown
     for pieces in (vector.get("chunks") or [case.text], chunks(case.text, 1), chunks(case.text, 5)):
-        assert read(case, pieces) == (shown, calls, verdicts)
-        assert exchanged(case, pieces, single) == (shown, calls, verdicts)
+        assert read(case, pieces) == outcome
+        assert exchanged(case, pieces, single) == outcome
 
 
 def test_text_that_can_be_no_call_is_let_go_at_once() -> None:

@@ -5,6 +5,9 @@ then leaves as it came, the same bytes, or is encoded anew if something of it ch
 decided yet waits, and everything behind it, so the order never changes and text that turns out to be no call leaves
 byte for byte as it came. A reply that comes whole is one frame.
 
+A frame that only opens a place for text (an empty `Text`) leaves with the first frame behind it that does more, so that
+a wire need not show a message whose whole text turns out to be calls.
+
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 
 Past 300 lines, because the short way of the usual frame and the long way of all others share their state and must be
@@ -32,11 +35,16 @@ class _Typed(msgspec.Struct):
 
 _type_of = msgspec.json.Decoder(_Typed).decode
 
+_OPENERS = 16  # how many frames that only open something may wait
+
 
 class _Unit:
-    """A frame on its way: what has become of its events, and how much of its text is undecided."""
+    """A frame on its way: what has become of its events, and how much of its text is undecided.
 
-    __slots__ = ("bare", "changed", "frame", "parts", "undecided")
+    `opens` is the lane in which it only opens a place for text, `leads` the frame that it leaves with then.
+    """
+
+    __slots__ = ("bare", "changed", "frame", "leads", "opens", "parts", "undecided")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -44,6 +52,8 @@ class _Unit:
         self.parts: list[Part] = []
         self.undecided = 0
         self.changed = False
+        self.opens: int | None = None
+        self.leads: _Unit | None = None
 
 
 class _Text:
@@ -83,6 +93,7 @@ class Exchange:
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
         self._queue: deque[_Unit] = deque()
+        self._openers: list[_Unit] = []
         self._lanes: dict[int, _Text] = {}
         self._out: list[bytes] = []
         self._due = b""  # what came and stands neither in the backlog nor in the queue
@@ -230,8 +241,33 @@ class Exchange:
                 unit.bare = self._codec.bare
                 self._read(unit, parts)
                 parts = None
+            self._lead(unit)
             self._move()
         return self._send()
+
+    def _lead(self, unit: _Unit) -> None:
+        """Note what the frames that open something wait for. One without data tells nothing, and waits with them."""
+        if unit.opens is not None or (unit.frame.data is None and self._openers):
+            self._openers.append(unit)
+            if len(self._openers) <= _OPENERS:
+                return
+        self._release(unit)
+
+    def _release(self, unit: _Unit) -> None:
+        """What only opened something leaves with this frame."""
+        for opener in self._openers:
+            opener.leads = unit
+        self._openers = []
+
+    def _waits(self, unit: _Unit) -> bool:
+        """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
+        if unit.leads is None:
+            return unit.undecided > 0 or unit in self._openers
+        if unit.leads.undecided:
+            return True
+        if unit.opens is not None and not unit.leads.changed:
+            unit.parts.append((unit.opens, Text("")))
+        return False
 
     def _cut(self) -> bytes:
         """The body has ended: a lane that did not say so itself was cut off."""
@@ -240,6 +276,7 @@ class Exchange:
             if text.waiting or not text.lane.finished:
                 text.cursor = None
                 self._apply(text, unit, text.lane.cut())
+        self._release(_Unit(Frame(b"", None)))
         return self._send()
 
     def _send(self) -> bytes:
@@ -249,7 +286,7 @@ class Exchange:
 
     def _move(self) -> None:
         """Let out every frame that is decided, up to the first that is not."""
-        while self._queue and not self._queue[0].undecided:
+        while self._queue and not self._waits(self._queue[0]):
             self._out.append(self._bytes(self._queue[0]))
             self._queue.popleft()
 
@@ -277,7 +314,9 @@ class Exchange:
         for lane, happened in parts:
             text = self._lanes.get(lane) or self._lane(lane)
             text.cursor = None
-            if isinstance(happened, Text):
+            if isinstance(happened, Text) and not happened.text:
+                unit.opens = lane
+            elif isinstance(happened, Text):
                 self._await(text, unit, len(happened.text))
                 self._apply(text, unit, text.lane.text(happened.text))
             elif isinstance(happened, CallStart | CallPiece | CallEnd):

@@ -26,7 +26,7 @@ from toolcalls.writing import as_text, separated, write
 type Outcome = Event | str
 
 # Finish reasons after which nothing may be completed.
-_CUT = frozenset({"length", "content_filter"})
+_CUT = frozenset({"length", "content_filter", "failed"})
 
 
 class Record:

@@ -36,7 +36,19 @@ class Quoted(Exception):
 class Candidate:
     """One call that a grammar reports, from its name to its verdict."""
 
-    __slots__ = ("complete", "dialect", "end", "index", "name", "pieces", "reason", "repairs", "start", "watch")
+    __slots__ = (
+        "complete",
+        "dialect",
+        "end",
+        "index",
+        "name",
+        "pieces",
+        "reason",
+        "repairs",
+        "start",
+        "waits",
+        "watch",
+    )
 
     def __init__(self, dialect: str, name: str | None, start: int) -> None:
         self.dialect = dialect
@@ -48,6 +60,7 @@ class Candidate:
         self.index: int | None = None  # set when it was committed
         self.repairs: list[str] = []
         self.pieces: list[str] = []
+        self.waits = False  # in the ledger's row of those that are undecided
         self.watch = 0  # it may be an echo: look again when this many characters are held
 
 
@@ -71,7 +84,7 @@ class Ledger:
         self._first: Candidate | None = None
         self._current: Candidate | None = None
         self._spilled = False  # held text of this block was let go at the limit
-        self._whole = False  # its dialect's calls count only when nothing but white space and calls follows
+        self._whole = False  # its dialect's calls count only as the whole message
         self.spoke = False  # its frame was taken away
         self._start = 0  # where the next candidate starts: the block's opener, or the end of the call before
         self._body = 0  # where the latest call's arguments start
@@ -129,7 +142,8 @@ class Ledger:
     def open(self, dialect: str, place: str | None, *, whole: bool) -> None:
         """A candidate of this dialect begins here. `place` is what speaks against a call here, None for nothing.
 
-        whole   its calls count only when nothing but white space and calls follows them
+        whole   its calls count only when they are complete and, but under `lenient`, nothing but white space and calls
+                follows them
         """
         self._dialect = dialect
         self._place = place
@@ -151,9 +165,9 @@ class Ledger:
         if not self._spilled:
             self._scan.rewind(self._start - self.drained)
 
-    def no_call(self, reason: str, start: int) -> None:
-        """The text from `start` to here began as an opener and is none."""
-        candidate = Candidate(self._dialect, None, start)
+    def no_call(self, dialect: str, reason: str, start: int) -> None:
+        """The text from `start` to here began as an opener, most likely of `dialect`, and is none."""
+        candidate = Candidate(dialect, None, start)
         candidate.end = self.at
         candidate.reason = self._place or reason if reason == "not_a_call" else reason
         self.show()
@@ -180,7 +194,7 @@ class Ledger:
             candidate.end = max(candidate.end, self.at) if not candidate.complete else candidate.end
             if not self._quoted:
                 self._position.advance("x")  # whatever was shown, a block never ends at the start of a line
-        if candidate not in self._waiting:
+        if not candidate.waits:
             self._verdict(candidate)
         self._first = self._current = None
         return candidate.complete and candidate.reason is None
@@ -191,7 +205,8 @@ class Ledger:
             self.layout()
         else:
             self._scan.rewind(self._start - self.drained)
-        self._settle(Fate.SHOWN)
+        if not self._waiting:
+            self._settle(Fate.SHOWN)
         self._current = None
 
     # What the model invents behind its calls
@@ -218,7 +233,7 @@ class Ledger:
             self._settle(Fate.TAKEN)
             self._flush(candidate)
             return
-        self._waiting.remove(candidate)
+        self._let_go(candidate)
         if self._terms.policy == "lenient" and not self._scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
             self._scan.rewind(self._body - self.drained)
@@ -236,17 +251,17 @@ class Ledger:
 
     # What a grammar reports (`shapes.Calls`)
 
-    def begin(self, name: str) -> None:
+    def begin(self, name: str, refused: str | None = None) -> None:
         """A call's name is complete and its arguments follow: the commit point."""
-        if self._current is not None and self._current not in self._waiting:
+        if self._current is not None and not self._current.waits:
             self._verdict(self._current)
-        candidate = Candidate(self._dialect, name, self._start)
+        candidate = Candidate(self._dialect, name or None, self._start)
         self._current = candidate
         self._first = self._first or candidate
         self._body = self.at
         if self._overflows():
             self._spill()
-        candidate.reason = self._terms.declines(name, self._place)
+        candidate.reason = (self._terms.declines(name, self._place) if name else None) or refused
         if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
             candidate.reason = "multiple_calls"
         if candidate.reason is None and self._spilled:
@@ -259,6 +274,7 @@ class Ledger:
         if self._echoes(candidate):
             candidate.watch = self._next_look()
         self._waiting.append(candidate)
+        candidate.waits = True
         if not self._must_wait(candidate):
             self._commit_waiting()
 
@@ -274,11 +290,11 @@ class Ledger:
             return
         candidate.complete = True
         candidate.end = self.at
-        if candidate in self._waiting:
+        if candidate.waits:
             reason = self._judge(candidate)
             if reason is not None:
                 self._refuse(reason)
-            elif not (self._terms.terminal or self._whole):
+            elif not (self._terms.terminal or (self._whole and self._terms.policy != "lenient")):
                 self._commit_waiting()
         elif candidate.index is not None:
             self._complete(candidate)
@@ -294,7 +310,9 @@ class Ledger:
             return
         candidate.reason = "bad_arguments"
         if candidate.index is None:
-            self._waiting.remove(candidate)
+            if self._overflows():
+                candidate.reason = "overflow"
+            self._let_go(candidate)
             self.show()
         else:
             self._flush(candidate)
@@ -403,9 +421,18 @@ class Ledger:
         self._refuse("overflow")
         self._spilled = True
 
-    def _refuse(self, reason: str) -> None:
+    def _let_go(self, candidate: Candidate) -> None:
+        candidate.waits = False
+        self._waiting.remove(candidate)
+
+    def _all_waiting(self) -> list[Candidate]:
         waiting, self._waiting = self._waiting, []
         for candidate in waiting:
+            candidate.waits = False
+        return waiting
+
+    def _refuse(self, reason: str) -> None:
+        for candidate in (waiting := self._all_waiting()):
             candidate.reason = reason
         self._settle(Fate.SHOWN)
         for candidate in waiting:
@@ -413,8 +440,7 @@ class Ledger:
                 self._verdict(candidate)
 
     def _commit_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for candidate in waiting:
+        for candidate in (waiting := self._all_waiting()):
             candidate.index = self._committed
             self._committed += 1
             self._fate = Fate.TAKEN

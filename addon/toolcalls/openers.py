@@ -100,15 +100,11 @@ class Openers:
         fresh        only white space stands before it in its message
         ended        no more text comes
         """
-        begin = self._inline.search(text, start)
-        limit = begin if begin >= 0 else len(text)
-        if self._start.longest:
-            at_line = self._start.at_line(text, start, limit, line_start=line_start)
-            begin = limit = at_line if at_line >= 0 else limit
+        begin = limit = self._first_at(text, start, line_start=line_start)
         if fresh and self._message.longest:
             at_message = _past_space(text, start)
             begin = at_message if at_message <= limit and self._message.at(text, at_message) else limit
-        if begin < 0 or begin == len(text):
+        if begin == len(text):
             return None
         sets = [self._inline]
         if self._start.longest and _begins_line(text, start, begin, line_start=line_start):
@@ -123,6 +119,29 @@ class Openers:
         if any(dialect.strays for dialect in dialects):
             stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
+
+    def _first_at(self, text: str, start: int, *, line_start: bool) -> int:
+        """Where the first opener of a line begins; len(text) for none.
+
+        The two kinds are looked for side by side in growing stretches, so that what is looked at and not read is never
+        longer than what was read.
+        """
+        at = line_end = start
+        size = 256
+        while True:
+            stop = min(len(text), at + size)
+            inline = self._inline.search(text, at, stop)
+            limit = inline if inline >= 0 else stop
+            if self._start.longest:
+                line = self._start.at_line(text, line_end, limit, line_start=line_start and line_end == start)
+                if line >= 0:
+                    return line
+            if inline >= 0 or stop == len(text):
+                return limit
+            at = line_end = stop
+            while line_end > start and text[line_end - 1] in SPACE:
+                line_end -= 1
+            size *= 2
 
     def held(self, text: str, start: int, *, line_start: bool, fresh: bool) -> int:
         """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
@@ -181,10 +200,10 @@ class _Literals:
             for literal in literals
         }  # fmt: skip
 
-    def search(self, text: str, start: int) -> int:
-        """Where the first one begins; -1 for none."""
-        match = self._pattern.search(text, start)
-        return -1 if match is None else match.start()
+    def search(self, text: str, start: int, stop: int) -> int:
+        """Where the first one in a stretch begins, which may end behind it; -1 for none."""
+        match = self._pattern.search(text, start, stop + self.longest)
+        return match.start() if match is not None and match.start() < stop else -1
 
     def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
         """Where the first one at the start of a line begins, up to `limit`; -1 for none."""

@@ -9,7 +9,7 @@ the name.
 
 from collections.abc import Generator
 
-from toolcalls.dialects import chosen, configured
+from toolcalls.dialects import beside_native, chosen, configured
 from toolcalls.events import Event, Text
 from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
@@ -103,6 +103,10 @@ class Reader:
     def native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.append((name, arguments))
+        dialects = beside_native(self._dialects)
+        if dialects != self._dialects:
+            self._dialects = dialects
+            self._look_for(results=self._results)
 
     def _events(self) -> list[Event]:
         self._ledger.pause()
@@ -227,7 +231,7 @@ class Reader:
         quoted = self._position.reason()
         for dialect in opener.dialects:
             inline = dialect.place != "anywhere" and not self._position.line_start
-            whole = dialect.place == "message" and self._route.policy != "lenient"
+            whole = dialect.place == "message"
             ledger.open(dialect.name, quoted or ("inline" if inline else None), whole=whole)
             scan.take(opener.stray)
             own = yield from self._grammar(dialect)
@@ -242,7 +246,11 @@ class Reader:
         waited = scan.ended and not ended
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
         self._fresh = False
-        ledger.no_call(("cut_off" if scan.cut else "unclosed") if waited else "not_a_call", start)
+        if all(dialect.place == "message" for dialect in opener.dialects):
+            ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
+        else:
+            reason = ("cut_off" if scan.cut else "unclosed") if waited else "not_a_call"
+            ledger.no_call(opener.dialects[0].name, reason, start)
         return False
 
     def _grammar(self, dialect: Dialect) -> Generator[None, None, bool]:

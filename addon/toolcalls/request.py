@@ -21,7 +21,8 @@ class Request:
     """One request to a model, as far as it matters here.
 
     `system` is the text of all system and developer messages, `assistant` the texts of the model's earlier turns,
-    `quotable` the texts of user messages and tool results: what an echo (condition 5) may repeat.
+    `quotable` the texts of user messages and tool results: what an echo (condition 5) may repeat. `response_format`
+    says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -30,3 +31,4 @@ class Request:
     system: str = ""
     assistant: tuple[str, ...] = ()
     quotable: tuple[str, ...] = ()
+    response_format: bool = False

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 type Types = frozenset[str]
+type _Path = tuple[str | None, ...]
 
 STRING: Types = frozenset({"string"})
 
@@ -35,13 +36,15 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def parameter_types(schema: Mapping[str, Any], key: str) -> Types | None:
-    """The types that the schema of an argument object declares for one property.
+def parameter_types(schema: Mapping[str, Any], *path: str | None) -> Types | None:
+    """The types that the schema of an argument object declares for one property, or for a place deeper inside.
+
+    path   one key for each object on the way, None for the items of an array
 
     Looks into `properties`, else `patternProperties`, else `additionalProperties`, also behind `$ref`, `allOf`, `anyOf`
     and `oneOf`. None when nothing is said: unknown key, no type named, malformed schema.
     """
-    return _Reading(schema).types(schema, key) or None
+    return _Reading(schema).types(schema, path) or None
 
 
 def required_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -105,44 +108,48 @@ class _Reading:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._known: dict[tuple[int, str | None], Types | None] = {}
+        self._known: dict[tuple[int, _Path], Types | None] = {}
 
-    def types(self, schema: Any, key: str | None = None, depth: int = 0) -> Types | None:
-        """The types of the value, or of its property `key`; None: nothing is said; the empty set: none can be."""
+    def types(self, schema: Any, path: _Path, depth: int = 0) -> Types | None:
+        """The types at `path` inside a value of `schema`; None: nothing is said; the empty set: no value can be."""
         if schema is False:
             return _NOTHING
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
             return None
-        place = (id(schema), key)
+        place = (id(schema), path)
         if place not in self._known:
             self._known[place] = _NOTHING
-            self._known[place] = self._read(schema, key, depth + 1)
+            self._known[place] = self._read(schema, path, depth + 1)
         return self._known[place]
 
-    def _read(self, schema: Mapping[str, Any], key: str | None, depth: int) -> Types | None:
-        said = _named(schema) if key is None else self._property(schema, key, depth)
+    def _read(self, schema: Mapping[str, Any], path: _Path, depth: int) -> Types | None:
+        said = self._inner(schema, path, depth) if path else _named(schema)
         for word in ("anyOf", "oneOf"):
-            branches = [self.types(branch, key, depth) for branch in _branches(schema, word)]
+            branches = [self.types(branch, path, depth) for branch in _branches(schema, word)]
             # A branch that does not mention the key leaves it to the others; one without a type takes any value.
             known = [types for types in branches if types is not None]
-            if known and (key is not None or len(known) == len(branches)):
+            if known and (path or len(known) == len(branches)):
                 said = (said or _NOTHING).union(*known)
         for other in (_referred(self._root, schema.get("$ref")), *_branches(schema, "allOf")):
-            said = _narrowed(said, self.types(other, key, depth))
-        if said is None and key is None:
+            said = _narrowed(said, self.types(other, path, depth))
+        if said is None and not path:
             said = _implied(schema)
         return said
 
-    def _property(self, schema: Mapping[str, Any], key: str, depth: int) -> Types | None:
+    def _inner(self, schema: Mapping[str, Any], path: _Path, depth: int) -> Types | None:
+        key, *rest = path
+        inner = tuple(rest)
+        if key is None:
+            return self.types(schema.get("items"), inner, depth) or None
         properties = schema.get("properties")
         if isinstance(properties, Mapping) and key in properties:
-            return self.types(properties[key], None, depth)
+            return self.types(properties[key], inner, depth)
         patterns = schema.get("patternProperties")
         if isinstance(patterns, Mapping):
-            for pattern, inner in patterns.items():
+            for pattern, named in patterns.items():
                 if _matches(pattern, key):
-                    return self.types(inner, None, depth)
-        return self.types(schema.get("additionalProperties"), None, depth) or None
+                    return self.types(named, inner, depth)
+        return self.types(schema.get("additionalProperties"), inner, depth) or None
 
 
 def _narrowed(one: Types | None, other: Types | None) -> Types | None:

@@ -16,7 +16,7 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True, textual: bool = False) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._types: dict[tuple[str, str], Types | None] = {}
+        self._types: dict[tuple[str | None, ...], Types | None] = {}
         self.infer = infer
         self.textual = textual
 
@@ -49,9 +49,13 @@ class Toolbox:
         tool = self._tools.get(name)
         return required_keys(tool.schema) if tool else ()
 
-    def types(self, name: str, key: str) -> Types | None:
-        """The JSON types that the schema declares for a parameter, None where it says nothing about it."""
-        if (name, key) not in self._types:
+    def types(self, name: str, key: str, *inside: str | None) -> Types | None:
+        """The JSON types that the schema declares for a parameter, None where it says nothing about it.
+
+        inside   the way to a place in its value: a key for each object, None for the items of an array
+        """
+        place = (name, key, *inside)
+        if place not in self._types:
             tool = self._tools.get(name)
-            self._types[name, key] = parameter_types(tool.schema, key) if tool else None
-        return self._types[name, key]
+            self._types[place] = parameter_types(tool.schema, key, *inside) if tool else None
+        return self._types[place]

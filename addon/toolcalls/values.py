@@ -27,6 +27,7 @@ __all__ = [
     "declared_keys",
     "escape",
     "is_json",
+    "items",
     "members",
     "parameter_types",
     "quote",
@@ -134,6 +135,28 @@ def members(text: str) -> list[tuple[str, str]]:
     pos = _end(_space, text, pos + 1)
     if pos != len(text):
         raise ValueError(f"not a JSON object: more text at offset {pos}")
+    return found
+
+
+def items(text: str) -> list[str]:
+    """The raw JSON texts of the items of a JSON array text, in order.
+
+    ValueError naming the character offset when the text is not one whole strict JSON array.
+    """
+    found: list[str] = []
+    pos = _end(_space, text, 0)
+    if not text.startswith("[", pos):
+        raise ValueError(f"not a JSON array at offset {pos}")
+    pos = _end(_space, text, pos + 1)
+    while not text.startswith("]", pos) or found:
+        end = _value_end(text, pos)
+        found.append(text[pos:end])
+        pos = _end(_space, text, end)
+        if not text.startswith(",", pos):
+            break
+        pos = _end(_space, text, pos + 1)
+    if not text.startswith("]", pos) or _end(_space, text, pos + 1) != len(text):
+        raise ValueError(f"not a JSON array: neither comma nor bracket at offset {pos}")
     return found
 
 

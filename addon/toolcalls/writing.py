@@ -4,7 +4,9 @@ A call is written only if it reads back as itself (law 7). That is checked here,
 has anyway, so no dialect can hand a client something that means another call.
 """
 
+import json
 from collections.abc import Sequence
+from operator import itemgetter
 
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text
@@ -14,7 +16,7 @@ from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_text
+from toolcalls.values import members, quote
 
 
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
@@ -65,9 +67,27 @@ def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
     return [] if shown else calls_in(events)
 
 
-def _meaning(call: Call) -> tuple[str, list[tuple[str, tuple[str, bool]]]]:
-    """A call without the freedom that JSON leaves at its top: white space, and escapes in strings."""
-    return call.name, [(key, to_text(raw)) for key, raw in members(call.arguments)]
+def _meaning(call: Call) -> tuple[str, list[tuple[str, object]]]:
+    """A call without the freedom that JSON leaves: white space, escapes in strings, the order of keys.
+
+    Numbers keep their spelling; of a key that comes twice, the last one counts, so those keep their order.
+    """
+    return call.name, sorted([(key, _value(raw)) for key, raw in members(call.arguments)], key=itemgetter(0))
+
+
+def _value(raw: str) -> object:
+    try:
+        return json.loads(raw, parse_int=_number, parse_float=_number, object_pairs_hook=_object)
+    except RecursionError:
+        return raw
+
+
+def _object(pairs: list[tuple[str, object]]) -> object:
+    return tuple(sorted(pairs, key=itemgetter(0)))
+
+
+def _number(spelling: str) -> object:
+    return float, spelling
 
 
 def calls_in(events: Sequence[Event]) -> list[Call]:

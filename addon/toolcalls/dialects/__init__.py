@@ -4,10 +4,12 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from toolcalls.dialects.marker import Marker
 from toolcalls.shapes import Dialect
 
-# Read after all others that share an opener: `qwen3_xml` reads the same text as the same call, and is likelier.
-_LAST = ("openhands_fn",)
+# Read after all others that share an opener: `qwen3_xml` reads the same text as `openhands_fn`, and `tagged` as
+# `morph_xml`, as the same call, and is likelier; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
+_LAST = ("morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
 
 @cache
@@ -28,3 +30,22 @@ def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     if names is None:
         return tuple(sorted(known.values(), key=lambda dialect: dialect.name in _LAST))
     return tuple(known[name] for name in names)
+
+
+def configured(
+    dialects: tuple[Dialect, ...], markers: tuple[str, ...], max_payload_chars: int, *, structured: bool
+) -> tuple[Dialect, ...]:
+    """`dialects` with what a route says about the `marker` one.
+
+    structured   the reply shall be JSON of the client's own making, which is no call: without `marker`, and without
+                 the dialects that are a whole message
+    """
+    if structured:
+        dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
+    own = Marker(markers=markers, max_payload_chars=max_payload_chars)
+    return tuple(own if isinstance(each, Marker) else each for each in dialects)
+
+
+def beside_native(dialects: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
+    """Those that are read in a reply with native calls: `marker` stands in for such calls, so it is not."""
+    return tuple(each for each in dialects if not isinstance(each, Marker))

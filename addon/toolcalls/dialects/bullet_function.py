@@ -9,4 +9,4 @@ follows; a `</function>` is read as well. Without the bullet the text is `qwen3_
 
 from toolcalls.shapes.functiontag import FunctionTag
 
-DIALECT = FunctionTag("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", layout="inline")
+DIALECT = FunctionTag("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", written="inline")

@@ -1,4 +1,4 @@
-"""`glm_xml`: GLM's form from 4.5 on, a name with pairs of key and value; also Spark, Laguna and Ling.
+"""`glm_xml`: GLM's form from 4.5 on, a name with pairs of key and value; also Spark 2.5, Laguna (poolside) and Ling 3.
 
     <tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>
 
@@ -10,3 +10,5 @@ Qwen begin with. Source: the models' chat templates (https://huggingface.co/zai-
 from toolcalls.shapes.keyvalue import KeyValue
 
 DIALECT = KeyValue("glm_xml")
+
+RESULT = "<tool_response>{text}</tool_response>"

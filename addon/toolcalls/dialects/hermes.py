@@ -4,9 +4,10 @@
     {"name": "read_file", "arguments": {"path": "src/a.ts"}}
     </tool_call>
 
-Written by Hermes 2 and 3, Qwen 2.5 and 3 (not the coders), Granite 4, SmolLM3, Trinity, ERNIE and their fine-tunes. The
-template is that of https://github.com/NousResearch/Hermes-Function-Calling; `parameters`, `args` and `input` for
-`arguments`, and the two other spellings of the tag, are what models make of it.
+Written by Hermes 2 and 3, Qwen 2.5 and 3 (not the coders), Granite 4, SmolLM3, Trinity, ERNIE 4.5 and their fine-tunes.
+The template is that of https://github.com/NousResearch/Hermes-Function-Calling; other keys (`tool_name`, `parameters`,
+`args`, `input`), a `function` around both, attributes on the tag (tinyagents PR#76), its two other spellings and the
+closing tags of other forms (foundry-local PR#1060) are what models make of it.
 """
 
 from toolcalls.shapes.jsontags import JsonTags
@@ -15,4 +16,7 @@ DIALECT = JsonTags(
     "hermes",
     opening=("<tool_call>", "<toolcall>", "<tool-call>"),
     closing=("</tool_call>", "</toolcall>", "</tool-call>"),
+    wrong=("</arg_value>", "</think>"),
+    attributed="<tool_call ",
 )
+RESULT = "<tool_response>\n{text}\n</tool_response>"

@@ -7,10 +7,12 @@
     </tool_call>
     </tool_calls>
 
-Values stand as they are. Tags with a tokenizer's suffix
-(`<tool_calls:...>`) are not read. Source: the model's chat template.
+Values stand as they are. Any tag may carry a suffix of the model's tokenizer (`<tool_calls:opensource>`), and the
+wrapper may be missing. Source: the model's chat template.
 """
 
 from toolcalls.shapes.keyvalue import KeyValue
 
-DIALECT = KeyValue("hy_v3", wrapper=("<tool_calls>", "</tool_calls>"), separator="<tool_sep>", line="\n")
+DIALECT = KeyValue("hy_v3", wrapper="tool_calls", bare=True, separator="tool_sep", suffixed=True, line="\n")
+
+RESULT = "<tool_responses>\n<tool_response>\n{text}\n</tool_response>\n</tool_responses>"

@@ -7,9 +7,12 @@
     </tool_call>
     </tool_calls>
 
-Values stand as they are. Without the wrapper a call is `glm_xml`'s. Source: the model's chat template.
+Values stand as they are, and any tag may carry a suffix of the model's tokenizer. Without the wrapper a call is
+`glm_xml`'s. Source: the model's chat template.
 """
 
 from toolcalls.shapes.keyvalue import KeyValue
 
-DIALECT = KeyValue("hy_v4", wrapper=("<tool_calls>", "</tool_calls>"), line="\n")
+DIALECT = KeyValue("hy_v4", wrapper="tool_calls", suffixed=True, line="\n")
+
+RESULT = "<tool_responses>\n<tool_response>\n{text}\n</tool_response>\n</tool_responses>"

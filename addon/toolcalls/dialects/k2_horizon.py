@@ -3,22 +3,56 @@
     <ifm|tool_calls><ifm|tool_call>read_file<ifm|arg_key>path</ifm|arg_key><ifm|arg_type>string</ifm|arg_type>
     <ifm|arg_value>src/a.ts</ifm|arg_value></ifm|tool_call></ifm|tool_calls>
 
-Values stand as they are; a type that says string keeps a value text where no schema says anything. The form with a
-JSON body is not read. Source: the model's chat template.
+Values stand as they are; a type that says string keeps a value text where no schema says anything. The body may be JSON
+as well: an object behind the name in place of the pairs, or one that holds the name too. Source: the model's chat
+template.
 """
 
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonbody import json_body
+from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.tools import Toolbox
+
+_OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))
 
 
-def _pair(element: str) -> tuple[str, str]:
-    return f"<ifm|{element}>", f"</ifm|{element}>"
+class _Horizon(KeyValue):
+    """The pairs, or JSON where they would stand."""
+
+    def one(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool | None]:
+        """Also an object that holds the name."""
+        complete = yield from super().one(scan, calls, tools)
+        if complete is not None:
+            return complete
+        space = yield from scan.space(len(_OBJECTS.opening[0]))
+        if not (yield from scan.starts(_OBJECTS.opening[0])) or not (yield from scan.starts("{", space)):
+            return None
+        return (yield from _OBJECTS.read(scan, calls, tools))
+
+    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Also an object."""
+        if (yield from super().body_follows(scan, ahead)):
+            return True
+        space = yield from scan.space(ahead)
+        return (yield from scan.starts("{", space))
+
+    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+        """Also an object."""
+        space = yield from scan.space()
+        if not (yield from scan.starts("{", space)):
+            return (yield from super().body(scan, calls, tools, name))
+        scan.take(space)
+        return (yield from json_body(scan, calls, self.ends))
 
 
-DIALECT = KeyValue(
+DIALECT = _Horizon(
     "k2_horizon",
-    call=_pair("tool_call"),
-    key=_pair("arg_key"),
-    value=_pair("arg_value"),
-    wrapper=_pair("tool_calls"),
-    kind=_pair("arg_type"),
+    call="ifm|tool_call",
+    key="ifm|arg_key",
+    value="ifm|arg_value",
+    wrapper="ifm|tool_calls",
+    bare=True,
+    kind="ifm|arg_type",
 )

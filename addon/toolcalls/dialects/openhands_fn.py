@@ -17,6 +17,6 @@ DIALECT = FunctionTag(
     orphans=("tool_call", "seed:tool_call"),
     naked=True,
     closed=False,
-    layout="block",
+    written="block",
     single=True,
 )

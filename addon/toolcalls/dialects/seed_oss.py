@@ -13,4 +13,4 @@ no JSON reader takes back; they are written as JSON, which the engines try first
 
 from toolcalls.shapes.functiontag import FunctionTag
 
-DIALECT = FunctionTag("seed_oss", wrapper="seed:tool_call", layout="inline")
+DIALECT = FunctionTag("seed_oss", wrapper="seed:tool_call", written="inline")

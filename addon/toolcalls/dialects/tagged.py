@@ -57,3 +57,5 @@ _EVERYWHERE = ("task_progress",)
 KNOWN = {name: (*keys, *_EVERYWHERE) for name, *keys in (line.split() for line in _TOOLS.strip().splitlines())}
 
 DIALECT = TagNamed("tagged", known=KNOWN)
+
+RESULT = "[{name}] Result:\n{text}"

@@ -33,8 +33,11 @@ class Unwritable(ValueError):
 class Calls(Protocol):
     """What a grammar reports to while it reads."""
 
-    def begin(self, name: str) -> None:
-        """The commit point: the name is complete and its arguments follow. From here on it is a call or declined."""
+    def begin(self, name: str, refused: str | None = None) -> None:
+        """The commit point: the name is complete and its arguments follow. From here on it is a call or declined.
+
+        refused   why the dialect itself declines it, a word of `policy.REASONS`: its payload is still its own
+        """
 
     def piece(self, json: str) -> None:
         """The next piece of the argument JSON."""

@@ -42,15 +42,23 @@ class Arguments:
         string   what the dialect's text says about the value, whatever the schema says: True: it is a string; False: it
                  is JSON, and a string only where it is none; None: the text says nothing
         """
+        self._open(key)
+        types = _NO_TYPE if string is False else self._tools.types(self._name, key)
+        if string or types == STRING:
+            return _Streamed(self._calls)
+        return _Collected(self._calls, types, infer=self._tools.infer)
+
+    def member(self, key: str, json: str) -> None:
+        """A whole member whose value is JSON already."""
+        self._open(key)
+        self._calls.piece(json)
+
+    def _open(self, key: str) -> None:
         opening = "," if self._seen else "{"
         if key in self._seen:
             self._calls.repair("duplicate_argument")
         self._seen.add(key)
         self._calls.piece(f"{opening}{quote(key)}:")
-        types = _NO_TYPE if string is False else self._tools.types(self._name, key)
-        if string or types == STRING:
-            return _Streamed(self._calls)
-        return _Collected(self._calls, types, infer=self._tools.infer)
 
     def end(self) -> None:
         """Close the object and the call."""

@@ -1,21 +1,22 @@
 """Calls as elements that carry the name in an attribute: `<invoke name="N"><parameter name="K">V</parameter></invoke>`.
 
-The form is not XML: values hold anything, unescaped. So a closer counts only where the grammar can go on behind it
-(another parameter, the call's end, the end of the reply), and a complete call quoted inside a value is counted through
-its own closer. What stands between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`.
+The form is not XML: values hold anything, unescaped, and `tagvalue` says which of the tags in one ends it. What stands
+between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Tags are read with blanks in
+them, misspelt as models are known to, and with any of the prefixes that the dialect names.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
-from toolcalls.shapes.raw import up_to_tag
-from toolcalls.shapes.tags import Tag, named_tag
+from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
 from toolcalls.tools import Toolbox
 from toolcalls.values import members
 
@@ -25,7 +26,9 @@ class Attributed:
     """The form with its names filled in. Where there are several, all are read and the first one is written.
 
     wrappers    the element around all calls of a turn, () for none
-    prefixes    what may stand before any element's name
+    misspelt    other names of the call's element
+    prefix      what may stand before any element's name, part by part
+    orphans     elements whose closer goes with a call that stands before it
     content     how a value stands between its tags
     bare        whether a call may stand without a wrapper
     line        the line end that is written between tags; any white space is read there
@@ -36,7 +39,9 @@ class Attributed:
     wrappers: tuple[str, ...] = ("function_calls",)
     call: str = "invoke"
     parameter: str = "parameter"
-    prefixes: tuple[str, ...] = ("",)
+    misspelt: tuple[str, ...] = ()
+    prefix: tuple[str | tuple[str, ...], ...] = ()
+    orphans: tuple[str, ...] = ()
     content: Content = Escaped()  # noqa: RUF009 - it has no state
     bare: bool = True
     line: str = "\n"
@@ -44,185 +49,224 @@ class Attributed:
     strays: tuple[str, ...] = ()
     place: Place = "line"
 
-    def _tags(self, start: str, element: str, end: str) -> tuple[str, ...]:
-        return tuple(f"{start}{prefix}{element}{end}" for prefix in self.prefixes)
+    @property
+    def layout(self) -> bool:
+        """Whether a line end on either side of a value is layout."""
+        return self.content.layout
+
+    @property
+    def special(self) -> bool:
+        """Whether its tags are special tokens."""
+        return self.place == "anywhere"
+
+    def opening(self, *elements: str) -> Parts:
+        """An opening tag up to its attributes."""
+        return "<", *self.prefix, elements
+
+    def closing(self, *elements: str) -> Parts:
+        """A whole closing tag."""
+        return "<", "/", *self.prefix, elements, ">"
 
     @cached_property
-    def _wrapper_open(self) -> tuple[str, ...]:
-        return tuple(tag for wrapper in self.wrappers for tag in self._tags("<", wrapper, ">"))
+    def wrapper_tag(self) -> Tags:
+        """The wrapper's opening tag."""
+        return Tags(wrapper=[(*self.opening(*self.wrappers), ">")] if self.wrappers else ())
 
     @cached_property
-    def _wrapper_close(self) -> tuple[str, ...]:
-        return tuple(tag for wrapper in self.wrappers for tag in self._tags("</", wrapper, ">"))
+    def call_tag(self) -> Tags:
+        """A call's opening tag."""
+        slips = [("< ", *self.prefix, (self.call, *self.misspelt)), *(self.opening(name) for name in self.misspelt)]
+        return Tags(misspelt=slips, call=[self.opening(self.call)])
 
     @cached_property
-    def _call_open(self) -> tuple[str, ...]:
-        return self._tags("<", self.call, "")
+    def call_end(self) -> Tags:
+        """A call's closing tag."""
+        return Tags(call_end=[self.closing(self.call, *self.misspelt)])
 
     @cached_property
-    def _call_close(self) -> tuple[str, ...]:
-        return self._tags("</", self.call, ">")
+    def parameter_tag(self) -> Tags:
+        """A parameter's opening tag."""
+        return Tags(next=[self.opening(self.parameter)])
 
     @cached_property
-    def _parameter_open(self) -> tuple[str, ...]:
-        return self._tags("<", self.parameter, "")
+    def closer(self) -> Tags:
+        """A parameter's closing tag."""
+        return Tags(closer=[self.closing(self.parameter)])
 
     @cached_property
-    def _parameter_close(self) -> tuple[str, ...]:
-        return self._tags("</", self.parameter, ">")
+    def ends(self) -> Tags:
+        """What ends a call: its own closer, or its wrapper's where that is missing."""
+        every = (*self.wrappers, *self.orphans)
+        wrapper_end = [self.closing(*every)] if every else ()
+        return Tags(call_end=[self.closing(self.call, *self.misspelt)], wrapper_end=wrapper_end)
 
     @cached_property
-    def _closers(self) -> tuple[str, ...]:
-        return (*self._call_close, *self._wrapper_close)
+    def inside(self) -> Tags:
+        """What means something inside a value."""
+        kinds: dict[str, Sequence[Parts]] = {
+            CLOSER: [self.closing(self.parameter)],
+            CALL_END: [self.closing(self.call, *self.misspelt)],
+            CALL: [self.opening(self.call, *self.misspelt)],
+            NEXT: [self.opening(self.parameter)],
+        }
+        return Tags(**kinds)
 
     @cached_property
-    def _behind_value(self) -> tuple[str, ...]:
+    def behind(self) -> Tags:
         """What a parameter's closer may be followed by."""
-        return (*self._closers, *self._parameter_open, *self._call_open)
-
-    @cached_property
-    def _in_value(self) -> tuple[str, ...]:
-        return (*self._parameter_close, *self._call_open, *self._call_close)
-
-    @cached_property
-    def _possible(self) -> frozenset[str]:
-        """The characters that may follow a `<` that matters inside a value."""
-        return frozenset(literal[1] for literal in self._in_value)
+        every = (self.call, *self.misspelt, *self.wrappers, *self.orphans)
+        return Tags(end=[self.closing(*every)], tag=[self.opening(self.parameter, self.call, *self.misspelt)])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's where it may stand bare."""
-        bare = self._call_open if self.bare else ()
-        return (*self._wrapper_open, *(tag + behind for tag in bare for behind in " \t\r\n>/"))
+        wrappers = spelt("<", *self.prefix, self.wrappers, ">")
+        if not self.bare:
+            return wrappers
+        plain, *others = spelt("<", *self.prefix, (self.call, *self.misspelt))
+        slips = spelt("< ", *self.prefix, self.call)
+        return (*wrappers, *(plain + behind for behind in " \t\r\n>/"), *(f"{tag} " for tag in (*others, *slips)))
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
-        if not self.bare and not any(tag in text for tag in self._wrapper_open):
+        wrappers = spelt("<", *self.prefix, self.wrappers, ">")
+        if not self.bare and not any(tag in text for tag in wrappers):
             return False
-        return any(f"{tag} name=" in text for tag in self._call_open) and any(tag in text for tag in self._call_close)
+        opened = any(f"{tag} name=" in text for tag in spelt("<", *self.prefix, self.call))
+        return opened and any(tag in text for tag in spelt("</", *self.prefix, self.call, ">"))
 
     # Reading
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call with a wrapper closer that lost its opener."""
-        wrapper = yield from scan.among(self._wrapper_open)
-        if wrapper is not None:
-            scan.take(len(wrapper))
+        _, wrapper = yield from self.wrapper_tag.at(scan)
+        if wrapper:
+            scan.take(wrapper)
             scan.take((yield from scan.space()))
-        complete = True
+            yield from self._stray(scan)
         begun = False
-        while complete:
-            tag = yield from self._opening(scan)
-            if tag is None:
-                break
-            scan.take(tag.length)
-            name = tools.resolve(tag.name)
-            calls.begin(name)
+        while (tag := (yield from self.first(scan))) is not None:
             begun = True
-            complete = yield from self._body(scan, calls, tools, name, tag)
-            if wrapper is None:
+            if not (yield from self.one(scan, calls, tools, tag)):
+                return False
+            if not wrapper:
                 break
             scan.take((yield from scan.space()))
-        if not begun:
-            return False
-        return complete and (yield from self._block_end(scan, calls, wrapped=wrapper is not None))
+        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
+
+    def _stray(self, scan: Scanner) -> Step[None]:
+        """A leaked word between the wrapper's tag and a call's."""
+        word = yield from scan.among(self.strays)
+        if word is not None:
+            space = yield from scan.space(len(word))
+            if (yield from self.first(scan, space)) is not None:
+                scan.take(space)
 
     def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
-        space = yield from scan.space()
-        closer = yield from scan.among(self._wrapper_close, space)
-        if closer is not None:
-            scan.take(space + len(closer))
-            return True
-        if wrapped and scan.ended:
+        own, open_ = False, wrapped
+        while True:
+            space = yield from scan.space()
+            kind, length = yield from self.ends.at(scan, space)
+            if not length:
+                break
+            scan.take(space + length)
+            own = True
+            if kind == CALL_END or (wrapped and not open_):
+                calls.repair(DUPLICATE_CLOSER)
+            open_ = open_ and kind == CALL_END
+        if open_ and scan.ended:
             calls.repair("missing_closer")
             scan.take(scan.rest())
             return True
-        return False
+        return own
 
-    def _opening(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+    def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """A call's opening tag `ahead` characters from here, None where no call follows from it.
 
-        It does where the tag closes itself, or where a parameter or at once the call's closer comes next.
+        It does where the tag closes itself, or where a parameter or at once a closer of the call comes next.
         """
-        tag = yield from named_tag(scan, self._call_open, ahead)
+        tag = yield from named_tag(scan, self.call_tag, ahead)
         if tag is None or tag.empty:
             return tag
-        space = yield from scan.space(ahead + tag.length)
-        if (yield from scan.among(self._call_close, space)) is not None:
-            return tag
-        return tag if (yield from named_tag(scan, self._parameter_open, space)) is not None else None
+        return tag if (yield from self.body_follows(scan, ahead + tag.length)) else None
 
-    def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
-        """The parameters and the call's closer. Returns whether the call is complete."""
+    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether what can only be a call's body stands here."""
+        space = yield from scan.space(ahead)
+        if (yield from self.ends.at(scan, space))[1]:
+            return True
+        return bool((yield from self.parameter_at(scan, space)))
+
+    def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
+        """The name in the parameter's tag that stands here, "" for none."""
+        tag = yield from self.parameter_here(scan, ahead)
+        return tag.name if tag else ""
+
+    def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+        """The parameter's tag that stands here."""
+        return (yield from named_tag(scan, self.parameter_tag, ahead))
+
+    def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a call's opening tag with a body behind it, 0 for none."""
+        tag = yield from self.first(scan, ahead)
+        return 0 if tag is None or tag.empty else tag.length
+
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether another call begins here."""
+        return (yield from self.first(scan, ahead)) is not None
+
+    def one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+        """One call, whose opening tag stands here. Returns whether it is complete."""
+        scan.take(tag.length)
+        name = tools.resolve(tag.name)
+        calls.begin(name)
+        if tag.misspelt:
+            calls.repair("misspelt_tag")
+        return (yield from self.body(scan, calls, tools, name, tag))
+
+    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
+        """What stands behind a call's opening tag. Returns whether the call is complete."""
         arguments = Arguments(calls, tools, name)
         if tag.empty:
             arguments.end()
             return True
+        return (yield from self.rest(scan, calls, arguments, Parameters(self, tools, name)))
+
+    def rest(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters) -> Step[bool]:
+        """All parameters from here on and the call's closer."""
         while True:
             scan.take((yield from scan.space()))
-            closer = yield from scan.among(self._call_close)
-            if closer is not None:
-                scan.take(len(closer))
+            _, length = yield from self.call_end.at(scan)
+            if length:
+                scan.take(length)
                 arguments.end()
                 return True
-            parameter = yield from named_tag(scan, self._parameter_open)
-            if parameter is None:  # `_goes_on` let it come here: the call's own closer is what is missing
+            parameter = yield from self.parameter_here(scan)
+            if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 calls.repair("missing_closer")
                 if scan.ended:
                     scan.take(scan.rest())
                 arguments.end()
                 return True
-            scan.take(parameter.length)
-            value = self.content.member(arguments, tools.key(name, parameter.name), parameter.attributes)
-            if parameter.empty:
-                value.end()
-            elif not (yield from self._value(scan, value)):
+            if not (yield from self.member(scan, calls, arguments, values, parameter)):
                 return False
 
-    def _value(self, scan: Scanner, value: Value) -> Step[bool]:
-        """One value with its closer. Returns False when the reply ends before a closer that counts."""
-        value, literal = yield from self.content.start(scan, value, self._parameter_close)
-        depth = 0
-        while (kept := (yield from up_to_tag(scan, value))) is not None:
-            if kept and not self.content.layout:
-                value.add(scan.take(kept))
-                kept = 0
-            following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
-            if following and following not in self._possible:
-                value.add(scan.take(kept + 1))
-                continue
-            literal_tag = yield from scan.among(self._in_value, kept)
-            size = 1
-            if literal_tag in self._parameter_close:
-                if depth == 0 and (yield from self._goes_on(scan, kept + len(literal_tag))):
-                    scan.take(kept + len(literal_tag))
-                    value.end(literal=literal)
-                    return True
-                if scan.stops_short(self._behind_value, kept + len(literal_tag)):
-                    scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
-                    return False
-            elif literal_tag in self._call_close:
-                depth = max(0, depth - 1)
-            elif literal_tag is not None:
-                nested = yield from self._opening(scan, kept)
-                if nested is not None and not nested.empty:
-                    depth += 1
-                    size = nested.length
-            elif scan.stops_short(self._parameter_close, kept):
-                scan.take(scan.rest())
-                return False
-            value.add(scan.take(kept + size))
-        return False
-
-    def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the grammar can go on behind a parameter's closer: only there it is one."""
-        space = yield from scan.space(ahead)
-        if (yield from scan.among(self._closers, space)) is not None:
+    def member(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+        """One parameter, whose opening tag stands here. Returns False when the reply ends before its closer."""
+        scan.take(tag.length)
+        if tag.misspelt:
+            calls.repair("misspelt_tag")
+        value = self.content.member(arguments, values.given(tag.name), tag.attributes)
+        if tag.empty:
+            value.end()
             return True
-        if (yield from named_tag(scan, self._parameter_open, space)) is not None:
-            return True
-        if (yield from self._opening(scan, space)) is not None:
-            return True
-        return not scan.cut and scan.stops_short(self._closers, ahead)
+        value, literal = yield from self.content.start(scan, value, self.closer)
+        repair = yield from tag_value(scan, value, values)
+        if repair is None:
+            return False
+        value.end(literal=literal)
+        if repair:
+            calls.repair(repair)
+        return True
 
     # Writing
 
@@ -230,20 +274,34 @@ class Attributed:
         """The wrapper with one element a call; "" for no calls."""
         if not calls:
             return ""
-        blocks = self.line.join(self._write_call(call, tools) for call in calls)
+        blocks = self.line.join(self.write_call(call, tools) for call in calls)
         if not self.wrappers:
             return blocks
-        return self.line.join((self._wrapper_open[0], blocks, self._wrapper_close[0]))
+        return self.line.join((self._written("<", self.wrappers[0], ">"), blocks, self._end(self.wrappers[0])))
 
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        """One call's element."""
         if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
             raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
         parts = []
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or tools.key(call.name, key) != key:
                 raise Unwritable(f"{call.name}: the key {key!r} does not survive in an attribute")
-            more, text = self.content.write(call.name, key, raw, tools, self._in_value)
-            opener = f'{self._parameter_open[0]} name="{escape_attribute(key)}"{more}>'
-            parts.append(f"{opener}{text}{self._parameter_close[0]}")
+            more, text = self.content.write(call.name, key, raw, tools, self.inside)
+            opener = self._written("<", self.parameter, f' name="{escape_attribute(key)}"{more}>')
+            parts.append(f"{opener}{text}{self._end(self.parameter)}")
         body = self.line.join(("", *parts, "")) if parts else self.hollow
-        return f'{self._call_open[0]} name="{escape_attribute(call.name)}">{body}{self._call_close[0]}'
+        opener = self._written("<", self.call, f' name="{escape_attribute(call.name)}">')
+        return f"{opener}{body}{self._end(self.call)}"
+
+    def _written(self, start: str, element: str, end: str) -> str:
+        return spelt(start, *self.prefix, element, end)[0]
+
+    def _end(self, element: str) -> str:
+        return self._written("</", element, ">")
+
+
+def spelt(*parts: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Every spelling of a tag without blanks, the first of each part first."""
+    choices = [(part,) if isinstance(part, str) else part for part in parts]
+    return tuple(map("".join, product(*choices)))

@@ -12,6 +12,7 @@ from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.entities import Unescaping, reads_as_escaped
 from toolcalls.shapes.raw import delimited, line_end
+from toolcalls.shapes.tags import Tags
 from toolcalls.tools import Toolbox
 from toolcalls.values import quote, to_json, to_text
 
@@ -35,10 +36,10 @@ class Content(Protocol):
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
         """Open the member `key`, whose tag has these attributes."""
 
-    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """Read what stands before the text of `value`; `closers` are the tags that may end it."""
 
-    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: tuple[str, ...]) -> tuple[str, str]:
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:
         """A raw JSON value of tool `name` as more attributes for its tag ("" for none) and the text behind the tag.
 
         `tags` are those that mean something inside a value. Raises `Unwritable`.
@@ -54,7 +55,7 @@ class Verbatim:
         """The schema alone decides."""
         return arguments.value(key)
 
-    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
         """Nothing stands before the text."""
         yield from ()
         return Opened(value, literal=False)
@@ -65,7 +66,7 @@ class Verbatim:
         key: str,
         raw: str,
         tools: Toolbox,
-        tags: tuple[str, ...],  # noqa: ARG002 - a tag that does harm is found when the text is read back
+        tags: Tags,  # noqa: ARG002 - a tag that does harm is found when the text is read back
     ) -> tuple[str, str]:
         """The text as it is; refused where the schema would make something else of it."""
         text, is_string = to_text(raw)
@@ -83,7 +84,7 @@ class Escaped:
         """The schema alone decides."""
         return arguments.value(key)
 
-    def start(self, scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Opened]:
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """The CDATA sections that stand first, or a line end."""
         space = yield from scan.space()
         if (yield from scan.starts(_CDATA, space)):
@@ -93,14 +94,12 @@ class Escaped:
         scan.take((yield from line_end(scan)))
         return Opened(Unescaping(value), literal=False)
 
-    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: tuple[str, ...]) -> tuple[str, str]:
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:
         """The text as it is, in CDATA only where it would be read as something else."""
         types = tools.types(name, key)
         text, is_string = to_text(raw)
         value = quote(text) if is_string else raw
-        hidden = (
-            reads_as_escaped(text) or text.lstrip(SPACE).startswith(_CDATA) or any(literal in text for literal in tags)
-        )
+        hidden = reads_as_escaped(text) or text.lstrip(SPACE).startswith(_CDATA) or tags.stand_in(text)
         if not hidden and to_json(text, types, infer=tools.infer) == value:
             return "", delimited(text)
         if to_json(text, types, infer=False) == value:
@@ -108,7 +107,7 @@ class Escaped:
         raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
 
 
-def _sections(scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[None]:
+def _sections(scan: Scanner, value: Value, closers: Tags) -> Step[None]:
     """CDATA sections one after the other, with nothing but white space between them."""
     while True:
         scan.take(len(_CDATA))
@@ -128,8 +127,7 @@ def _sections(scan: Scanner, value: Value, closers: tuple[str, ...]) -> Step[Non
             yield
         space = yield from scan.space()
         again = yield from scan.starts(_CDATA, space)
-        closed = again or (yield from scan.among(closers, space)) is not None
-        if closed:
+        if again or (yield from closers.at(scan, space))[1]:
             scan.take(space)
         if not again:
             return

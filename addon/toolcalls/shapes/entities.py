@@ -11,7 +11,7 @@ import re
 from toolcalls.scanner import Search
 from toolcalls.shapes.arguments import Value
 
-_ENTITIES = {
+ENTITIES = {
     "&amp;": "&",
     "&lt;": "<",
     "&gt;": ">",
@@ -25,9 +25,9 @@ _ENTITIES = {
     "&#10;": "\n",
     "&#13;": "\r",
 }
-_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
-_LONGEST = max(map(len, _ENTITIES))
-_PREFIXES = frozenset(entity[:size] for entity in _ENTITIES for size in range(1, len(entity)))
+_ENTITY = re.compile("|".join(map(re.escape, ENTITIES)))
+_LONGEST = max(map(len, ENTITIES))
+_PREFIXES = frozenset(entity[:size] for entity in ENTITIES for size in range(1, len(entity)))
 
 _UNDECIDED = re.compile(r"[<&\r\n]").search
 
@@ -37,7 +37,7 @@ _MAX_WAIT = 64 * 1024
 
 def unescape(text: str) -> str:
     """Decode every entity once; everything else stays."""
-    return _ENTITY.sub(lambda match: _ENTITIES[match.group()], text) if "&" in text else text
+    return _ENTITY.sub(lambda match: ENTITIES[match.group()], text) if "&" in text else text
 
 
 def escape_attribute(text: str) -> str:

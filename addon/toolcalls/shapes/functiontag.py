@@ -1,10 +1,9 @@
 """Calls as function tags: `OPEN <function=N> <parameter=K>V</parameter> … </function> CLOSE`.
 
-Names stand in the tags, values are raw and nothing escapes them. So a closer counts only where the grammar can go on
-behind it (another parameter, the call's end, the end of the reply), and a complete call quoted inside a value is
-counted through its own closer. Tags are read with blanks where the engines tolerate them (`< / parameter >`) and with
-quotes around names; what is damaged in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`) is read
-where only one reading is left, and noted.
+Names stand in the tags, values are raw and nothing escapes them; `tagvalue` says which of the tags in one ends it. Tags
+are read with blanks where the engines tolerate them (`< / parameter >`) and with quotes around names; what is damaged
+in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`) is read where only one reading is left, and
+noted.
 
 The wrapper's opener may be missing (`naked`), and its closer goes with a call that stands before it in any case.
 """
@@ -16,19 +15,20 @@ from typing import Literal
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.loosetags import (
     FUNCTION,
     FUNCTION_END,
     PARAMETER,
     PARAMETER_END,
-    Parts,
     Tag,
-    among_tags,
-    opening_tag,
+    function_tag,
+    parameter_tag,
     writable,
 )
-from toolcalls.shapes.raw import delimited, line_end, up_to_tag
+from toolcalls.shapes.raw import delimited, line_end
+from toolcalls.shapes.tags import Parts, Tags
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
@@ -36,8 +36,13 @@ from toolcalls.values import members, quote, to_json, to_text
 # right there with every line end its own.
 type Layout = Literal["lines", "inline", "block", "verbatim"]
 
-_IN_VALUE = (PARAMETER_END, FUNCTION, FUNCTION_END)
-_FIRST_BEHIND = frozenset("/pf \t")  # what may follow the `<` of those
+_INSIDE: dict[str, tuple[Parts, ...]] = {
+    CLOSER: (PARAMETER_END,),
+    NEXT: (PARAMETER,),
+    CALL: (FUNCTION,),
+    CALL_END: (FUNCTION_END,),
+}
+_FUNCTION_END = Tags(call_end=[FUNCTION_END])
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class FunctionTag:
     closed       False: the dialect's replies end behind the last parameter, and that closes the call
     strays       bullets, one of which must stand before a naked call on its line
     between      what is written between tags
-    layout       how a value is written; all but "verbatim" lose one line end on either side when read
+    written      how a value is written; all but "verbatim" lose one line end on either side when read
     single       only one call can be written into a reply
     """
 
@@ -63,35 +68,48 @@ class FunctionTag:
     closed: bool = True
     strays: tuple[str, ...] = ()
     between: str = "\n"
-    layout: Layout = "lines"
+    written: Layout = "lines"
     single: bool = False
     place: Place = "line"
 
-    @cached_property
-    def _wrapper_open(self) -> tuple[Parts, ...]:
-        return (("<", self.wrapper, ">"),) if self.wrapper else ()
+    inside = Tags(**_INSIDE)
+    closer = Tags(closer=[PARAMETER_END])
+    special = False
+
+    @property
+    def layout(self) -> bool:
+        """Whether a line end on either side of a value is layout."""
+        return self.written != "verbatim"
 
     @cached_property
-    def _wrapper_end(self) -> tuple[Parts, ...]:
-        return tuple(("<", "/", name, ">") for name in (self.wrapper, *self.orphans) if name)
+    def _wrapper_ends(self) -> tuple[Parts, ...]:
+        names = tuple(filter(None, (self.wrapper, *self.orphans)))
+        return (("<", "/", names, ">"),) if names else ()
 
     @cached_property
-    def _ends(self) -> tuple[Parts, ...]:
+    def opener(self) -> Tags:
+        """The wrapper's tag."""
+        return Tags(wrapper=[("<", self.wrapper, ">")] if self.wrapper else ())
+
+    @cached_property
+    def _wrapper_end(self) -> Tags:
+        return Tags(wrapper_end=self._wrapper_ends)
+
+    @cached_property
+    def ends(self) -> Tags:
         """What ends a call: its own closer, or its wrapper's where that is missing."""
-        return (FUNCTION_END, *self._wrapper_end)
+        return Tags(call_end=[FUNCTION_END], wrapper_end=self._wrapper_ends)
 
     @cached_property
-    def _closers(self) -> tuple[str, ...]:
-        return tuple(map("".join, self._ends))
-
-    @cached_property
-    def _behind_value(self) -> tuple[str, ...]:
-        return (*self._closers, *map("".join, (PARAMETER, PARAMETER_END, FUNCTION, *self._wrapper_open)))
+    def behind(self) -> Tags:
+        """What a parameter's closer may be followed by."""
+        wrapper: tuple[Parts, ...] = (("<", self.wrapper, ">"),) if self.wrapper else ()
+        return Tags(any=[FUNCTION_END, PARAMETER, PARAMETER_END, FUNCTION, *self._wrapper_ends, *wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and a function's where it may stand alone."""
         naked = ("<function=", "<function =", "< function=", "< function =") if self.naked else ()
-        return (*map("".join, self._wrapper_open), *naked)
+        return (f"<{self.wrapper}>", *naked) if self.wrapper else naked
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
@@ -110,159 +128,120 @@ class FunctionTag:
             return False
         wrappers = 0
         while wrappers < 2:  # a model may begin twice
-            _, length = yield from among_tags(scan, self._wrapper_open)
+            _, length = yield from self.opener.at(scan)
             if not length:
                 break
             wrappers += 1
             scan.take(length)
             if not self.compact:
                 scan.take((yield from scan.space()))
-        begun, complete = False, True
-        while complete:
-            tag = yield from self._opening(scan, 0, compact=self.compact and not begun)
-            if tag is None:
-                break
-            scan.take(tag.length)
-            name = tools.resolve(tag.name)
-            calls.begin(name)
-            if not tag.whole:
-                calls.repair("unclosed_tag")
+        begun = False
+        while (tag := (yield from self._first(scan, begun=begun))) is not None:
             begun = True
-            complete = yield from self._body(scan, calls, tools, name)
+            if not (yield from self._one(scan, calls, tools, tag)):
+                return False
             if not wrappers:
                 break
             scan.take((yield from scan.space()))
-        if not begun:
-            return False
-        return complete and (yield from self._block_end(scan, calls, wrappers))
+        return begun and (yield from self.block_end(scan, calls, wrappers))
 
-    def _block_end(self, scan: Scanner, calls: Calls, wrappers: int) -> Step[bool]:
-        own = False
-        for _ in range(max(1, wrappers)):
+    def _first(self, scan: Scanner, *, begun: bool) -> Step[Tag | None]:
+        """The opening tag of the block's next call."""
+        tag = yield from self.opening(scan, 0, compact=self.compact and not begun)
+        return None if tag is not None and not tag.whole and self.compact and not begun else tag
+
+    def _one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+        scan.take(tag.length)
+        name = tools.resolve(tag.name)
+        calls.begin(name)
+        if not tag.whole:
+            calls.repair("unclosed_tag")
+        return (yield from self._body(scan, calls, tools, name))
+
+    def block_end(self, scan: Scanner, calls: Calls, wrappers: int) -> Step[bool]:
+        """What stands behind the last call of a block. Returns whether that is the block's own."""
+        own, left = False, max(1, wrappers)
+        while True:
             space = yield from scan.space()
-            _, length = yield from among_tags(scan, self._wrapper_end, space)
+            kind, length = yield from self.ends.at(scan, space)
             if not length:
                 break
             scan.take(space + length)
+            left -= kind != CALL_END
+            if kind == CALL_END or left < 0:
+                calls.repair(DUPLICATE_CLOSER)
             own = True
-        if wrappers and not own and scan.stops_short(self._closers[1:]):
+        if wrappers and left >= wrappers and self._wrapper_end.stops_short(scan):
             calls.repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own
 
-    def _opening(self, scan: Scanner, ahead: int, *, compact: bool = False) -> Step[Tag | None]:
+    def opening(self, scan: Scanner, ahead: int, *, compact: bool = False) -> Step[Tag | None]:
         """A function's tag `ahead` characters from here, None where no call follows from it.
 
-        It does where a parameter or at once the function's closer comes next.
+        It does where a parameter or at once a closer of the call comes next.
         """
-        tag = yield from opening_tag(scan, FUNCTION, ahead)
+        tag = yield from function_tag(scan, ahead)
         if tag is None:
             return None
         behind = ahead + tag.length
         space = behind if compact else (yield from scan.space(behind))
-        _, length = yield from among_tags(scan, (FUNCTION_END,), space)
-        if length or (yield from opening_tag(scan, PARAMETER, space)) is not None:
-            return None if compact and not tag.whole else tag
-        return tag if not self.closed and not scan.cut and scan.stops_short(self._closers, behind) else None
+        if (yield from self.ends.at(scan, space))[1] or (yield from parameter_tag(scan, space)) is not None:
+            return tag
+        return tag if not self.closed and not scan.cut and self.ends.stops_short(scan, behind) else None
 
     def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
-        """The parameters and the call's closer. Returns whether the call is complete."""
-        arguments = Arguments(calls, tools, name)
+        return (yield from self.rest(scan, calls, Arguments(calls, tools, name), Parameters(self, tools, name)))
+
+    def rest(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters) -> Step[bool]:
+        """All parameters from here on and the call's closer. Returns whether the call is complete."""
         while True:
             scan.take((yield from scan.space()))
-            _, length = yield from among_tags(scan, (FUNCTION_END,))
+            _, length = yield from _FUNCTION_END.at(scan)
             if length:
                 scan.take(length)
                 arguments.end()
                 return True
-            parameter = yield from opening_tag(scan, PARAMETER)
-            if parameter is None:  # `_goes_on` let it come here: the call's own closer is what is missing
+            parameter = yield from parameter_tag(scan)
+            if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 if self.closed:
                     calls.repair("missing_closer")
-                if scan.stops_short(self._closers):
+                if self.ends.stops_short(scan):
                     scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(parameter.length)
             if not parameter.whole:
                 calls.repair("unclosed_tag")
-            repeated = yield from self._value(scan, arguments.value(tools.key(name, parameter.name)))
-            if repeated is None:
+            value = arguments.value(values.given(parameter.name))
+            if self.layout:
+                scan.take((yield from line_end(scan)))
+            repair = yield from tag_value(scan, value, values)
+            if repair is None:
                 return False
-            if repeated:
-                scan.take(repeated)
-                calls.repair("duplicate_closer")
+            value.end()
+            if repair:
+                calls.repair(repair)
 
-    def _value(self, scan: Scanner, value: Value) -> Step[int | None]:
-        """One value with its closer. None when the reply ends before a closer that counts.
+    def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
+        """The name in the parameter's tag that stands here, "" for none."""
+        tag = yield from parameter_tag(scan, ahead)
+        return tag.name if tag else ""
 
-        Else the length of the closer that is written once more behind it, 0 for none.
-        """
-        if self.layout != "verbatim":
-            scan.take((yield from line_end(scan)))
-        depth = 0
-        while (kept := (yield from up_to_tag(scan, value))) is not None:
-            following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
-            if following and following not in _FIRST_BEHIND:
-                value.add(scan.take(kept + 1))
-                continue
-            parts, length = yield from among_tags(scan, _IN_VALUE, kept)
-            size = 1
-            if parts is PARAMETER_END:
-                repeated = (yield from self._goes_on(scan, kept + length)) if depth == 0 else None
-                if repeated is not None:
-                    if self.layout == "verbatim":
-                        value.add(scan.take(kept))
-                        kept = 0
-                    scan.take(kept + length)
-                    value.end()
-                    return repeated
-                if scan.stops_short(self._behind_value, kept + length):
-                    scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
-                    return None
-            elif parts is FUNCTION_END:
-                depth = max(0, depth - 1)
-            elif parts is FUNCTION:
-                nested = yield from self._opening(scan, kept)
-                if nested is not None:
-                    depth += 1
-                    size = nested.length
-            elif scan.stops_short(("</parameter>",), kept):
-                scan.take(scan.rest())
-                return None
-            value.add(scan.take(kept + size))
-        return None
+    def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a function's tag with a body behind it, 0 for none."""
+        tag = yield from self.opening(scan, ahead)
+        return tag.length if tag else 0
 
-    def _goes_on(self, scan: Scanner, ahead: int) -> Step[int | None]:
-        """Whether the grammar can go on behind a parameter's closer: only there it is one.
-
-        Returns the length of the same closer that stands there once more, 0 for none; None where it cannot go on.
-        """
-        if (yield from self._follows(scan, ahead)):
-            return 0
-        space = yield from scan.space(ahead)
-        _, length = yield from among_tags(scan, (PARAMETER_END,), space)
-        again = space + length
-        return again - ahead if length and (yield from self._follows(scan, again)) else None
-
-    def _follows(self, scan: Scanner, ahead: int) -> Step[bool]:
-        space = yield from scan.space(ahead)
-        _, length = yield from among_tags(scan, self._ends, space)
-        if length or (yield from opening_tag(scan, PARAMETER, space)) is not None:
-            return True
-        if (yield from self._next_call(scan, space)):
-            return True
-        return not scan.cut and scan.stops_short(self._closers, ahead)
-
-    def _next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here, behind the wrapper's opener or a bullet."""
         bullet = yield from scan.among(self.strays, ahead)
-        _, wrapper = yield from among_tags(scan, self._wrapper_open, ahead)
+        _, wrapper = yield from self.opener.at(scan, ahead)
         lead = len(bullet) if bullet else wrapper
         if lead:
             ahead = yield from scan.space(ahead + lead)
-        return (yield from self._opening(scan, ahead)) is not None
+        return (yield from self.opening(scan, ahead)) is not None
 
     # Writing
 
@@ -293,6 +272,6 @@ class FunctionTag:
             text = {"true": "True", "false": "False", "null": "None"}.get(raw, raw)
         if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
             raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
-        if self.layout == "lines" or (self.layout == "block" and ("\n" in text or "\r" in text)):
+        if self.written == "lines" or (self.written == "block" and ("\n" in text or "\r" in text)):
             return f"\n{text}\n"
-        return delimited(text) if self.layout == "inline" else text
+        return delimited(text) if self.written == "inline" else text

@@ -1,8 +1,8 @@
 """Calls as a JSON object between tags: `OPEN {"name": N, "arguments": J} CLOSE`.
 
-The object is read member by member with the streaming transducer, so the arguments leave while they arrive, as the
-model wrote them where that is strict JSON. They are typed by nothing but their JSON. A tag inside a string is data: the
-object ends where its braces say. Where the arguments come before the name, they are held until it is there.
+The object is read by `callreader`, so its arguments leave while they arrive. They are typed by nothing but their JSON.
+A tag inside a string is data: the object ends where its braces say. Which closer follows then hardly matters, so the
+wrong one is taken as well where a dialect says that models write it.
 """
 
 from collections.abc import Sequence
@@ -10,138 +10,142 @@ from dataclasses import dataclass
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark, payload, string, value
+from toolcalls.shapes.callreader import CallReader, skip
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
+
+_MAX_ATTRIBUTES = 256  # characters of an opening tag's attributes
 
 
 @dataclass(frozen=True)
 class JsonTags:
-    """The form with its tags filled in; the first of each is written."""
+    """The form with its tags filled in. Where there are several, all are read and the first one is written.
+
+    wrong        closing tags of other forms that models write instead
+    attributed   what an opening tag with attributes begins with, up to its `>`; "" where there is none
+    around       what may stand in front of a block and behind it, and goes with it
+    closed       whether the model writes a closer; where not, none is missed
+    arguments    the key of the arguments
+    line         what stands between the tags and the object
+    """
 
     name: str
     opening: tuple[str, ...]
-    closing: tuple[str, ...]
+    closing: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    attributed: str = ""
+    around: tuple[str, str] | None = None
+    closed: bool = True
+    arguments: str = "arguments"
+    line: str = "\n"
     strays: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The opening tags."""
-        return self.opening
+        """The opening tags, and what may stand in front of them."""
+        before = self.around[:1] if self.around else ()
+        return (*self.opening, *filter(None, (self.attributed,)), *before)
 
     def speaks(self, text: str) -> bool:
-        """Whether `text` shows both tags."""
-        return any(tag in text for tag in self.opening) and any(tag in text for tag in self.closing)
+        """Whether `text` shows both tags, or where nothing closes a call an opening one with JSON behind it."""
+        if self.closed:
+            return any(tag in text for tag in self.opening) and any(tag in text for tag in self.closing)
+        shown = ("{", " {", "\n{", "[", " [", "\n[")
+        return any(tag + json in text for tag in self.opening for json in shown)
 
     # Reading
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
-        """One call and its closing tag."""
-        opener = yield from scan.among(self.opening)
-        if opener is None:
+        """One block and its closing tag."""
+        if self.around and (yield from scan.starts(self.around[0])):
+            scan.take(len(self.around[0]))
+            scan.take((yield from scan.space()))
+        noted = yield from self._open(scan)
+        if noted is None:
             return False
-        space = yield from scan.space(len(opener))
-        if not (yield from scan.starts("{", space)):
-            return False
-        scan.take(space)
-        body = _Object(scan, calls, tools)
-        if not (yield from body.read()):
-            if body.begun and not scan.ended:
+        scan.take((yield from scan.space()))
+        block = self._reader(scan, calls, tools)
+        if not (yield from self._body(block)):
+            if block.open and not scan.ended:
                 calls.broken()
-                yield from self._skip(scan)
+                yield from skip(scan, self.closing)
             return False
-        space = yield from scan.space()
-        closer = yield from scan.among(self.closing, space)
-        if closer is None and scan.cut and scan.stops_short(self.closing):
-            scan.take(scan.rest())
-            return False
-        body.end()
-        if closer is not None:
-            scan.take(space + len(closer))
-            return True
-        calls.repair("missing_closer")
-        if scan.stops_short(self.closing):
-            scan.take(scan.rest())
-            return True
-        return False
+        for repair in noted:
+            calls.repair(repair)
+        return (yield from self._close(scan, calls, block))
 
-    def _skip(self, scan: Scanner) -> Step[None]:
-        """Consume what is left of a broken call: its payload is never searched for others."""
-        while True:
-            at = scan.text.find("<", scan.pos)
-            scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
-            if at >= 0:
-                closer = yield from scan.among(self.closing)
-                scan.take(len(closer) if closer else 1)
-                if closer is not None:
-                    return
+    def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
+        return CallReader(scan, calls, tools, self.arguments)
+
+    def _body(self, block: CallReader) -> Step[bool]:
+        """What stands between the tags."""
+        return (yield from block.object())
+
+    def _open(self, scan: Scanner) -> Step[list[str] | None]:
+        """Take the opening tag. Returns what is to be noted about it, None where there is none."""
+        opener = yield from scan.among(self.opening)
+        if opener is not None:
+            scan.take(len(opener))
+            return []
+        if not self.attributed or not (yield from scan.starts(self.attributed)):
+            return None
+        size = len(self.attributed)
+        while size <= _MAX_ATTRIBUTES:
+            if size < scan.rest():
+                char = scan.text[scan.pos + size]
+                size += 1
+                if char == ">":
+                    scan.take(size)
+                    return ["alias"]
+                if char in "<{\n":
+                    return None
             elif scan.ended:
-                return
+                return None
             else:
                 yield
+        return None
+
+    def _close(self, scan: Scanner, calls: Calls, block: CallReader) -> Step[bool]:
+        space = yield from scan.space()
+        closer = yield from scan.among((*self.closing, *self.wrong), space)
+        if closer is None:
+            if self.closed and scan.cut and scan.stops_short(self.closing):
+                scan.take(scan.rest())
+                return False
+            block.end()
+            if self.closed:
+                calls.repair("missing_closer")
+            if scan.stops_short(self.closing):
+                scan.take(scan.rest())
+            return True
+        block.end()
+        scan.take(space + len(closer))
+        if closer in self.wrong:
+            calls.repair("wrong_closer")
+            yield from self._take(scan, self.closing)
+        if self.around and self.around[1]:
+            yield from self._take(scan, self.around[1:])
+        return True
+
+    def _take(self, scan: Scanner, literals: tuple[str, ...]) -> Step[None]:
+        """Take one of these where it follows."""
+        space = yield from scan.space()
+        literal = yield from scan.among(literals, space)
+        if literal is not None:
+            scan.take(space + len(literal))
 
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One block a call, its object on a line of its own; "" for no calls."""
-        blocks = []
-        for call in calls:
-            if not call.name:
-                raise Unwritable("a call without a name")
-            members(call.arguments)
-            body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
-            blocks.append(f"{self.opening[0]}\n{body}\n{self.closing[0]}")
-        return "\n".join(blocks)
+        """One block a call; "" for no calls."""
+        return "\n".join(self._block(self._item(call)) for call in calls)
 
+    def _block(self, body: str) -> str:
+        closing = self.closing[0] if self.closed else ""
+        return f"{self.opening[0]}{self.line}{body}{self.line if closing else ''}{closing}"
 
-class _Object:
-    """The object of one call, read member by member."""
-
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox) -> None:
-        self._scan = scan
-        self._calls = calls
-        self._tools = tools
-        self._name = ""
-        self._arguments: str | None = None  # where they came before the name
-        self.begun = False  # the name was told, and the arguments are leaving
-
-    def read(self) -> Step[bool]:
-        """Read it with its braces. Returns whether it was a call's object and is complete."""
-        scan = self._scan
-        scan.take(1)
-        while True:
-            scan.take((yield from scan.space()))
-            if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
-                break
-            key = yield from string(scan, self._calls)
-            if key is None or not (yield from mark(scan, ":")) or not (yield from self._member(key)):
-                return False
-            if not (yield from mark(scan, ",")):
-                break
-        if not self._name or not (yield from mark(scan, "}")):
-            return False
-        if not self.begun:
-            self.begun = True
-            self._calls.begin(self._name)
-            self._calls.piece(self._arguments or "{}")
-        return True
-
-    def end(self) -> None:
-        """The call is complete."""
-        self._calls.end()
-
-    def _member(self, key: str) -> Step[bool]:
-        scan, calls = self._scan, self._calls
-        scan.take((yield from scan.space()))
-        if key in NAMES and not self._name:
-            self._name = self._tools.resolve((yield from string(scan, calls)) or "")
-            return bool(self._name)
-        if key not in ARGUMENTS or self._arguments is not None or self.begun:
-            passed_over: list[str] = []
-            return (yield from value(scan, calls, passed_over.append))
-        if self._name and (yield from scan.starts("{")):
-            self.begun = True
-            calls.begin(self._name)
-            return (yield from value(scan, calls, calls.piece))
-        self._arguments = yield from payload(scan, calls)
-        return self._arguments is not None
+    def _item(self, call: Call) -> str:
+        if not call.name:
+            raise Unwritable("a call without a name")
+        members(call.arguments)
+        return f'{{"name": {quote(call.name)}, "{self.arguments}": {call.arguments}}}'

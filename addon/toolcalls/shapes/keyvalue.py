@@ -1,8 +1,8 @@
 """Calls as a name with pairs of key and value: `OPEN N (<arg_key>K</arg_key><arg_value>V</arg_value>)* CLOSE`.
 
-Nothing is escaped and no line end is layout: a value is what stands between its tags, to the last character. So a
-value's closer counts only where a whole key with its value's opener follows, or the call's closer, or the next call;
-and a complete call quoted inside a value is counted through its own closer. White space between tags means nothing.
+Nothing is escaped and no line end is layout: a value is what stands between its tags, to the last character. `tagvalue`
+says which of the tags in a value ends it: its closer counts where a whole key with its value's opener follows, or the
+call's closer, or the next call. White space between tags means nothing.
 
 `OPEN` is often shared with other dialects, so a call begins only where the name is followed by a whole key or at once
 by the closer. That much is looked at before anything is said.
@@ -15,18 +15,20 @@ from functools import cached_property
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.raw import up_to_tag
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.tags import Parts, Some, Tags
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
 _MAX_WORD = 256  # characters of a name or a key: both are looked at whole before anything of them is consumed
 _NAME = re.compile(r"[\w.:/@-]*+")
 _KEY = re.compile(r"[^<]*+")
+_SUFFIX = Some(whole=r"(?::[\w.-]{1,64})?", part=r"|:[\w.-]{0,64}", first=":")
 
 
 @dataclass(frozen=True)
-class _Opening:
+class Opening:
     """A call's opening tag with its name."""
 
     name: str
@@ -34,7 +36,7 @@ class _Opening:
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
     """What stands before a value: its key, and whether the text itself says that the value is a string."""
 
     key: str
@@ -44,182 +46,224 @@ class _Head:
 
 @dataclass(frozen=True)
 class KeyValue:
-    """The form with its tags filled in; each pair is an opening tag and its closer.
+    """The form with the names of its elements filled in.
 
-    wrapper     what stands around all calls of a turn, ("", "") for nothing
-    separator   what must stand behind the name, "" for nothing
-    kind        what may stand between a key and its value and names the value's type, ("", "") for nothing
+    wrapper     what stands around all calls of a turn, "" for nothing
+    bare        whether a call may stand without its wrapper
+    separator   an empty element that stands behind the name, "" for none
+    kind        what may stand between a key and its value and names the value's type, "" for nothing
+    suffixed    each tag may carry a suffix that the model's tokenizer knows (`<tool_call:x1>`)
     line        the line end that is written between tags; any white space is read there
     """
 
     name: str
-    call: tuple[str, str] = ("<tool_call>", "</tool_call>")
-    key: tuple[str, str] = ("<arg_key>", "</arg_key>")
-    value: tuple[str, str] = ("<arg_value>", "</arg_value>")
-    wrapper: tuple[str, str] = ("", "")
+    call: str = "tool_call"
+    key: str = "arg_key"
+    value: str = "arg_value"
+    wrapper: str = ""
+    bare: bool = False
     separator: str = ""
-    kind: tuple[str, str] = ("", "")
+    kind: str = ""
+    suffixed: bool = False
     line: str = ""
     strays: tuple[str, ...] = ()
     place: Place = "line"
 
-    @cached_property
-    def _closers(self) -> tuple[str, ...]:
-        return tuple(filter(None, (self.call[1], self.wrapper[1])))
+    layout = False
+
+    def _open(self, element: str) -> Parts:
+        return ("<", element, _SUFFIX, ">") if self.suffixed else ("<", element, ">")
+
+    def _close(self, element: str) -> Parts:
+        return ("<", "/", element, _SUFFIX, ">") if self.suffixed else ("<", "/", element, ">")
 
     @cached_property
-    def _behind_value(self) -> tuple[str, ...]:
+    def _tags(self) -> dict[str, tuple[Tags, Tags]]:
+        """Each element's opening tag and its closer."""
+        elements = filter(None, (self.wrapper, self.call, self.separator, self.key, self.kind, self.value))
+        return {element: (Tags(tag=[self._open(element)]), Tags(tag=[self._close(element)])) for element in elements}
+
+    @cached_property
+    def ends(self) -> Tags:
+        """What ends a call: its own closer, or its wrapper's where that is missing."""
+        return Tags(call_end=[self._close(self.call)], wrapper_end=[self._close(self.wrapper)] if self.wrapper else ())
+
+    @cached_property
+    def inside(self) -> Tags:
+        """What means something inside a value."""
+        parts = {CLOSER: self._close(self.value), CALL: self._open(self.call), CALL_END: self._close(self.call)}
+        return Tags(**{kind: [form] for kind, form in parts.items()})
+
+    @property
+    def closer(self) -> Tags:
+        """A value's closer."""
+        return self._tags[self.value][1]
+
+    @cached_property
+    def behind(self) -> Tags:
         """What a value's closer may be followed by."""
-        return (*self._closers, self.key[0], self.call[0])
-
-    @cached_property
-    def _in_value(self) -> tuple[str, ...]:
-        return (self.value[1], *self.call)
+        ends = [self._close(element) for element in (self.call, self.wrapper) if element]
+        return Tags(any=[*ends, self._open(self.key), self._open(self.call)])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, or the call's where nothing stands around the calls."""
-        return (self.wrapper[0] or self.call[0],)
+        """The wrapper's tag, and the call's where it may stand without."""
+        elements = filter(None, (self.wrapper, self.call if self.bare or not self.wrapper else ""))
+        return tuple(f"<{element}{end}" for element in elements for end in (">:" if self.suffixed else ">"))
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of this form with an argument."""
-        return all(
-            literal in text for literal in (self.wrapper[0], self.call[0], self.separator, *self.key, *self.value)
-        )
+        elements = filter(None, (self.wrapper, self.call, self.separator, self.key, self.value))
+        return all(f"<{element}>" in text for element in elements)
 
     # Reading
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
-        """One wrapper with its calls, or one call where the form has no wrapper."""
-        wrapped = bool(self.wrapper[0])
-        if wrapped:
-            if not (yield from scan.starts(self.wrapper[0])):
+        """One wrapper with its calls, or one call where none stands around it."""
+        wrapper = 0
+        if self.wrapper:
+            _, wrapper = yield from self._tags[self.wrapper][0].at(scan)
+            if not wrapper and not self.bare:
                 return False
-            scan.take(len(self.wrapper[0]))
-            scan.take((yield from scan.space()))
+            scan.take(wrapper)
+            scan.take((yield from scan.space()) if wrapper else 0)
         begun = False
-        while (opening := (yield from self._opening(scan))) is not None:
-            scan.take(opening.length)
-            calls.begin(opening.name)
+        while (complete := (yield from self.one(scan, calls, tools))) is not None:
             begun = True
-            if not (yield from self._body(scan, calls, Arguments(calls, tools, opening.name))):
+            if not complete:
                 return False
-            if not wrapped:
-                return True
+            if not wrapper:
+                break
             scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, calls))
+        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
 
-    def _block_end(self, scan: Scanner, calls: Calls) -> Step[bool]:
-        if (yield from scan.starts(self.wrapper[1])):
-            scan.take(len(self.wrapper[1]))
-            return True
-        if scan.ended:
+    def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
+        own, open_ = False, wrapped
+        while True:
+            space = yield from scan.space()
+            kind, length = yield from self.ends.at(scan, space)
+            if not length:
+                break
+            scan.take(space + length)
+            if kind == CALL_END or (wrapped and not open_):
+                calls.repair(DUPLICATE_CLOSER)
+            own, open_ = True, open_ and kind == CALL_END
+        if open_ and scan.ended:
             calls.repair("missing_closer")
             scan.take(scan.rest())
             return True
-        return False
+        return own
 
-    def _opening(self, scan: Scanner, ahead: int = 0) -> Step[_Opening | None]:
-        """A call's opening tag and name `ahead` characters from here, None where no call follows from it.
-
-        It does where a whole key, or at once the call's closer, comes next.
-        """
-        if not (yield from scan.starts(self.call[0], ahead)):
+    def one(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool | None]:
+        """One call, and whether it is complete; None where none stands here."""
+        opening = yield from self.first(scan)
+        if opening is None:
             return None
-        start = yield from scan.space(ahead + len(self.call[0]))
+        scan.take(opening.length)
+        name = tools.resolve(opening.name)
+        calls.begin(name)
+        return (yield from self.body(scan, calls, tools, name))
+
+    def first(self, scan: Scanner, ahead: int = 0) -> Step[Opening | None]:
+        """A call's opening tag and name `ahead` characters from here, None where no call follows from it."""
+        _, length = yield from self._tags[self.call][0].at(scan, ahead)
+        if not length:
+            return None
+        start = yield from scan.space(ahead + length)
         end = start + (yield from _word(scan, _NAME, start))
         name = scan.text[scan.pos + start : scan.pos + end]
         if not name:
             return None
         if self.separator:
-            end = yield from scan.space(end)
-            if not (yield from scan.starts(self.separator, end)):
+            space = yield from scan.space(end)
+            _, length = yield from self._tags[self.separator][0].at(scan, space)
+            if not length:
                 return None
-            end += len(self.separator)
-        space = yield from scan.space(end)
-        if (yield from scan.starts(self.call[1], space)) or (yield from self._head(scan, space)) is not None:
-            return _Opening(name, end - ahead)
-        return None
+            end = space + length
+        return Opening(name, end - ahead) if (yield from self.body_follows(scan, end)) else None
 
-    def _head(self, scan: Scanner, ahead: int = 0) -> Step[_Head | None]:
+    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether a whole key, or at once the call's closer, stands here."""
+        space = yield from scan.space(ahead)
+        kind, _ = yield from self.ends.at(scan, space)
+        return kind == CALL_END or (yield from self._head(scan, space)) is not None
+
+    def _head(self, scan: Scanner, ahead: int = 0) -> Step[Head | None]:
         """A whole key up to its value's first character, None where none stands or can come of what stands here."""
-        if not (yield from scan.starts(self.key[0], ahead)):
+        key, end = yield from self._between(scan, self.key, ahead)
+        if not key:
             return None
-        start = ahead + len(self.key[0])
-        end = start + (yield from _word(scan, _KEY, start))
-        key = scan.text[scan.pos + start : scan.pos + end].strip()
-        if not key or not (yield from scan.starts(self.key[1], end)):
-            return None
-        end = yield from scan.space(end + len(self.key[1]))
         kind = ""
-        if self.kind[0] and (yield from scan.starts(self.kind[0], end)):
-            start = end + len(self.kind[0])
-            end = start + (yield from _word(scan, _KEY, start))
-            kind = scan.text[scan.pos + start : scan.pos + end].strip()
-            if not (yield from scan.starts(self.kind[1], end)):
-                return None
-            end = yield from scan.space(end + len(self.kind[1]))
-        if not (yield from scan.starts(self.value[0], end)):
-            return None
-        return _Head(key, end + len(self.value[0]) - ahead, kind == "string")
+        if self.kind:
+            space = yield from scan.space(end)
+            kind, behind = yield from self._between(scan, self.kind, space)
+            end = behind if kind else end
+        space = yield from scan.space(end)
+        _, length = yield from self._tags[self.value][0].at(scan, space)
+        return Head(key, space + length - ahead, kind == "string") if length else None
 
-    def _body(self, scan: Scanner, calls: Calls, arguments: Arguments) -> Step[bool]:
+    def _between(self, scan: Scanner, element: str, ahead: int) -> Step[tuple[str, int]]:
+        """The trimmed word between an element's tags, and the place behind them; ("", 0) where none stands."""
+        tag, closer = self._tags[element]
+        _, length = yield from tag.at(scan, ahead)
+        if not length:
+            return "", 0
+        start = ahead + length
+        end = start + (yield from _word(scan, _KEY, start))
+        word = scan.text[scan.pos + start : scan.pos + end].strip()
+        _, length = yield from closer.at(scan, end)
+        return (word, end + length) if length else ("", 0)
+
+    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
         """The pairs and the call's closer. Returns whether the call is complete."""
+        arguments = Arguments(calls, tools, name)
         while True:
             scan.take((yield from scan.space()))
-            if (yield from scan.starts(self.call[1])):
-                scan.take(len(self.call[1]))
+            kind, length = yield from self.ends.at(scan)
+            if kind == CALL_END:
+                scan.take(length)
                 arguments.end()
                 return True
             head = yield from self._head(scan)
-            if head is None:  # `_goes_on` let it come here: the call's own closer is what is missing
+            if head is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 calls.repair("missing_closer")
-                if scan.stops_short(self.call[1:]):
+                if self.ends.stops_short(scan):
                     scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(head.length)
-            if not (yield from self._value(scan, arguments.value(head.key), string=head.string)):
+            value = arguments.value(tools.key(name, head.key))
+            repair = yield from tag_value(scan, value, self)
+            if repair is None:
                 return False
+            value.end(literal=head.string)
+            if repair:
+                calls.repair(repair)
 
-    def _value(self, scan: Scanner, value: Value, *, string: bool) -> Step[bool]:
-        """One value with its closer. Returns False when the reply ends before a closer that counts."""
-        closer, depth = self.value[1], 0
-        while (line_end := (yield from up_to_tag(scan, value))) is not None:
-            if line_end:  # the value's own
-                value.add(scan.take(line_end))
-            tag = yield from scan.among(self._in_value)
-            size = 1
-            if tag == closer:
-                if depth == 0 and (yield from self._goes_on(scan, len(closer))):
-                    scan.take(len(closer))
-                    value.end(literal=string)
-                    return True
-                if scan.stops_short(self._behind_value, len(closer)):
-                    scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
-                    return False
-            elif tag == self.call[1]:
-                depth = max(0, depth - 1)
-            elif tag is not None:
-                nested = yield from self._opening(scan)
-                if nested is not None:
-                    depth += 1
-                    size = nested.length
-            elif scan.stops_short((closer,)):
-                scan.take(scan.rest())
-                return False
-            value.add(scan.take(size))
+    # What a value stands in (`tagvalue.Surroundings`)
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """A whole key, a closer, the next call, or the end of the reply."""
+        space = yield from scan.space(ahead)
+        if (yield from self.ends.at(scan, space))[1] or (yield from self._head(scan, space)) is not None:
+            return True
+        if (yield from self.first(scan, space)) is not None:
+            return True
+        return not scan.cut and self.ends.stops_short(scan, ahead)
+
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - nothing ends a value but its closer
+        """Never: a value ends with its own closer."""
+        yield from ()
         return False
 
-    def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the grammar can go on behind a value's closer: only there it is one."""
-        space = yield from scan.space(ahead)
-        if (yield from scan.among(self._closers, space)) is not None:
-            return True
-        if (yield from self._head(scan, space)) is not None:
-            return True
-        if (yield from self._opening(scan, space)) is not None:
-            return True
-        return not scan.cut and scan.stops_short(self._closers, ahead)
+    def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a call's opening tag and name with a body behind it, 0 for none."""
+        opening = yield from self.first(scan, ahead)
+        return opening.length if opening else 0
+
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - a key's tag is text in a value
+        """Never."""
+        yield from ()
+        return False
 
     # Writing
 
@@ -228,23 +272,22 @@ class KeyValue:
         if not calls:
             return ""
         written = self.line.join(self._write_call(call, tools) for call in calls)
-        opener, closer = self.wrapper
-        return f"{opener}{self.line}{written}{self.line}{closer}" if opener else written
+        return f"<{self.wrapper}>{self.line}{written}{self.line}</{self.wrapper}>" if self.wrapper else written
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:
         name = call.name
         if not name or len(name) >= _MAX_WORD or not _NAME.fullmatch(name):
             raise Unwritable(f"{name!r} is not a name that stands before a tag")
-        parts = [f"{self.call[0]}{name}{self.separator}"]
+        parts = [f"<{self.call}>{name}{f'<{self.separator}>' if self.separator else ''}"]
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or len(key) >= _MAX_WORD or "<" in key:
                 raise Unwritable(f"{name}: the key {key!r} does not survive between tags")
             text, is_string = to_text(raw)
             if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
                 raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
-            parts.append(f"{self.key[0]}{key}{self.key[1]}")
-            parts.append(f"{self.value[0]}{text}{self.value[1]}")
-        return self.line.join([*parts, self.call[1]])
+            parts.append(f"<{self.key}>{key}</{self.key}>")
+            parts.append(f"<{self.value}>{text}</{self.value}>")
+        return self.line.join([*parts, f"</{self.call}>"])
 
 
 def _word(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[int]:

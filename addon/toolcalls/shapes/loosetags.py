@@ -1,29 +1,30 @@
-"""Tags of the form `<function=N>`, as they come: with blanks between their parts, quotes around names, parts missing.
+"""Tags of the form `<function=N>`, as they come: with blanks in them, quotes around names, a bracket missing.
 
-Engines tolerate `< parameter = K >` and `< / parameter >`, so a tag is given as its parts, between which a few blanks
-may stand. Nothing is consumed here, and how far a look-ahead goes is bounded.
+Nothing is consumed here, and how far a look-ahead goes is bounded.
 """
 
 import re
 from dataclasses import dataclass
 
 from toolcalls.scanner import Scanner, Step
-
-# A tag in the parts between which blanks may stand.
-type Parts = tuple[str, ...]
+from toolcalls.shapes.tags import Parts, Tags
 
 FUNCTION: Parts = ("<", "function", "=")
 PARAMETER: Parts = ("<", "parameter", "=")
 FUNCTION_END: Parts = ("<", "/", "function", ">")
 PARAMETER_END: Parts = ("<", "/", "parameter", ">")
 
-_BLANKS = " \t"
-_MAX_BLANKS = 8  # at one place inside a tag
-_MAX_NAME = 200
-_NAME_END = re.compile(r"[<>=\r\n]")
-_NAME = re.compile(r"""[^<>="'\r\n]+""")
+FUNCTION_TAG = Tags(function=[FUNCTION])
+PARAMETER_TAG = Tags(parameter=[PARAMETER])
+_FOLLOWING = Tags(closer=[FUNCTION_END], parameter=[PARAMETER])
 
-_ARRIVING = -1  # the text ends inside the tag
+_BLANKS = " \t"
+_MAX_NAME = 216  # characters between the equals sign and the bracket
+_NAME_END = re.compile(r"[<>=\r\n]")
+_NAME = re.compile(r"""[^<>="'\r\n]{1,200}""")
+_WORD = re.compile(r"[\w.:-]+")
+# Nearly every tag is like this.
+_PLAIN = {FUNCTION: re.compile(r"<function=([\w.:-]+)>"), PARAMETER: re.compile(r"<parameter=([\w.:-]+)>")}
 
 
 @dataclass(frozen=True)
@@ -37,62 +38,58 @@ class Tag:
 
 def writable(name: str) -> bool:
     """Whether a tag can hold this name."""
-    return _NAME.fullmatch(name) is not None and len(name) <= _MAX_NAME and name == name.strip()
+    return _NAME.fullmatch(name) is not None and name == name.strip()
 
 
-def _match(text: str, at: int, parts: Parts) -> int | None:
-    """The offset behind a tag that stands at `at`; None for no such tag, `_ARRIVING` where the text ends inside it."""
-    for number, part in enumerate(parts):
-        limit = at + _MAX_BLANKS if number else at
-        while at < limit and text[at : at + 1] in (" ", "\t"):
-            at += 1
-        if not text.startswith(part, at):
-            return _ARRIVING if part.startswith(text[at : at + len(part)]) and len(text) - at < len(part) else None
-        at += len(part)
-    return at
+def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+    """A function's opening tag `ahead` characters from here, None where none stands.
+
+    Without its bracket it is one where the function's closer or a parameter follows the name.
+    """
+    found = _plain(scan, FUNCTION, ahead) or (yield from _opening(scan, FUNCTION_TAG, ahead))
+    if found is None or found[2] == ">":
+        return found and Tag(found[0], found[1] + 1)
+    if found[2] == "=":
+        return None
+    space = yield from scan.space(ahead + found[1])
+    following, _ = yield from _FOLLOWING.at(scan, space)
+    return Tag(found[0], found[1], whole=False) if following else None
 
 
-def among_tags(scan: Scanner, tags: tuple[Parts, ...], ahead: int = 0) -> Step[tuple[Parts | None, int]]:
-    """Which of `tags` stands `ahead` characters from here, and its length; (None, 0) for none."""
-    while True:
-        arriving = False
-        for parts in tags:
-            end = _match(scan.text, scan.pos + ahead, parts)
-            if end == _ARRIVING:
-                arriving = True
-            elif end is not None:
-                return parts, end - scan.pos - ahead
-        if scan.ended or not arriving:
-            return None, 0
-        yield
+def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+    """A parameter's opening tag `ahead` characters from here, None where none stands.
+
+    In place of its bracket there may be a second equals sign, or behind one word the end of the line.
+    """
+    found = _plain(scan, PARAMETER, ahead) or (yield from _opening(scan, PARAMETER_TAG, ahead))
+    if found is None or found[2] == ">":
+        return found and Tag(found[0], found[1] + 1)
+    if found[2] == "=":
+        return Tag(found[0], found[1] + 1, whole=False)
+    return Tag(found[0], found[1], whole=False) if found[2] in "\r\n" and _WORD.fullmatch(found[0]) else None
 
 
-def opening_tag(scan: Scanner, parts: Parts, ahead: int = 0) -> Step[Tag | None]:
-    """The function's or parameter's opening tag `ahead` characters from here, None where none stands."""
-    _, length = yield from among_tags(scan, (parts,), ahead)
+def _plain(scan: Scanner, parts: Parts, ahead: int) -> tuple[str, int, str] | None:
+    at = scan.pos + ahead
+    found = _PLAIN[parts].match(scan.text, at, at + _MAX_NAME)
+    return (found[1], found.end() - 1 - at, ">") if found else None
+
+
+def _opening(scan: Scanner, tags: Tags, ahead: int) -> Step[tuple[str, int, str] | None]:
+    """The name in a tag, its length up to there, and the character that ends the name."""
+    _, length = yield from tags.at(scan, ahead)
     if not length:
         return None
     while True:
         text, at = scan.text, scan.pos + ahead + length
-        found = _NAME_END.search(text, at, at + _MAX_NAME + 2 * _MAX_BLANKS)
+        found = _NAME_END.search(text, at, at + _MAX_NAME)
         if found is not None:
             break
-        if scan.ended or len(text) - at >= _MAX_NAME + 2 * _MAX_BLANKS:
+        if scan.ended or len(text) - at >= _MAX_NAME:
             return None
         yield
     name = _unquoted(text[at : found.start()].strip(_BLANKS))
-    size = found.start() - scan.pos - ahead
-    if not name:
-        return None
-    if found.group() == ">":
-        return Tag(name, size + 1)
-    if found.group() == "=":
-        return Tag(name, size + 1, whole=False) if parts is PARAMETER else None
-    if parts is PARAMETER:
-        return None
-    space = yield from scan.space(ahead + size)
-    behind, _ = yield from among_tags(scan, (FUNCTION_END, PARAMETER), space)
-    return Tag(name, size, whole=False) if behind is not None else None
+    return (name, found.start() - scan.pos - ahead, found.group()) if name else None
 
 
 def _unquoted(written: str) -> str:

@@ -4,6 +4,9 @@ Names come from closed lists: the tools that are declared and their parameters, 
 Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
 counts only where the tool's closer follows, a declared parameter that was not given yet, or the same one again; so a
 value may hold its own closer almost anywhere.
+
+Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
+either. A parameter that is an array may stand several times, once an item.
 """
 
 import re
@@ -11,20 +14,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from toolcalls.scanner import Scanner, Step
+from toolcalls.scanner import SPACE, Scanner, Search, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.nested import NAME, Members, Rules, Spelling, Unfit, raw_argument
+from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.raw import line_end, up_to_tag
+from toolcalls.shapes.trees import MAX_DEPTH
 from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
-
-_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+from toolcalls.transducer import Transducer
+from toolcalls.values import is_json, members, quote, to_json, to_text
 
 
 @lru_cache(maxsize=64)
 def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
     """The opening tags of those names that a tag can have."""
-    return tuple(f"<{name}>" for name in dict.fromkeys(names) if _NAME.fullmatch(name))
+    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 @lru_cache(maxsize=64)
@@ -35,10 +40,16 @@ def _shown(names: tuple[str, ...]) -> Callable[[str], Iterator[re.Match[str]]]:
 
 @dataclass(frozen=True)
 class TagNamed:
-    """The form with the tools that a dialect knows without being told: name to parameters."""
+    """The form with the tools that a dialect knows without being told: name to parameters.
+
+    any_items   the items of an array may be called otherwise than `item`
+    json        objects and arrays are written as JSON; else as elements
+    """
 
     name: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    any_items: bool = True
+    json: bool = True
     strays: tuple[str, ...] = ()
     place: Place = "line"
 
@@ -73,23 +84,76 @@ class TagNamed:
         calls.begin(name)
         arguments = Arguments(calls, tools, name)
         given: set[str] = set()
+        several = Members(arguments, lambda key: InSchema(tools, name, (key,)))
         while True:
             scan.take((yield from scan.space()))
             tag = yield from scan.among(after)
             if tag is None:  # only where the reply ended behind a parameter
                 calls.repair("missing_closer")
                 scan.take(scan.rest())
-                arguments.end()
-                return True
-            scan.take(len(tag))
-            if tag == closer:
+            else:
+                scan.take(len(tag))
+            if tag is None or tag == closer:
+                several.end()
                 arguments.end()
                 return True
             key = opening[tag]
             given.add(key)
-            following = (closer, *(tag for tag, of in opening.items() if of == key or of not in given))
-            if not (yield from self._value(scan, arguments.value(key), f"</{key}>", following)):
+            again = {of for of in given if of == key or InSchema(tools, name, (of,)).is_array}
+            following = (closer, *(tag for tag, of in opening.items() if of in again or of not in given))
+            place = InSchema(tools, name, (key,))
+            structured = place.types is not None and not place.is_text
+            if not (structured and place.is_array):
+                several.write()
+            value = _Kept() if structured else arguments.value(key)
+            if not (yield from self._value(scan, value, f"</{key}>", following)):
                 return False
+            if not isinstance(value, _Kept):
+                continue
+            try:
+                json = self._structure("".join(value.pieces), place, calls)
+            except Unfit:
+                calls.broken()
+                yield from self._skip(scan, closer)
+                return False
+            if place.is_array:
+                several.add(key, json)
+            else:
+                arguments.member(key, json)
+
+    def _structure(self, text: str, place: InSchema, calls: Calls) -> str:
+        """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises Unfit."""
+        trimmed = text.strip(SPACE)
+        if trimmed[:1] in ("{", "[") and not is_json(trimmed):
+            reader = Transducer()
+            made, end = reader.feed(trimmed, 0)
+            if reader.done and end == len(trimmed):
+                for repair in reader.repairs:
+                    calls.repair(repair)
+                text = made
+        infer = place.tools.infer
+        rules = Rules(
+            untyped=lambda leaf, _: to_json(leaf, None, infer=infer),
+            other_items=self.any_items,
+            own_items=2 if self.any_items else MAX_DEPTH + 2,
+            line_ends=True,
+        )
+        return raw_argument(text, place, rules)
+
+    def _skip(self, scan: Scanner, closer: str) -> Step[None]:
+        """Consume what is left of a call that is broken."""
+        while True:
+            at = scan.text.find("<", scan.pos)
+            scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
+            if at >= 0:
+                closed = yield from scan.starts(closer)
+                scan.take(len(closer) if closed else 1)
+                if closed:
+                    return
+            elif scan.ended:
+                return
+            else:
+                yield
 
     def _value(self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...]) -> Step[bool]:
         """One value with its closer. Returns False when the reply ends before a closer that counts."""
@@ -120,18 +184,40 @@ class TagNamed:
         return "\n\n".join(self._write_call(call, tools) for call in calls)
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:
-        if not _NAME.fullmatch(call.name):
+        if not NAME.fullmatch(call.name):
             raise Unwritable(f"{call.name!r} is not a name that a tag can have")
         known = self.parameters(call.name, tools)
         lines = []
         for key, raw in members(call.arguments):
             if key not in known:
                 raise Unwritable(f"{call.name}: {key!r} is not one of its parameters")
-            types = tools.types(call.name, key)
+            place = InSchema(tools, call.name, (key,))
+            if not self.json and raw[:1] in ("{", "["):
+                lines.append(Spelling(_spelt).member(key, raw, place) + "\n")
+                continue
             text, is_string = to_text(raw)
-            if to_json(text, types, infer=tools.infer) != (quote(text) if is_string else raw):
+            if to_json(text, place.types, infer=tools.infer) != (quote(text) if is_string else raw):
                 raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-            # A value that begins or ends with a line end would lose it, so multi-line values stand on their own lines.
-            inner = f"\n{text}\n" if "\n" in text or "\r" in text else text
-            lines.append(f"<{key}>{inner}</{key}>\n")
+            lines.append(f"<{key}>{_spelt(text, is_string, place)}</{key}>\n")
         return f"<{call.name}>\n{''.join(lines)}</{call.name}>"
+
+
+class _Kept:
+    """A value that is read when it is whole."""
+
+    quiet: Search | None = None
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        """The next piece of the text."""
+        self.pieces.append(piece)
+
+    def end(self, *, literal: bool = False) -> None:
+        """Whoever keeps it reads it."""
+
+
+def _spelt(text: str, is_string: bool, place: InSchema) -> str:  # noqa: ARG001 - nothing is escaped for any type
+    # A value that begins or ends with a line end would lose it, so multi-line values stand on their own lines.
+    return f"\n{text}\n" if "\n" in text or "\r" in text else text

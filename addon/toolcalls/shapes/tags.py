@@ -1,43 +1,156 @@
-"""Opening tags with attributes, as models write them: `<invoke name="N">`, with other attributes, in any order, with
-double quotes, single quotes or none. A tag is looked at whole before anything of it is consumed.
+"""Tags as models write them, looked at whole before anything of them is consumed.
+
+`Tags` tells apart the kinds of tags that may stand at a place. A tag is given as its parts, between which a few blanks
+may stand (`< / parameter >`), and a part may have several spellings, so a handful of strings covers what servers and
+models make of a tag. Each look is one regular expression; where the text ends inside a tag a second one, of all its
+beginnings, says whether more of it may come.
+
+`named_tag` reads an opening tag with attributes: `<invoke name="N">`, with others beside the name, in any order, with
+double quotes, single quotes or none.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
+from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes.entities import unescape
 
+
+class Some(NamedTuple):
+    """A part of a tag without fixed spellings: patterns for all of it and for a beginning, and its first characters."""
+
+    whole: str
+    part: str
+    first: str
+
+
+# A part of a tag: a literal, one of several literals ("" for none of them), or what a pattern finds.
+type Part = str | tuple[str, ...] | Some
+type Parts = tuple[Part, ...]
+
+_MAX_BLANKS = 8  # at one place inside a tag
+_BLANKS = f"[ \t]{{0,{_MAX_BLANKS}}}"
+_MAX_SOME = 80  # characters of a part without fixed spellings
+
+
+class Tags:
+    """Some kinds of tags, each in one or several forms."""
+
+    def __init__(self, **kinds: Iterable[Parts]) -> None:
+        forms = {kind: [tuple(part for part in parts if part) for parts in of_kind] for kind, of_kind in kinds.items()}
+        every = [parts for of_kind in forms.values() for parts in of_kind]
+        kept = {kind: "|".join(map(_whole, of_kind)) for kind, of_kind in forms.items() if of_kind}
+        self._whole = re.compile("|".join(f"(?P<{kind}>{of_kind})" for kind, of_kind in kept.items()) or r"(?!)")
+        self._part = re.compile("|".join(map(_beginning, every)) or r"(?!)")
+        self._longest = max(map(_length, every), default=0)
+        self.second = frozenset[str]().union(*(_second(parts) for parts in every))
+        """The characters that may follow the first one."""
+
+    def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
+        """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
+        while True:
+            at = scan.pos + ahead
+            found = self._whole.match(scan.text, at)
+            if found is not None:
+                return found.lastgroup or "", found.end() - at
+            if scan.ended or not self._arriving(scan.text, at):
+                return "", 0
+            yield
+
+    def stops_short(self, scan: Scanner, ahead: int = 0) -> bool:
+        """Whether the text has ended inside one of the tags, `ahead` characters from here, or right before one."""
+        if not scan.ended:
+            return False
+        text, at = scan.text, scan.pos + ahead
+        while at < len(text) and text[at] in SPACE:
+            at += 1
+        return self._arriving(text, at)
+
+    def stand_in(self, text: str) -> bool:
+        """Whether one of them stands anywhere in `text`."""
+        return self._whole.search(text) is not None
+
+    def _arriving(self, text: str, at: int) -> bool:
+        return len(text) - at < self._longest and self._part.match(text, at) is not None
+
+
+def _spellings(part: Part) -> tuple[str, ...]:
+    if isinstance(part, Some):
+        return ()
+    return (part,) if isinstance(part, str) else tuple(sorted(part, key=len, reverse=True))
+
+
+def _one(part: Part) -> str:
+    return part.whole if isinstance(part, Some) else f"(?:{'|'.join(map(re.escape, _spellings(part)))})"
+
+
+def _whole(parts: Parts) -> str:
+    return _BLANKS.join(map(_one, parts))
+
+
+def _beginning(parts: Parts) -> str:
+    """A pattern for every proper beginning of the tag that the text ends with."""
+    pattern = ""
+    for number, part in reversed(list(enumerate(parts))):
+        if isinstance(part, Some):
+            started = part.part
+        else:
+            begun = {spelling[:size] for spelling in _spellings(part) for size in range(max(1, len(spelling)))}
+            started = "|".join(map(re.escape, sorted(begun, key=len, reverse=True)))
+        following = f"|{_one(part)}{pattern}" if pattern else ""
+        pattern = f"{_BLANKS if number else ''}(?:(?:{started})\\Z{following})"
+    return pattern
+
+
+def _length(parts: Parts) -> int:
+    sizes = (_MAX_SOME if isinstance(part, Some) else max(map(len, _spellings(part))) for part in parts)
+    return sum(sizes) + _MAX_BLANKS * len(parts)
+
+
+def _second(parts: Parts) -> frozenset[str]:
+    """The characters that may stand behind a first part of one character."""
+    found = {" ", "\t"}
+    for part in parts[1:]:
+        found.update(part.first if isinstance(part, Some) else (spelling[:1] for spelling in _spellings(part)))
+        if "" not in _spellings(part):
+            break
+    return frozenset(filter(None, found))
+
+
 _MAX_TAG = 1024  # characters of one tag with its attributes
-_ATTRIBUTE = re.compile(r"""\s+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
+_NAMES = ("name", "rname")  # the second is a known slip
+# `Ġ` is how a tokenizer writes a blank, and some servers leak it.
+_ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
 _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
 # What may stand at the end of a tag that is still arriving, behind its whole attributes.
-_TAG_PART = re.compile(r"""/?|\s+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
+_TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
 
 
 @dataclass(frozen=True)
 class Tag:
     """An opening tag: what its name attribute says, how long it is, whether it closes itself, its attributes as written
-    but for their quotes.
+    but for their quotes, and whether its element or its attribute is misspelt.
     """
 
     name: str
     length: int
     empty: bool
     attributes: Mapping[str, str]
+    misspelt: bool = False
 
 
-def named_tag(scan: Scanner, literals: tuple[str, ...], ahead: int = 0) -> Step[Tag | None]:
-    """The tag with a name attribute that begins with one of `literals`, `ahead` characters from here.
+def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:
+    """The tag with a name attribute that begins with one of `elements`, `ahead` characters from here.
 
-    None where none stands or can come of what stands there.
+    None where none stands or can come of what stands there. An element of the kind `misspelt` is.
     """
-    literal = yield from scan.among(literals, ahead)
-    if literal is None:
+    kind, length = yield from elements.at(scan, ahead)
+    if not length:
         return None
     attributes: dict[str, str] = {}
-    offset = ahead + len(literal)
+    offset = ahead + length
     while True:
         text, at, limit = scan.text, scan.pos + offset, scan.pos + ahead + _MAX_TAG
         attribute = _ATTRIBUTE.match(text, at, limit)
@@ -47,8 +160,11 @@ def named_tag(scan: Scanner, literals: tuple[str, ...], ahead: int = 0) -> Step[
             continue
         end = _TAG_END.match(text, at, limit)
         if end is not None:
-            name = unescape(attributes.get("name", "")).strip()
-            return Tag(name, end.end() - scan.pos - ahead, bool(end["empty"]), attributes) if name else None
+            written = next((name for name in _NAMES if name in attributes), "")
+            name = unescape(attributes.get(written, "")).strip()
+            size = end.end() - scan.pos - ahead
+            misspelt = kind == "misspelt" or written != _NAMES[0]
+            return Tag(name, size, bool(end["empty"]), attributes, misspelt) if name else None
         if scan.ended or len(text) >= limit or _TAG_PART.fullmatch(text, at) is None:
             return None
         yield

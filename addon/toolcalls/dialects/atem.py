@@ -1,0 +1,95 @@
+"""`atem`: Muse Glimmer's messages, whose header names a recipient; one to a tool holds `invoke` with its namespace.
+
+    <|start|>assistant to=read_file<|message|><atem:function_calls>
+    <atem:invoke name="read_file">
+    <atem:parameter name="path">src/a.ts</atem:parameter>
+    </atem:invoke>
+    </atem:function_calls><|eom|>
+
+The prompt ends with the header's first words, so a reply begins with ` to=`. A message to `self` is reasoning, one to
+`user` is text. Calls count only in a message to a tool. vllm #55395 PR#55419.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.channels import up_to
+from toolcalls.tools import Toolbox
+
+_CALLS = Attributed("atem", prefix=("atem:",), place="anywhere")
+_START, _MESSAGE = "<|start|>", "<|message|>"
+_CLOSERS = ("<|eom|>", "<|eot|>")
+_MAX_HEADER = 320
+_HEADER = re.compile(r"(?:<\|start\|>\s*assistant)?\s*to=(?P<recipient>[^\s<]+)\s*")
+_CHANNELS = frozenset({"self", "user"})
+
+
+class _Atem:
+    name = "atem"
+    place: Place = "anywhere"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What a header begins with: its token, or a recipient with the token behind it."""
+        # One character short of that token, so that it is found first where another form opens with the token.
+        recipients = (f"to={name}{_MESSAGE[:-1]}" for name in ("self", "user", *names))
+        return (_START, *recipients)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call in its namespace."""
+        return "<atem:invoke name=" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One message, from its header to its closer."""
+        header = yield from self._header(scan)
+        if header is None:
+            return False
+        recipient, size = header
+        if recipient in _CHANNELS:
+            if not calls.framed():
+                return False
+            scan.take(size)
+            calls.layout()
+            mark = yield from up_to(scan, (*_CLOSERS, _START), calls.thinks if recipient == "self" else calls.says)
+            scan.take(len(mark) if mark in _CLOSERS and mark else 0)
+            return True
+        size = yield from scan.space(size)
+        if not (yield from scan.starts("<atem:", size)):
+            return False
+        scan.take(size)
+        own = yield from _CALLS.read(scan, calls, tools)
+        space = yield from scan.space()
+        closer = (yield from scan.among(_CLOSERS, space)) if own else None
+        if closer is not None:
+            scan.take(space + len(closer))
+        return own
+
+    def _header(self, scan: Scanner) -> Step[tuple[str, int] | None]:
+        """The recipient, and how long the header is with its last token; None where none stands here."""
+        seen = 0
+        while True:
+            at = scan.text.find(_MESSAGE, scan.pos + seen, scan.pos + _MAX_HEADER)
+            if at >= 0:
+                break
+            if scan.ended or scan.rest() >= _MAX_HEADER or "\n" in scan.text[scan.pos + seen : scan.pos + _MAX_HEADER]:
+                return None
+            seen = max(0, scan.rest() - len(_MESSAGE))
+            yield
+        found = _HEADER.fullmatch(scan.text, scan.pos, at)
+        return None if found is None else (found["recipient"], at + len(_MESSAGE) - scan.pos)
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """A message a call; "" for no calls."""
+        return "".join(
+            f"{_START}assistant to={call.name}{_MESSAGE}{_CALLS.write([call], tools)}{_CLOSERS[0]}" for call in calls
+        )
+
+
+DIALECT = _Atem()

@@ -1,0 +1,38 @@
+"""`call_record`: an element that names the tool in `tool`, leaked by Gemini.
+
+    <call_record tool="read"><parameter name="path">src/a.ts</parameter></call_record>
+
+Source: oh-my-pi #92. Values stand as they are: no line end is layout, nothing is decoded.
+"""
+
+import re
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.content import Verbatim
+from toolcalls.shapes.entities import unescape
+from toolcalls.shapes.tags import Tag
+from toolcalls.shapes.words import word
+from toolcalls.tools import Toolbox
+
+_TAG = re.compile(r"""<call_record\s+tool\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>/]+))\s*(/?)""")
+_UP_TO_END = re.compile(r"[^>]*+")
+
+
+class _CallRecord(Attributed):
+    def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+        if not (yield from scan.starts("<call_record", ahead)):
+            return None
+        written = yield from word(scan, _UP_TO_END, ahead)
+        found = _TAG.fullmatch(written)
+        if found is None or not (yield from scan.starts(">", ahead + len(written))):
+            return None
+        name = unescape(next(filter(None, found.groups()))).strip()
+        return Tag(name, len(written) + 1, bool(found[4]), {}) if name else None
+
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return super().write_call(call, tools).replace(" name=", " tool=", 1)
+
+
+DIALECT = _CallRecord("call_record", wrappers=(), call="call_record", content=Verbatim(), line="")

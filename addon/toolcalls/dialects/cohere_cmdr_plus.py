@@ -1,0 +1,86 @@
+"""`cohere_cmdr_plus`: Cohere's Command R and R+, a word and a fenced JSON array.
+
+    Action:
+    ```json
+    [
+        {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+    ]
+    ```
+
+The tool `directly-answer` stands for no call. The fence is the dialect's own. Source: the tool use prompt of
+https://huggingface.co/CohereLabs/c4ai-command-r-plus.
+"""
+
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.callarray import call_array
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+
+_OPENER = "Action:"
+_FENCE = "```"
+_NO_CALL = frozenset({"directly-answer", "directly_answer"})
+
+
+class _Action:
+    name = "cohere_cmdr_plus"
+    place: Place = "start"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The word."""
+        return (_OPENER,)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` teaches this form."""
+        return f"{_OPENER}\n{_FENCE}json\n[" in text or "'Action:' followed by" in text
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One array in its fence."""
+        if not (yield from scan.starts(_OPENER)):
+            return False
+        start = yield from scan.space(len(_OPENER))
+        if not (yield from scan.starts(_FENCE, start)):
+            return False
+        start += len(_FENCE)
+        start += len((yield from scan.among(("json",), start)) or "")
+        start = yield from scan.space(start)
+        if not (yield from scan.starts("[", start)):
+            return False
+        scan.take(start)
+        found = yield from call_array(scan, calls, tools, none=_NO_CALL)
+        if not found.whole:
+            if found.open and (scan.rest() or not scan.ended):
+                calls.broken()
+            return False
+        space = yield from scan.space()
+        closed = yield from scan.starts(_FENCE, space)
+        short = not closed and scan.stops_short((_FENCE,))
+        if short and scan.cut:
+            scan.take(scan.rest())
+            return False
+        if found.open:
+            calls.end()
+        if closed:
+            scan.take(space + len(_FENCE))
+        elif found.begun:
+            calls.repair("missing_closer")
+            scan.take(scan.rest() if short else 0)
+        if not found.begun:
+            calls.says()  # an answer and no call, whose JSON nobody else shall read as one
+        return True
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One array for all calls; "" for none."""
+        items = []
+        for call in calls:
+            if not call.name:
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            items.append(f'    {{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
+        return f"{_OPENER}\n{_FENCE}json\n[\n{',\n'.join(items)}\n]\n{_FENCE}" if items else ""
+
+
+DIALECT = _Action()

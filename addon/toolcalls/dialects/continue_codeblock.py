@@ -1,0 +1,170 @@
+"""`continue_codeblock`: lines with words in capitals, as Continue teaches models without native calls.
+
+    ```tool
+    TOOL_NAME: read_file
+    BEGIN_ARG: filepath
+    src/a.ts
+    END_ARG
+    ```
+
+Source: the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`).
+The fence may be missing; one without its info word is a code block like any other. A value is the lines up to one that
+holds `END_ARG` alone, typed by its schema.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.raw import line_end
+from toolcalls.shapes.words import MAX_WORD, NAME, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote, to_json, to_text
+
+_FENCE, _FENCE_END = "```tool", "```"
+_NAMED = ("TOOL_NAME:", "tool_name:", "Tool_name:")
+_BEGIN = ("BEGIN_ARG:", "begin_arg:", "Begin_arg:")
+_END = ("END_ARG", "end_arg", "End_arg")
+_LINE = re.compile(r"[^\r\n]*+")
+_BLANKS = re.compile(r"[ \t]*+")
+
+
+class _ContinueCodeblock:
+    name = "continue_codeblock"
+    place: Place = "start"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The fence, and the first word where it is missing."""
+        return (_FENCE, *_NAMED)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows an argument."""
+        return _NAMED[0] in text and _BEGIN[0] in text and _END[0] in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call with its fence."""
+        fenced = yield from scan.starts(_FENCE)
+        if fenced:
+            scan.take(len(_FENCE))
+            if not (yield from _line_over(scan)):
+                return False
+            scan.take((yield from scan.space()))
+        named = yield from scan.among(_NAMED)
+        if named is None:
+            return False
+        scan.take(len(named))
+        scan.take(len((yield from word(scan, _BLANKS))))
+        written = yield from word(scan, NAME)
+        scan.take(len(written))
+        if not written or not (yield from _line_over(scan)):
+            return False
+        space = yield from scan.space()
+        begins = (yield from scan.among(_BEGIN, space)) is not None
+        if not begins and not (fenced and (yield from scan.starts(_FENCE_END, space))):
+            whole = scan.ended and not scan.cut and scan.rest() == space
+            if not whole:
+                return False
+        name = tools.resolve(written)
+        calls.begin(name)
+        arguments = Arguments(calls, tools, name)
+        while (begin := (yield from scan.among(_BEGIN, (space := (yield from scan.space()))))) is not None:
+            scan.take(space + len(begin))
+            if not (yield from self._argument(scan, arguments)):
+                return False
+        if scan.cut and scan.stops_short((*_BEGIN, _FENCE_END)):
+            scan.take(scan.rest())
+            return False
+        if fenced and (yield from scan.starts(_FENCE_END, space)):
+            scan.take(space + len(_FENCE_END))
+        elif fenced:
+            calls.repair("missing_closer")
+        arguments.end()
+        return True
+
+    def _argument(self, scan: Scanner, arguments: Arguments) -> Step[bool]:
+        """A key and its value. Returns False when the reply ends inside."""
+        line = yield from word(scan, _LINE)
+        key = line.strip()
+        scan.take(len(line))
+        if not key or not (yield from line_end(scan)):
+            return False
+        scan.take((yield from line_end(scan)))
+        return (yield from _value(scan, arguments.value(key)))
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One fence a call; "" for no calls."""
+        return "\n".join(self._write_call(call, tools) for call in calls)
+
+    def _write_call(self, call: Call, tools: Toolbox) -> str:
+        if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
+            raise Unwritable(f"{call.name!r} is not a name that stands on a line")
+        lines = [_FENCE, f"{_NAMED[0]} {call.name}"]
+        for key, raw in members(call.arguments):
+            if not key or key != key.strip() or len(key) >= MAX_WORD or not _LINE.fullmatch(key):
+                raise Unwritable(f"{call.name}: the key {key!r} does not survive on a line")
+            text, is_string = to_text(raw)
+            if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
+                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+            lines += [f"{_BEGIN[0]} {key}", text, _END[0]]
+        return "\n".join([*lines, _FENCE_END])
+
+
+def _line_over(scan: Scanner) -> Step[bool]:
+    """Whether only blanks stand before the end of the line; they are taken, and so is the line's end."""
+    scan.take(len((yield from word(scan, _BLANKS))))
+    ends = yield from line_end(scan)
+    scan.take(ends)
+    return ends > 0 or (scan.ended and not scan.rest())
+
+
+def _value(scan: Scanner, value: Value) -> Step[bool]:
+    """One value up to the line that ends it. Returns False when the reply ends before."""
+    ends = 0  # the length of the line end that stands before this place
+    while True:
+        length = yield from _closer(scan, ends)
+        if length:
+            scan.take(ends + length)
+            value.end()
+            return True
+        if scan.stops_short(_END[:1], ends) and scan.rest() > ends:
+            scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
+            return False
+        if ends:
+            value.add(scan.take(ends))
+        while True:
+            at = scan.text.find("\n", scan.pos)
+            stop = at if at >= 0 else len(scan.text)
+            if stop > scan.pos and scan.text[stop - 1] == "\r" and not (at < 0 and scan.ended):
+                stop -= 1
+            if stop > scan.pos:
+                value.add(scan.take(stop - scan.pos))
+            if at >= 0:
+                ends = at + 1 - scan.pos
+                break
+            if scan.ended:
+                return False
+            scan.expect = value.quiet if scan.pos == len(scan.text) else None
+            yield
+            scan.expect = None
+
+
+def _closer(scan: Scanner, ahead: int) -> Step[int]:
+    """The length of the word that ends a value, `ahead` characters from here and alone on its line; 0 for none."""
+    end = yield from scan.among(_END, ahead)
+    if end is None:
+        return 0
+    behind = ahead + len(end)
+    behind += len((yield from word(scan, _BLANKS, behind)))
+    if (yield from scan.among(("\n", "\r"), behind)) is None and (scan.cut or scan.rest() > behind):
+        return 0
+    return len(end)
+
+
+DIALECT = _ContinueCodeblock()

@@ -1,0 +1,37 @@
+"""`deepseek_v3`: DeepSeek's form up to V3 and R1, a name on its line and JSON in a fence between special tokens.
+
+    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
+    ```json
+    {"path": "src/a.ts"}
+    ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
+
+Written by DeepSeek V3, R1, their distills and Cogito. Servers replace the tokens' bars by ASCII, and models leave out
+the outer marks and the fence. The fence is the dialect's own. Source: the models' tokenizer_config.json
+(https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
+"""
+
+import re
+
+from toolcalls.shapes.header import Header
+
+_BARS = (("<｜", "｜>"), ("<|", "|>"))
+
+
+def _tokens(before: str, token: str) -> tuple[str, ...]:
+    """A special token in each spelling, the model's own first."""
+    word = token.replace(" ", "▁")
+    return tuple(f"{before}{left}{word}{right}" for left, right in _BARS)
+
+
+DIALECT = Header(
+    "deepseek_v3",
+    sections=_tokens("", "tool calls begin"),
+    opening=(*_tokens("", "tool call begin"), *_tokens("function", "tool sep")),
+    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*(?:```\w*)?\s*(?:```)?\s*"),
+    end=_tokens("", "tool call end"),
+    closers=_tokens("", "tool calls end"),
+    fences=("```",),
+    template=("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{arguments}\n```<｜tool▁call▁end｜>"),
+    between="\n",
+    shows=("<｜tool▁calls▁begin｜>", "function<｜tool▁sep｜>"),
+)

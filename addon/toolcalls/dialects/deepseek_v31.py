@@ -1,0 +1,33 @@
+"""`deepseek_v31`: DeepSeek V3.1's form, name and JSON on either side of one special token.
+
+    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>
+    <｜tool▁calls▁end｜>
+
+Servers replace the tokens' bars by ASCII, and models leave out the outer marks. Source: the model's chat template
+(https://huggingface.co/deepseek-ai/DeepSeek-V3.1).
+"""
+
+import re
+
+from toolcalls.shapes.header import Header
+
+
+def _tokens(token: str) -> tuple[str, ...]:
+    """A special token in each spelling, the model's own first."""
+    word = token.replace(" ", "▁")
+    return f"<｜{word}｜>", f"<|{word}|>"
+
+
+RESULT = "<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>"
+
+DIALECT = Header(
+    "deepseek_v31",
+    sections=_tokens("tool calls begin"),
+    opening=_tokens("tool call begin"),
+    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*<[｜|]tool▁sep[｜|]>\s*(?:```\w*\s*)?"),
+    end=_tokens("tool call end"),
+    closers=_tokens("tool calls end"),
+    fences=("```",),
+    template="<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{arguments}<｜tool▁call▁end｜>",
+    shows=("<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"),
+)

@@ -1,0 +1,343 @@
+"""`forge`: elements named after the arguments inside `<tool>`, as Forge teaches them (ADR-0019, ADR-0024).
+
+    <tool>
+    <server_name>local</server_name>
+    <tool_name>write_to_file</tool_name>
+    <arguments>
+      <path>src/main.go</path>
+      <content><![CDATA[package main]]></content>
+    </arguments>
+    </tool>
+
+Written by any model under Forge's prompt (github.com/entrhq/forge). The form is XML: entities are decoded and CDATA is
+text; a bare `&` or `<` is tolerated, and CDATA is never repaired. Repeated elements are an array, elements in an
+element an object (`shapes.nested`). Without a schema, values are typed by the table of ADR-0019; CDATA and quotes force
+a string, and the quotes go. The older form with one JSON object in `<tool>` is read too, and so are JSON arguments in
+`<arguments>`. Without a `<tool_name>` it is text.
+
+A string argument streams; a value that may be an array waits for the next element, which may be its next item.
+Everything that only this form has stands here, hence more than 300 lines.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import SPACE, Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.callobject import CallObject
+from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.nested import Members, Rules, Spelling, Unfit, argument
+from toolcalls.shapes.nested import Place as InSchema
+from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
+from toolcalls.tools import Toolbox
+from toolcalls.transducer import Transducer
+from toolcalls.values import STRING, Types, members, quote, to_json
+
+RESULT = "Tool '{name}' result:\n{text}"
+
+_MAX_NAME = 256
+_SPELLINGS = ("tool", "TOOL", "Tool")
+_TOOL_END = tuple(f"</{name}" for name in _SPELLINGS)
+_ARGUMENTS_END = ("</arguments", "</ARGUMENTS", "</Arguments")
+_COMMENT = "<!--"
+_TABLE: Types = frozenset({"null", "integer", "number", "boolean", "string"})
+_SPECIAL = re.compile(r"[&<>\r\n]")
+
+
+class Forge:
+    """The grammar of Forge's tool calls."""
+
+    name = "forge"
+    place: Place = "line"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The opening tag, also in capitals and with attributes."""
+        return tuple(f"<{name}{behind}" for name in _SPELLINGS for behind in "> \t\r\n")
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call with its parts."""
+        return all(f"<{tag}>" in text for tag in ("tool", "tool_name", "arguments"))
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        tag = yield from _named(scan, "tool", 0)
+        if tag is None or tag[1]:
+            return False
+        offset = yield from scan.space(tag[0])
+        if (yield from scan.starts("{", offset)):
+            scan.take(offset)
+            return (yield from self._legacy(scan, calls, tools))
+        name = ""
+        for _ in range(2):
+            for element in ("server_name", "tool_name"):
+                found = yield from _short(scan, element, offset)
+                if found is not None:
+                    name = found[0] if element == "tool_name" else name
+                    offset = yield from scan.space(found[1])
+        if not name:
+            return False
+        arguments = yield from _named(scan, "arguments", offset)
+        if arguments is None and not (yield from _closing(scan, _TOOL_END, offset)):
+            return False
+        scan.take(arguments[0] if arguments else offset)
+        call = _Call(scan, calls, tools, tools.resolve(name))
+        return (yield from call.read(without=arguments is None or arguments[1]))
+
+    def _legacy(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """`{"server_name": S, "tool_name": N, "arguments": J}`."""
+        body = CallObject(scan, calls, tools, stream=True)
+        if not (yield from body.read()):
+            if body.begun and not scan.ended:
+                calls.broken()
+                yield from inside(scan, "tool", Kept(), _anything)
+            return False
+        if not body.begun:
+            if body.problem is not None:
+                return False
+            body.begin()
+        return (yield from _end(scan, calls))
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One `<tool>` a call, one line an argument; "" for no calls."""
+        return "\n".join(self._write_call(call, tools) for call in calls)
+
+    def _write_call(self, call: Call, tools: Toolbox) -> str:
+        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
+            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        spelling = Spelling(_spelt, repeated=True)
+        pairs = members(call.arguments)
+        lines = [f"  {spelling.member(key, raw, InSchema(tools, call.name, (key,)))}\n" for key, raw in pairs]
+        return (
+            f"<tool>\n<server_name>local</server_name>\n<tool_name>{_escaped(call.name)}</tool_name>\n"
+            f"<arguments>\n{''.join(lines)}</arguments>\n</tool>"
+        )
+
+
+DIALECT = Forge()
+
+
+class _Call:
+    """One call from its commit point on."""
+
+    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> None:
+        self._scan = scan
+        self._calls = calls
+        self._tools = tools
+        self._name = name
+        self._rules = Rules(untyped=lambda text, marked: _inferred(text, infer=tools.infer and not marked))
+        calls.begin(name)
+        self._arguments = Arguments(calls, tools, name)
+        self._several = Members(self._arguments, self._in_schema)
+
+    def read(self, *, without: bool) -> Step[bool]:
+        """Everything behind `<arguments>`; `without`: there are none."""
+        scan = self._scan
+        if not without:
+            space = yield from scan.space()
+            if (yield from scan.starts("{", space)) or (yield from scan.starts(CDATA, space)):
+                scan.take(space)
+                return (yield from self._json())
+        while not without and not (yield from self._closed()):
+            tag = yield from opening_tag(scan)
+            if tag is None:
+                return (yield from self._broken())
+            scan.take(tag.length)
+            try:
+                if not (yield from self._argument(tag.name, empty=tag.empty)):
+                    return False
+            except Unfit:
+                return (yield from self._broken())
+        self._several.end()
+        return (yield from _end(scan, self._calls, self._arguments))
+
+    def _in_schema(self, key: str) -> InSchema:
+        return InSchema(self._tools, self._name, (key,))
+
+    def _closed(self) -> Step[bool]:
+        """Take white space and comments, and the arguments' closer; True as well where the call's stands at once."""
+        scan = self._scan
+        while True:
+            scan.take((yield from scan.space()))
+            if not (yield from scan.starts(_COMMENT)):
+                break
+            while (end := scan.text.find("-->", scan.pos)) < 0 and not scan.ended:
+                scan.take(max(0, scan.rest() - 2))
+                yield
+            scan.take(scan.rest() if end < 0 else end + 3 - scan.pos)
+        size = yield from _closing(scan, _ARGUMENTS_END)
+        if size:
+            scan.take(size)
+            return True
+        if (yield from _closing(scan, _TOOL_END)) or scan.stops_short((_ARGUMENTS_END[0],)):
+            self._calls.repair("missing_closer")
+            return True
+        return False
+
+    def _argument(self, written: str, *, empty: bool) -> Step[bool]:
+        """One argument with its closer. False where the text ends first. Raises Unfit."""
+        key = self._tools.key(self._name, written)
+        place = self._in_schema(key)
+        types = place.types
+        if types == STRING:
+            self._several.write()
+            sink = Decoded(self._arguments.value(key))
+            if not empty and not (yield from inside(self._scan, written, sink, _behind_argument)):
+                return False
+            sink.end()
+            return True
+        kept = Kept()
+        if not empty and not (yield from inside(self._scan, written, kept, _behind_argument)):
+            return False
+        json = argument(kept.sections, place, self._rules)
+        if types is None or "array" in types:
+            self._several.add(key, json)
+        else:
+            self._several.write()
+            self._arguments.member(key, json)
+        return True
+
+    def _json(self) -> Step[bool]:
+        """JSON arguments, in CDATA or not."""
+        scan, calls = self._scan, self._calls
+        if (yield from scan.starts("{")):
+            if not (yield from value(scan, calls, calls.piece)):
+                return False if scan.ended else (yield from self._broken())
+            if not (yield from self._closed()):
+                return (yield from self._broken())
+        else:
+            kept = Kept()
+            if not (yield from inside(scan, "arguments", kept, _behind_arguments)):
+                return False
+            reader = Transducer(only_object=True)
+            made, _ = reader.feed(text_of(kept.sections).strip(SPACE), 0)
+            if not reader.done:
+                return (yield from self._broken())
+            calls.piece(made)
+        return (yield from _end(scan, calls))
+
+    def _broken(self) -> Step[bool]:
+        """The arguments can be read no further: consume the call, whose payload is never searched for others."""
+        if not self._scan.ended or self._scan.rest():
+            self._calls.broken()
+            yield from inside(self._scan, "tool", Kept(), _anything)
+        return False
+
+
+def _end(scan: Scanner, calls: Calls, arguments: Arguments | None = None) -> Step[bool]:
+    """The call's closer. `arguments`: they have to be closed as well."""
+    space = yield from scan.space()
+    size = yield from _closing(scan, _TOOL_END, space)
+    if not size:
+        short = scan.stops_short(("</tool>",))
+        if short and scan.cut:
+            scan.take(scan.rest())
+            return False
+        calls.repair("missing_closer")
+        scan.take(scan.rest() if short else 0)
+    else:
+        scan.take(space + size)
+    if arguments is None:
+        calls.end()
+    else:
+        arguments.end()
+    return True
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+
+def _named(scan: Scanner, name: str, ahead: int) -> Step[tuple[int, bool] | None]:
+    """The offset behind the opening tag `name`, and whether it closes itself; None where another stands, or none."""
+    tag = yield from opening_tag(scan, ahead)
+    return (ahead + tag.length, tag.empty) if tag is not None and tag.name.lower() == name else None
+
+
+def _short(scan: Scanner, name: str, ahead: int) -> Step[tuple[str, int] | None]:
+    """The text of the element `name` that stands here, stripped, and the offset behind it; None where none stands."""
+    tag = yield from _named(scan, name, ahead)
+    if tag is None or tag[1]:
+        return None
+    offset = tag[0]
+    while (end := scan.text.find("<", scan.pos + offset, scan.pos + offset + _MAX_NAME)) < 0:
+        if scan.ended or scan.rest() - offset >= _MAX_NAME:
+            return None
+        yield
+    text = decode(scan.text[scan.pos + offset : end]).strip()
+    behind = end - scan.pos
+    size = yield from _closing(scan, (f"</{name}", f"</{name.upper()}"), behind)
+    return (text, behind + size) if size else None
+
+
+def _closing(scan: Scanner, starts: tuple[str, ...], ahead: int = 0) -> Step[int]:
+    """The length of the closing tag that begins with one of `starts`; 0 where none stands."""
+    start = yield from scan.among(starts, ahead)
+    return 0 if start is None else (yield from closing_tag(scan, start, ahead))
+
+
+def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
+    """What stands behind an argument's closer."""
+    space = yield from scan.space(ahead)
+    if (yield from _closing(scan, _ARGUMENTS_END, space)):
+        return Behind.END
+    if (yield from _closing(scan, _TOOL_END, space)) or (yield from scan.starts(_COMMENT, space)):
+        return Behind.MORE
+    if (yield from opening_tag(scan, space)) is not None:
+        return Behind.MORE
+    if scan.stops_short((_ARGUMENTS_END[0],), ahead):
+        return Behind.CUT if scan.cut else Behind.END
+    return Behind.NOTHING
+
+
+def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
+    """What stands behind the arguments' closer."""
+    space = yield from scan.space(ahead)
+    if (yield from _closing(scan, _TOOL_END, space)):
+        return Behind.END
+    if scan.stops_short((_TOOL_END[0],), ahead):
+        return Behind.CUT if scan.cut else Behind.END
+    return Behind.NOTHING
+
+
+def _anything(scan: Scanner, ahead: int) -> Step[Behind]:  # noqa: ARG001
+    """Whatever stands behind the closer of a call that is given up."""
+    yield from ()
+    return Behind.END
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _inferred(text: str, *, infer: bool) -> str:
+    """The JSON of a value without a schema: bool, null, int, float, else string (ADR-0019).
+
+    Quotes force a string where the text would be something else without them.
+    """
+    trimmed = text.strip(SPACE)
+    if not infer or trimmed == "None":
+        return quote(text)
+    if len(trimmed) > 2 and trimmed[0] == trimmed[-1] == '"' and _typed(trimmed[1:-1])[0] != '"':
+        return quote(trimmed[1:-1])
+    return _typed(text)
+
+
+def _typed(text: str) -> str:
+    return quote(text) if text.strip(SPACE) == "None" else to_json(text, _TABLE)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _spelt(text: str, is_string: bool, place: InSchema) -> str:
+    """A value between its tags: CDATA where it has several lines or must be kept a string, else entities."""
+    forced = place.types is None and is_string and _inferred(text, infer=place.tools.infer) != quote(text)
+    if forced or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text)):
+        return f"{CDATA}{text.replace(CDATA_END, SPLIT)}{CDATA_END}"
+    return _escaped(text) if is_string else text

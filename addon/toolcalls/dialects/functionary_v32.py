@@ -1,0 +1,114 @@
+"""`functionary_v32`: a recipient on its line behind `>>>`, and raw JSON for a tool or text for `all`.
+
+    all
+    Let me look.
+    >>>read_file
+    {"path": "src/a.ts"}
+
+Written by MeetKai's functionary v3.2, whose prompt ends with the first `>>>`, so a reply begins without it. A recipient
+behind `>>>` counts where JSON or text for it follows; a Python prompt (`>>> f()`) does not.
+Source: https://github.com/MeetKai/functionary.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+_MARK = ">>>"
+_ALL = "all"
+_MAX_NAME = 256
+_NAME = re.compile(r"[^\s{}<>\"]*")
+
+
+class _Functionary:
+    name = "functionary_v32"
+    place: Place = "message"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The mark, or a recipient that a reply may begin with."""
+        return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a message to everybody."""
+        return f"{_MARK}{_ALL}\n" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """All messages that follow each other."""
+        some = False
+        while (header := (yield from self._header(scan, tools, needs_mark=some))) is not None:
+            name, size = header
+            if name != _ALL:
+                scan.take(size)
+                calls.begin(tools.resolve(name))
+                if not (yield from value(scan, calls, calls.piece)):
+                    if scan.rest() or not scan.ended:
+                        calls.broken()
+                    return False
+                calls.end()
+            elif not calls.framed():
+                return some
+            else:
+                scan.take(size)
+                calls.layout()
+                yield from self._text(scan, calls, tools)
+            some = True
+        return some
+
+    def _header(self, scan: Scanner, tools: Toolbox, *, needs_mark: bool) -> Step[tuple[str, int] | None]:
+        """The recipient of a message and the length up to its body; None where no message begins.
+
+        Behind a recipient that is a tool JSON must stand.
+        """
+        start = yield from scan.space()
+        if (yield from scan.starts(_MARK, start)):
+            start += len(_MARK)
+        elif needs_mark:
+            return None
+        while True:
+            found = _NAME.match(scan.text, scan.pos + start, scan.pos + start + _MAX_NAME)
+            size = len(found[0]) if found else 0
+            if scan.rest() > start + size or scan.ended or size >= _MAX_NAME:
+                break
+            yield
+        name = found[0] if found else ""
+        end = start + size
+        end += yield from scan.starts("\r", end)
+        if not name or not (yield from scan.starts("\n", end)):
+            return None
+        end += 1
+        if name == _ALL and _ALL not in tools.names:
+            return name, end
+        end = yield from scan.space(end)
+        return (name, end) if (yield from scan.starts("{", end)) else None
+
+    def _text(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[None]:
+        """Text up to the next message."""
+        while (yield from up_to(scan, (_MARK,), calls.says)) is not None:
+            if (yield from self._header(scan, tools, needs_mark=True)) is not None:
+                return
+            scan.take(len(_MARK))
+            calls.says()
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """A message a call; "" for no calls."""
+        written = []
+        for call in calls:
+            if not call.name:
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            written.append(f"{_MARK}{call.name}\n{call.arguments}")
+        return "\n".join(written)
+
+
+DIALECT = _Functionary()

@@ -1,0 +1,196 @@
+"""`harmony`: the messages of OpenAI's gpt-oss, whose header names a channel and a recipient.
+
+    <|channel|>analysis<|message|>I must look.<|end|><|start|>assistant to=functions.read_file<|channel|>commentary
+    json<|message|>{"path": "src/a.ts"}<|call|>
+
+A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the type
+of the content may be missing, with its mark or without. A message to a function is a call and ends where its JSON says;
+`<|call|>` may be missing. The analysis channel is reasoning, and what else the assistant says to nobody is text. The
+builtin tools (`python`, `browser`, `container`) and messages of other roles are left as they stand.
+Source: https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks). Where the special tokens were taken
+away, it is `harmony_stripped`'s.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.jsonvalue import payload, value
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+RESULT = "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>{text}<|end|>"
+
+# A header is looked at whole before anything of it counts, so it is bounded.
+_MAX_HEADER = 320
+_STOP = re.compile(r"<\|message\|>|[{\n]")
+_HEADER = re.compile(
+    r"(?:<\|end\|>)?\s*(?:<\|start\|>\s*(?P<role>[^\s<]*)|(?P<glued>(?!to=)[^\s<]+)(?=<))?"
+    r"\s*(?:to=(?P<first>[^\s<]+))?"
+    r"\s*(?P<channelled><\|channel\|>\s*(?P<channel>[a-z]*)\s*(?:to=(?P<second>[^\s<]+))?)?"
+    r"\s*(?:<\|constrain\|>)?\s*[\w./+-]*\s*"
+)
+_MESSAGE = "<|message|>"
+_CLOSERS = ("<|call|>", "<|end|>", "<|return|>")
+_MARKS = (*_CLOSERS, "<|start|>", "<|channel|>")
+# Tokens that leak in front of a call's JSON.
+_LEAKED = ("<|constrain|>json", "<|constrain|>", _MESSAGE, "json")
+_BUILTIN = frozenset({"assistant", "python", "browser", "container"})
+_PREFIX = "functions."
+
+
+class _Harmony:
+    name = "harmony"
+    place: Place = "anywhere"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
+        # One character short of the channel's mark, which is an opener itself and would be found first.
+        glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
+        return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a message with a channel."""
+        return "<|channel|>" in text and _MESSAGE in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One message, from its header to its closer."""
+        header = yield from self._header(scan)
+        found = None if header is None else _HEADER.fullmatch(header)
+        if found is None:
+            return False
+        framed = yield from scan.starts(_MESSAGE, found.end())
+        whole = framed or found["channelled"] is not None
+        recipient = found["first"] or found["second"]
+        glued = found["glued"]
+        if glued is not None and recipient is None:
+            if found["channel"] == "commentary" and (yield from self._object_follows(scan, found.end())):
+                recipient = glued
+            else:  # the end of some text, behind which a message begins
+                scan.take(len(glued))
+                calls.says()
+                return (yield from self.read(scan, calls, tools))
+        name = self._called(recipient, tools) if recipient is not None else ""
+        if found["role"] not in {None, "", "assistant"} or (recipient is not None and not name):
+            return self._not_ours(scan, calls, found.end() + len(_MESSAGE) if framed else 0)
+        if name:
+            if not whole:
+                return False
+            scan.take(found.end())
+            return (yield from self._call(scan, calls, name, framed=framed))
+        if not framed or not calls.framed():
+            return False
+        scan.take(found.end() + len(_MESSAGE))
+        calls.layout()
+        tell = calls.thinks if found["channel"] == "analysis" else calls.says
+        mark = yield from up_to(scan, _MARKS, tell)
+        if mark in _CLOSERS:
+            scan.take(len(mark))
+        return True
+
+    def _header(self, scan: Scanner) -> Step[str | None]:
+        """What stands before the message's body, not consumed; None where no body follows."""
+        seen = 0
+        while True:
+            text, start = scan.text, scan.pos
+            found = _STOP.search(text, start + seen, start + _MAX_HEADER)
+            if found is not None:
+                return None if found.group() == "\n" else text[start : found.start()]
+            if scan.ended or scan.rest() >= _MAX_HEADER:
+                return None
+            seen = max(0, scan.rest() - len(_MESSAGE))
+            yield
+
+    def _not_ours(self, scan: Scanner, calls: Calls, size: int) -> bool:
+        """The header of a message that is left as it stands: shown whole, so that nobody reads a part of it."""
+        if not size or not calls.framed():
+            return False
+        scan.take(size)
+        calls.says()
+        return True
+
+    def _object_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        if (yield from scan.starts(_MESSAGE, ahead)):
+            ahead += len(_MESSAGE)
+        return (yield from scan.starts("{", (yield from scan.space(ahead))))
+
+    def _called(self, recipient: str, tools: Toolbox) -> str:
+        """The function that a recipient means; "" for the builtin tools and the assistant."""
+        if recipient in tools.names and recipient not in _BUILTIN:
+            return recipient
+        if recipient.startswith(_PREFIX):
+            return tools.resolve(recipient.removeprefix(_PREFIX))
+        return "" if recipient.partition(".")[0] in _BUILTIN else tools.resolve(recipient)
+
+    def _call(self, scan: Scanner, calls: Calls, name: str, *, framed: bool) -> Step[bool]:
+        """The body of a message to a function."""
+        while True:
+            space = yield from scan.space()
+            leaked = yield from scan.among(_LEAKED, space)
+            if leaked is None:
+                break
+            scan.take(space + len(leaked))
+        scan.take(space)
+        empty = (yield from scan.among(_CLOSERS)) is not None
+        string = yield from scan.starts('"')
+        if not (empty or string or (yield from scan.starts("{"))):
+            return False
+        calls.begin(name)
+        if not framed:
+            calls.repair("missing_mark")
+        if empty:
+            calls.piece("{}")
+        elif string:
+            written = yield from payload(scan, calls)
+            calls.piece(written or "")
+            complete = written is not None
+        else:
+            complete = yield from value(scan, calls, calls.piece)
+        if not empty and not complete:
+            if scan.rest() or not scan.ended:
+                calls.broken()
+                mark = yield from up_to(scan, _MARKS, lambda: None)
+                scan.take(len(mark) if mark in _CLOSERS and mark else 0)
+            return False
+        return (yield from self._closed(scan, calls))
+
+    def _closed(self, scan: Scanner, calls: Calls) -> Step[bool]:
+        """What stands behind a call's JSON. Returns whether all that is consumed is the call's."""
+        closed = wrong = False
+        while not closed:
+            space = yield from scan.space()
+            closer = yield from scan.among(_CLOSERS, space)
+            if closer is None:
+                break
+            scan.take(space + len(closer))
+            closed = closer == "<|call|>"
+            wrong = wrong or not closed
+        if not closed:
+            if scan.stops_short(_CLOSERS):
+                scan.take(scan.rest())
+                if scan.cut and not wrong:
+                    return False
+            calls.repair("missing_closer")
+        calls.end()
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """A message a call; "" for no calls."""
+        written = []
+        for call in calls:
+            if not call.name:
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            header = f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}"
+            written.append(f"{header}{call.arguments}<|call|>")
+        return "".join(written)
+
+
+DIALECT = _Harmony()

@@ -1,0 +1,142 @@
+"""`harmony_stripped`: what is left of gpt-oss's messages where a server takes the special tokens away.
+
+    analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}assistantfinalDone.
+
+Headers run into the text in front of them and behind them. A call is one to a declared tool, and its JSON says where it
+ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
+like, which no prose holds, end it. Rapid-MLX #480.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+# A header is looked at whole before anything of it counts, so it is bounded.
+_MAX_HEADER = 256
+_HEADER = re.compile(
+    r"(?:assistant|analysis|commentary|final|\s)*to=(?P<recipient>[^\s<{]+)"
+    r"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(?:<\|message\|>)?\s*"
+)
+_GLUED = re.compile(r"(?:analysis|commentary|final)?(?:json|code)?\Z")
+_STOP = re.compile(r"[{\n]")
+_PREFIX = "functions."
+
+_STARTS = """
+We The User I Need Let Now So They This It OK Ok Okay First There Looking Since Just You In To Got Next Maybe Must
+Should Simple No Given What For Check Search Use Our My That If Probably Also
+"""
+_ANALYSIS = tuple(f"analysis{word}" for word in _STARTS.split())
+_CALLS = ("assistantcommentary to=", f"commentary to={_PREFIX}", f"assistant to={_PREFIX}", "assistantanalysis to=")
+_FRAMES = ("assistantfinal", "assistantanalysis", "assistantcommentary")
+_BREAKS = (*_FRAMES, *_CALLS, "<|end|>", "<|start|>", "<|call|>")
+_TOKENS = ("<|call|>", "<|end|>", "<|return|>")
+
+
+class _Stripped:
+    name = "harmony_stripped"
+    place: Place = "line"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The beginnings of headers."""
+        return (f"to={_PREFIX}", *_CALLS, *_FRAMES, *_ANALYSIS)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows two messages that run into each other."""
+        return f"assistantcommentary to={_PREFIX}" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """Messages up to the first that is text."""
+        begun = spoken = False
+        while True:
+            space = (yield from scan.space()) if begun else 0
+            header = yield from self._call_header(scan, tools, space)
+            if header is not None:
+                scan.take(space + header[1])
+                calls.begin(header[0])
+                begun = True
+                if not (yield from value(scan, calls, calls.piece)):
+                    if scan.rest() or not scan.ended:
+                        calls.broken()
+                    return False
+                calls.end()
+                closer = yield from scan.among(_TOKENS)
+                scan.take(len(closer) if closer else 0)
+                continue
+            frame = yield from self._frame(scan, space)
+            if frame is None or not calls.framed():
+                return begun or spoken
+            scan.take(space + len(frame))
+            calls.layout()
+            spoken = True
+            if not frame.endswith("analysis"):
+                return True
+            closer = yield from up_to(scan, _BREAKS, calls.thinks)
+            if closer == "<|end|>":
+                scan.take(len(closer))
+
+    def _frame(self, scan: Scanner, ahead: int) -> Step[str | None]:
+        """The words of a header without a recipient, `ahead` characters from here."""
+        frame = yield from scan.among(_FRAMES, ahead)
+        if frame is not None:
+            return frame
+        opener = yield from scan.among(_ANALYSIS, ahead)
+        if opener is None:
+            return None
+        behind = ahead + len(opener)
+        while scan.rest() <= behind and not scan.ended:
+            yield
+        whole_word = not scan.text[scan.pos + behind : scan.pos + behind + 1].isalnum()
+        return "analysis" if whole_word else None
+
+    def _call_header(self, scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[str, int] | None]:
+        """The declared tool and the length of a header that stands `ahead` characters from here."""
+        if (yield from scan.among((f"to={_PREFIX}", *_CALLS), ahead)) is None:
+            return None
+        seen = 0
+        while True:
+            text, start = scan.text, scan.pos + ahead
+            stop = _STOP.search(text, start + seen, start + _MAX_HEADER)
+            if stop is not None:
+                break
+            seen = len(text) - start
+            if scan.ended or seen >= _MAX_HEADER:
+                return None
+            yield
+        found = _HEADER.fullmatch(text, start, stop.start()) if stop.group() == "{" else None
+        if found is None:
+            return None
+        name = _declared(found["recipient"].removeprefix(_PREFIX), tools)
+        return None if name is None else (name, stop.start() - start)
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """A message a call; "" for no calls."""
+        written = []
+        for call in calls:
+            if not call.name:
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            written.append(f"commentary to={_PREFIX}{call.name} json{call.arguments}")
+        return "assistant".join(written)
+
+
+def _declared(recipient: str, tools: Toolbox) -> str | None:
+    """The declared tool that a recipient means, with which the words behind it may have run together."""
+    if recipient in tools.names:
+        return recipient
+    glued = _GLUED.search(recipient)
+    name = recipient[: glued.start()] if glued else recipient
+    return name if name in tools.names else None
+
+
+DIALECT = _Stripped()

@@ -1,0 +1,62 @@
+"""`invoke_angleless`: `invoke` whose opening tag lost its bracket, so that the namespace stands in the open.
+
+    antml:invoke name="read_file">
+    <parameter name="path">src/a.ts</parameter>
+    </invoke>
+    </function_results>
+
+Leaked by Claude (senpi PR#770), often with a stray `</function_results>` behind it, which goes with the call. A tag
+without its bracket opens a call only at the start of a line, and only with its namespace.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from toolcalls.shapes import Call
+from toolcalls.shapes.attributed import Attributed, spelt
+from toolcalls.shapes.tags import Tags
+from toolcalls.tools import Toolbox
+
+_NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
+
+
+class _Angleless(Attributed):
+    """The form without the first bracket."""
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The wrapper's tag, and a call's up to its name; the wrapper may have its bracket."""
+        wrappers = (*spelt(_NAMESPACES, "function_calls>"), *spelt("<", ("", *_NAMESPACES), "function_calls>"))
+        return (*wrappers, *spelt(_NAMESPACES, "invoke name="))
+
+    def speaks(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
+        """Never."""
+        return False
+
+    @cached_property
+    def wrapper_tag(self) -> Tags:
+        """With or without the bracket."""
+        return Tags(wrapper=[(("<", ""), ("", *_NAMESPACES), "function_calls", ">")])
+
+    @cached_property
+    def call_tag(self) -> Tags:
+        """Without the bracket."""
+        return Tags(call=[(_NAMESPACES, "invoke")])
+
+    @cached_property
+    def parameter_tag(self) -> Tags:
+        """With or without the bracket."""
+        return Tags(next=[(("<", ""), ("", *_NAMESPACES), "parameter")])
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """Each call without its bracket, and without a wrapper."""
+        return "\n".join(self.write_call(call, tools).replace("<", _NAMESPACES[0], 1) for call in calls)
+
+
+DIALECT = _Angleless(
+    "invoke_angleless",
+    wrappers=("function_calls",),
+    prefix=(("", *_NAMESPACES),),
+    orphans=("function_results",),
+    strays=("court", "count", "call", "card"),
+    place="start",
+)

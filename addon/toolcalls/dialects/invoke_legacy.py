@@ -1,0 +1,234 @@
+"""`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
+
+    <function_calls>
+    <invoke>
+    <tool_name>read_file</tool_name>
+    <parameters>
+    <path>src/a.ts</path>
+    </parameters>
+    </invoke>
+    </function_calls>
+
+`</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags, one line end
+on either side is layout. A parameter is an element that the tool declares; where it declares none, any element.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.raw import delimited, line_end
+from toolcalls.shapes.tags import Parts, Tags
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote, to_json, to_text
+
+_MAX_WORD = 256
+_WORD = re.compile(r"[\w.:/@-]*+")
+_KEY = re.compile(r"[A-Za-z_][\w.-]*")
+_WRAPPER = Tags(wrapper=[("<", "function_calls", ">")])
+_INVOKE = Tags(call=[("<", "invoke", ">")])
+_NAME, _NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
+_PARAMETERS = Tags(parameters=[("<", "parameters", ">")])
+_ENDS = Tags(
+    parameters=[("<", "/", "parameters", ">")],
+    call_end=[("<", "/", "invoke", ">")],
+    wrapper_end=[("<", "/", "function_calls", ">")],
+)
+
+
+class _Legacy:
+    name = "invoke_legacy"
+    place: Place = "line"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The wrapper's tag, and the call's, which has no attributes."""
+        return "<function_calls>", "<invoke>"
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call with its name in an element."""
+        return "<invoke>" in text and "<tool_name>" in text and "</invoke>" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One wrapper with its calls, or one bare call."""
+        _, wrapper = yield from _WRAPPER.at(scan)
+        if wrapper:
+            scan.take(wrapper)
+            scan.take((yield from scan.space()))
+        begun = False
+        while (opening := (yield from _opening(scan))) is not None:
+            written, size = opening
+            scan.take(size)
+            name = tools.resolve(written)
+            calls.begin(name)
+            begun = True
+            if not (yield from _body(scan, calls, tools, name)):
+                return False
+            if not wrapper:
+                break
+            scan.take((yield from scan.space()))
+        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
+
+    def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
+        space = yield from scan.space()
+        kind, length = yield from _ENDS.at(scan, space)
+        if kind == "wrapper_end":
+            scan.take(space + length)
+            return True
+        if wrapped and scan.ended:
+            calls.repair("missing_closer")
+            scan.take(scan.rest())
+            return True
+        return False
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """The wrapper with one element a call; "" for no calls."""
+        if not calls:
+            return ""
+        return "\n".join(("<function_calls>", *(_written(call, tools) for call in calls), "</function_calls>"))
+
+
+def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
+    """A call's name and the place behind its `<parameters>`, or behind the name where it closes at once."""
+    _, length = yield from _INVOKE.at(scan, ahead)
+    if not length:
+        return None
+    space = yield from scan.space(ahead + length)
+    _, length = yield from _NAME.at(scan, space)
+    if not length:
+        return None
+    start = yield from scan.space(space + length)
+    end = yield from _word_end(scan, start)
+    name = scan.text[scan.pos + start : scan.pos + end]
+    space = yield from scan.space(end)
+    _, length = yield from _NAME_END.at(scan, space)
+    if not name or not length:
+        return None
+    end = space + length
+    space = yield from scan.space(end)
+    _, length = yield from _PARAMETERS.at(scan, space)
+    if length:
+        return name, space + length
+    kind, _ = yield from _ENDS.at(scan, space)
+    return (name, end) if kind in {"call_end", "wrapper_end"} else None
+
+
+def _word_end(scan: Scanner, ahead: int) -> Step[int]:
+    while True:
+        at = scan.pos + ahead
+        found = _WORD.match(scan.text, at, at + _MAX_WORD)
+        end = at if found is None else found.end()
+        if end < len(scan.text) or scan.ended or end - at >= _MAX_WORD:
+            return end - scan.pos
+        yield
+
+
+def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
+    """The parameter whose opening tag stands here, "" for none."""
+    if declared:
+        tag = yield from scan.among(tuple(f"<{key}>" for key in declared), ahead)
+        return tag[1:-1] if tag else ""
+    if not (yield from scan.starts("<", ahead)):
+        return ""
+    end = yield from _word_end(scan, ahead + 1)
+    word = scan.text[scan.pos + ahead + 1 : scan.pos + end]
+    return word if _KEY.fullmatch(word) and (yield from scan.starts(">", end)) else ""
+
+
+def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    """The parameters and the closers. Returns whether the call is complete."""
+    arguments, declared = Arguments(calls, tools, name), tools.keys(name)
+    while True:
+        space = yield from scan.space()
+        kind, length = yield from _ENDS.at(scan, space)
+        if kind and kind != "wrapper_end":
+            scan.take(space + length)
+            if kind == "call_end":
+                arguments.end()
+                return True
+            continue
+        key = yield from _element(scan, declared, space)
+        if not key:  # `goes_on` let it come here: closers are missing
+            calls.repair("missing_closer")
+            if not kind and scan.ended:
+                scan.take(scan.rest())
+            arguments.end()
+            return True
+        scan.take(space + len(key) + 2)
+        value = arguments.value(key)
+        scan.take((yield from line_end(scan)))
+        repair = yield from tag_value(scan, value, _Value(key, declared))
+        if repair is None:
+            return False
+        value.end()
+        if repair:
+            calls.repair(DUPLICATE_CLOSER)
+
+
+@lru_cache(maxsize=256)
+def _inside(key: str) -> tuple[Tags, Tags]:
+    closer: Parts = ("<", "/", key, ">")
+    kinds: dict[str, list[Parts]] = {
+        CLOSER: [closer],
+        CALL: [("<", "invoke", ">")],
+        CALL_END: [("<", "/", "invoke", ">")],
+    }
+    return Tags(**kinds), Tags(closer=[closer])
+
+
+class _Value:
+    """What the value of one parameter stands in."""
+
+    layout = True
+    behind = _ENDS
+
+    def __init__(self, key: str, declared: tuple[str, ...]) -> None:
+        self.inside, self.closer = _inside(key)
+        self._declared = declared
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Another parameter, a closer, or the end of the reply."""
+        space = yield from scan.space(ahead)
+        if (yield from _ENDS.at(scan, space))[1] or (yield from _element(scan, self._declared, space)):
+            return True
+        return not scan.cut and _ENDS.stops_short(scan, ahead)
+
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - nothing else ends a value
+        """Never."""
+        yield from ()
+        return False
+
+    def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
+        """A whole call's beginning."""
+        opening = yield from _opening(scan, ahead)
+        return opening[1] - ahead if opening else 0
+
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - nothing else ends a value
+        """Never."""
+        yield from ()
+        return False
+
+
+def _written(call: Call, tools: Toolbox) -> str:
+    if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
+        raise Unwritable(f"{call.name!r} is not a name that stands in an element")
+    lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
+    for key, raw in members(call.arguments):
+        if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:
+            raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
+        text, is_string = to_text(raw)
+        if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
+            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+        lines.append(f"<{key}>{delimited(text)}</{key}>")
+    return "\n".join((*lines, "</parameters>", "</invoke>"))
+
+
+DIALECT = _Legacy()

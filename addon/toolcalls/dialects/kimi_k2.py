@@ -1,0 +1,70 @@
+"""`kimi_k2`: a header token with the tool's name and a counter, and raw JSON.
+
+    <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "src/a.ts"}
+    <|tool_call_end|><|tool_calls_section_end|>
+
+Written by Moonshot's Kimi K2, K2-Thinking and K2.5. The counter runs over the whole conversation; on writing it starts
+from 0. A header that holds a counter and no name means the one tool whose parameters the arguments fit; those are held
+until they are whole. Section marks may be missing. Source: docs/tool_call_guidance.md at
+https://huggingface.co/moonshotai/Kimi-K2-Instruct, vllm PR#38579 #28543 (leaks).
+"""
+
+import re
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.header import Header
+from toolcalls.shapes.jsonvalue import payload
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+_PREFIX = "functions."
+_HEADER = re.compile(
+    r"\s*(?:(?P<name>[^\s<>{}\"]+)\s*(?:<\|tool_call_argument_begin\|>)?|<\|tool_call_argument_begin\|>)\s*"
+)
+_COUNTER = re.compile(r":\d+\Z")
+
+RESULT = "## Return of {id}\n{text}"
+
+
+@dataclass(frozen=True)
+class _Kimi(Header):
+    def called(self, written: str, tools: Toolbox) -> str:
+        """The name without its prefix and counter; "" for a counter alone."""
+        if written in tools.names:
+            return written
+        name = _COUNTER.sub("", written, count=1)
+        name = name if name in tools.names else name.removeprefix(_PREFIX)
+        return "" if name.isdigit() and name not in tools.names else tools.resolve(name)
+
+    def nameless(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """The one tool that has all the arguments' keys as parameters, and none that it requires besides them."""
+        if not (yield from scan.starts("{")):
+            return False
+        written = yield from payload(scan, calls)
+        if written is None:
+            return False
+        keys = {key for key, _ in members(written)}
+        fitting = [
+            name for name in tools.names if keys.issuperset(tools.required(name)) and keys.issubset(tools.keys(name))
+        ]
+        exact = [name for name in fitting if len(tools.keys(name)) == len(keys)]
+        if len(exact or fitting) != 1:
+            return False
+        calls.begin((exact or fitting)[0])
+        calls.repair("inferred_name")
+        calls.piece(written)
+        return True
+
+
+DIALECT = _Kimi(
+    "kimi_k2",
+    sections=("<|tool_calls_section_begin|>",),
+    opening=("<|tool_call_begin|>",),
+    header=_HEADER,
+    end=("<|tool_call_end|>",),
+    closers=("<|tool_calls_section_end|>",),
+    template="<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>",
+    shows=("<|tool_call_begin|>", "<|tool_call_argument_begin|>"),
+)

@@ -1,0 +1,37 @@
+"""`kimi_k2_stripped`: what is left of Kimi K2's calls where a server takes the special tokens away.
+
+    functions.read_file:0{"path": "src/a.ts"}functions.list_files:1{}
+
+Nothing but the name of a declared tool tells it from prose, so it is looked for under those names only.
+"""
+
+import re
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes.header import Header, Opening
+from toolcalls.tools import Toolbox
+
+
+@dataclass(frozen=True)
+class _Stripped(Header):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The beginning of a header of each declared tool."""
+        return tuple(f"functions.{name}:" for name in names)
+
+    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
+        """The white space before such a header: it is the call's first mark itself."""
+        space = yield from scan.space()
+        opener = yield from scan.among(self.openers(tools.names), space)
+        return None if opener is None else Opening(space, section=False)
+
+
+DIALECT = _Stripped(
+    "kimi_k2_stripped",
+    opening=(),
+    header=re.compile(r"functions\.(?P<name>[^\n{}\"]+):\d+\s*"),
+    end=(),
+    template="functions.{name}:{index}{arguments}",
+    shows=("functions.", "## Return of functions."),
+    place="line",
+)

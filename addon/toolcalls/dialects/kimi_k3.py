@@ -1,0 +1,218 @@
+"""`kimi_k3`: Kimi K3's elements of special tokens ("XTML"), in which calls, reasoning and text are channels.
+
+    <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>
+    src/a.ts<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
+
+All of it stands on one line. Values stand as they are: `string` means the text, any other type JSON, and text where it
+is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark. The marks of the response
+channel go, the think channel is reasoning. vllm #50604.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.raw import up_to_tag
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, to_json, to_text
+
+_OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
+_BOTH = (_OPEN, _CLOSE)
+_MAX_MARK = 512
+_ELEMENT = re.compile(r"\s*(?P<element>[\w-]+)(?P<attributes>(?:\s+[\w-]+\s*=\s*\"[^\"]*\")*)\s*")
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*\"([^\"]*)\"")
+_ELEMENTS = ("tools", "call", "argument", "response", "think")
+_JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "null"})
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A whole mark, `<|open|>call tool="N"<|sep|>`."""
+
+    opens: bool
+    element: str
+    attributes: dict[str, str]
+    length: int
+
+    def is_(self, what: str) -> bool:
+        """Whether it is `call`, or `/call` for a closing one."""
+        return ("" if self.opens else "/") + self.element == what
+
+
+class _Xtml:
+    name = "kimi_k3"
+    place: Place = "anywhere"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """What every mark begins with."""
+        return _BOTH
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows marks."""
+        return _OPEN in text and _SEP in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """The calls of one section, or one mark of a channel; all of the think channel."""
+        mark = yield from self._mark(scan, 0)
+        if mark is None:
+            return False
+        if mark.is_("tools") or mark.is_("call"):
+            return (yield from self._calls(scan, calls, tools))
+        if mark.element not in _ELEMENTS or mark.is_("argument") or not calls.framed():
+            return False
+        scan.take(mark.length)
+        calls.layout()
+        if mark.is_("think"):
+            yield from self._thought(scan, calls)
+        return True
+
+    def _mark(self, scan: Scanner, ahead: int) -> Step[_Mark | None]:
+        """The mark that stands `ahead` characters from here, not consumed."""
+        opening = yield from scan.among(_BOTH, ahead)
+        if opening is None:
+            return None
+        start = ahead + len(opening)
+        seen = start
+        while (at := scan.text.find(_SEP, scan.pos + seen, scan.pos + start + _MAX_MARK)) < 0:
+            if scan.ended or scan.rest() >= start + _MAX_MARK:
+                return None
+            seen = max(start, scan.rest() - len(_SEP))
+            yield
+        found = _ELEMENT.fullmatch(scan.text, scan.pos + start, at)
+        if found is None:
+            return None
+        attributes = {key: _decoded(text) for key, text in _ATTRIBUTE.findall(found["attributes"])}
+        return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
+
+    def _thought(self, scan: Scanner, calls: Calls) -> Step[None]:
+        """Reasoning up to its closing mark, or to the next channel."""
+        while (yield from up_to(scan, _BOTH, calls.thinks)) is not None:
+            mark = yield from self._mark(scan, 0)
+            if mark is not None and mark.is_("/think"):
+                scan.take(mark.length)
+                calls.layout()
+            if mark is not None and (mark.opens or mark.is_("/think")):
+                return
+            scan.take(1)
+            calls.thinks()
+
+    def _calls(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        begun = False
+        while True:
+            space = yield from scan.space()
+            mark = yield from self._mark(scan, space)
+            if mark is not None and begun and mark.is_("/tools"):
+                scan.take(space + mark.length)
+                return True
+            if mark is not None and not begun and mark.is_("tools"):
+                scan.take(space + mark.length)
+                continue
+            if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
+                break
+            scan.take(space + mark.length)
+            name = tools.resolve(mark.attributes["tool"])
+            calls.begin(name)
+            begun = True
+            if not (yield from self._body(scan, calls, Arguments(calls, tools, name))):
+                return False
+        if begun and scan.stops_short((_CLOSE,)):
+            calls.repair("missing_closer")
+            scan.take(scan.rest())
+        return begun
+
+    def _body(self, scan: Scanner, calls: Calls, arguments: Arguments) -> Step[bool]:
+        """The arguments and the call's closing mark. Returns whether the call is complete."""
+        while True:
+            space = yield from scan.space()
+            mark = yield from self._mark(scan, space)
+            if mark is not None and mark.is_("argument"):
+                scan.take(space + mark.length)
+                kind = mark.attributes.get("type")
+                string = None if kind is None else kind not in _JSON_TYPES
+                value = arguments.value(mark.attributes.get("key", ""), string=string)
+                if not (yield from self._value(scan, value)):
+                    return False
+                continue
+            if mark is not None and mark.is_("/call"):
+                scan.take(space + mark.length)
+            elif scan.cut and scan.stops_short((_CLOSE,)):
+                scan.take(scan.rest())
+                return False
+            else:
+                calls.repair("missing_closer")
+            arguments.end()
+            return True
+
+    def _value(self, scan: Scanner, value: Value) -> Step[bool]:
+        """One value with its closing mark. Returns False when the reply ends before one that counts."""
+        while (line_end := (yield from up_to_tag(scan, value))) is not None:
+            if line_end:  # the value's own
+                value.add(scan.take(line_end))
+            mark = yield from self._mark(scan, 0)
+            if mark is not None and mark.is_("/argument"):
+                if (yield from self._goes_on(scan, mark.length)):
+                    scan.take(mark.length)
+                    value.end()
+                    return True
+                if scan.stops_short((_CLOSE, _OPEN), mark.length):
+                    scan.take(scan.rest())
+                    return False
+            elif scan.stops_short((_CLOSE,)):
+                scan.take(scan.rest())
+                return False
+            value.add(scan.take(1))
+        return False
+
+    def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the grammar can go on behind a value's closing mark: only there it is one."""
+        space = yield from scan.space(ahead)
+        mark = yield from self._mark(scan, space)
+        if mark is not None:
+            return any(mark.is_(what) for what in ("argument", "/call", "call", "/tools"))
+        return not scan.cut and scan.stops_short((_CLOSE,), ahead)
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """All calls in one section; "" for none."""
+        if not calls:
+            return ""
+        written = "".join(self._write_call(index, call, tools) for index, call in enumerate(calls, 1))
+        return f"{_OPEN}tools{_SEP}{written}{_CLOSE}tools{_SEP}"
+
+    def _write_call(self, index: int, call: Call, tools: Toolbox) -> str:
+        if not call.name:
+            raise Unwritable("a call without a name")
+        parts = []
+        for key, raw in members(call.arguments):
+            text, is_string = to_text(raw)
+            kind = "string" if is_string else _kind(raw)
+            if not is_string and to_json(text, frozenset(), infer=tools.infer) != raw:
+                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+            head = f'{_OPEN}argument key="{_escaped(key)}" type="{kind}"{_SEP}'
+            parts.append(f"{head}{text}{_CLOSE}argument{_SEP}")
+        head = f'{_OPEN}call tool="{_escaped(call.name)}" index="{index}"{_SEP}'
+        return f"{head}{''.join(parts)}{_CLOSE}call{_SEP}"
+
+
+def _kind(raw: str) -> str:
+    kinds = {"{": "object", "[": "array", "t": "boolean", "f": "boolean", "n": "null"}
+    return kinds.get(raw[:1], "number")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;")
+
+
+def _decoded(text: str) -> str:
+    return text.replace("&quot;", '"').replace("&amp;", "&")
+
+
+DIALECT = _Xtml()

@@ -1,0 +1,94 @@
+"""`llama3_json`: JSON objects behind Llama 3's token, with semicolons between them.
+
+    <|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}
+
+Written by Llama 3.1 to 3.3. Without the token it is `bare_json`, which counts only as a whole message. The built-in
+tools are called as Python, `brave_search.call(query="weather")`; other code behind the token is no call. Source: the
+prompt format at https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/.
+"""
+
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.jsonvalue import mark, value
+from toolcalls.shapes.wholejson import MAX_NAME
+from toolcalls.tools import Toolbox
+from toolcalls.values import quote
+
+_TAG = "<|python_tag|>"
+_CALL = ".call"
+
+
+@dataclass(frozen=True)
+class _Llama3(JsonList):
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """The calls behind one token: a built-in one, or JSON."""
+        ahead = yield from scan.space(len(_TAG))
+        dotted = yield from _word(scan, ahead)
+        if not dotted.endswith(_CALL) or not (yield from scan.starts("(", ahead + len(dotted))):
+            return (yield from super().read(scan, calls, tools))
+        key_at = yield from scan.space(ahead + len(dotted) + 1)
+        key = yield from _word(scan, key_at)
+        behind = yield from scan.space(key_at + len(key))
+        if not (yield from scan.starts("=" if key else ")", behind)):
+            return False
+        scan.take(key_at)
+        block = self._reader(scan, calls, tools)
+        block.begin(tools.resolve(dotted.removesuffix(_CALL)), [])
+        return (yield from _keywords(scan, calls)) and (yield from self._close(scan, calls, block))
+
+
+def _word(scan: Scanner, ahead: int) -> Step[str]:
+    """The letters, digits, underscores and dots that stand `ahead` characters from here, at most as many as a name."""
+    size = 0
+    while size <= MAX_NAME:
+        at = scan.pos + ahead + size
+        if at == len(scan.text):
+            if scan.ended:
+                break
+            yield
+        elif scan.text[at].isalnum() or scan.text[at] in "_.":
+            size += 1
+        else:
+            break
+    start = scan.pos + ahead
+    return scan.text[start : start + size]
+
+
+def _keywords(scan: Scanner, calls: Calls) -> Step[bool]:
+    """Keyword arguments and the parenthesis behind them. Returns whether the call is complete."""
+    opening = "{"
+    while not (yield from mark(scan, ")")):
+        scan.take((yield from scan.space()))
+        key = yield from _word(scan, 0)
+        scan.take(len(key))
+        whole = False
+        if key and (yield from mark(scan, "=")):
+            calls.piece(f"{opening}{quote(key)}:")
+            opening = ","
+            scan.take((yield from scan.space()))
+            whole = yield from value(scan, calls, calls.piece)
+        if not whole or not ((yield from mark(scan, ",")) or (yield from _closes(scan))):
+            if not scan.ended:
+                calls.broken()
+            return False
+    calls.piece("}" if opening == "," else "{}")
+    return True
+
+
+def _closes(scan: Scanner) -> Step[bool]:
+    return (yield from scan.starts(")", (yield from scan.space())))
+
+
+DIALECT = _Llama3(
+    "llama3_json",
+    opening=(_TAG,),
+    closing=("<|eom_id|>", "<|eot_id|>"),
+    closed=False,
+    arguments="parameters",
+    first=("{", "["),
+    between="; ",
+    place="anywhere",
+)

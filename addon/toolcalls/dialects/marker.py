@@ -1,0 +1,150 @@
+"""`marker`: a JSON object behind a word that says that it is a call, as selectools' ToolCallParser reads it.
+
+    TOOL_CALL
+    {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+
+Written by models under prompts that ask for it; https://github.com/johnnichev/selectools (`ToolCallParser`). The word
+is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in brackets
+there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a whole call,
+so a call is held until its JSON has ended; only where there is no limit do arguments stream.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.callobject import CallObject
+from toolcalls.shapes.jsonvalue import mark
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+
+_FENCES = ("`", "```", "````", "`````", "~~~", "~~~~")
+_INFO = re.compile(r"[ \t]*+[\w+.-]*+[ \t]*+")
+_MAX_INFO = 64
+
+
+@dataclass(frozen=True)
+class Marker:
+    """The form with the words that are looked for; the first is written.
+
+    max_payload_chars   how long the JSON of one call may be, 0 for any length
+    """
+
+    name: str = "marker"
+    markers: tuple[str, ...] = ("TOOL_CALL",)
+    max_payload_chars: int = 8000
+    strays: tuple[str, ...] = ()
+    place: Place = "line"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The words."""
+        return self.markers
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a word with an object behind it that names its tool as the form does."""
+        return any(re.search(re.escape(word) + r"\W{0,16}\{\s*[\"']tool_name[\"']", text) for word in self.markers)
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One word with the object behind it, or the objects."""
+        marker = yield from scan.among(self.markers)
+        if marker is None:
+            return False
+        scan.take(len(marker))
+        yield from mark(scan, ":")
+        scan.take((yield from scan.space()))
+        fence = yield from scan.among(_FENCES)
+        if fence is not None:
+            scan.take(len(fence))
+            yield from _info(scan)
+        listed = yield from mark(scan, "[")
+        while (yield from scan.starts("{", (yield from scan.space()))):
+            call = CallObject(scan, calls, tools, stream=not self.max_payload_chars)
+            whole, size = yield from _measured(scan, call.read())
+            if not whole:
+                if scan.ended or not call.name:
+                    return False
+                if call.begun:
+                    calls.broken()
+                else:
+                    calls.begin(call.name, "bad_arguments")
+                yield from _rest_of_line(scan)
+                return False
+            reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
+            if reason is not None and not call.begun:
+                calls.begin(call.name, reason)
+            another, missing = yield from _behind(scan, fence, listed=listed)
+            if missing and scan.ended and scan.cut:
+                return False
+            if reason is None and not call.begun:
+                call.begin()
+            if missing:
+                calls.repair("missing_closer")
+            calls.end()
+            if not another:
+                return True
+        return False
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One word and one object a call, each on a line of its own; "" for no calls."""
+        blocks = []
+        for call in calls:
+            if not call.name.strip():
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            blocks.append(f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
+        return "\n".join(blocks)
+
+
+def _measured(scan: Scanner, reading: Step[bool]) -> Step[tuple[bool, int]]:
+    """What `reading` returns, and how many characters it took, whatever was drained of them in between."""
+    size, before = 0, scan.taken_size
+    while True:
+        try:
+            next(reading)
+        except StopIteration as stop:
+            return stop.value, size + scan.taken_size - before
+        size += scan.taken_size - before
+        yield
+        before = scan.taken_size
+
+
+def _info(scan: Scanner) -> Step[None]:
+    """A fence's info word."""
+    while True:
+        found = _INFO.match(scan.text, scan.pos, scan.pos + _MAX_INFO)
+        size = found.end() - scan.pos if found else 0
+        if scan.ended or size < scan.rest() or size >= _MAX_INFO:
+            scan.take(size)
+            return
+        yield
+
+
+def _behind(scan: Scanner, fence: str | None, *, listed: bool) -> Step[tuple[bool, bool]]:
+    """Take what stands behind an object. Returns whether another one follows, and whether a closer is missing."""
+    if listed:
+        if (yield from mark(scan, ",")):
+            return True, False
+        if not (yield from mark(scan, "]")):
+            return False, True
+    elif fence is not None and (yield from scan.starts("{", (yield from scan.space()))):
+        return True, False
+    return False, fence is not None and not (yield from mark(scan, fence))
+
+
+def _rest_of_line(scan: Scanner) -> Step[None]:
+    """Take what is left of the line on which the JSON of a call broke."""
+    while True:
+        ends = [at for at in (scan.text.find(end, scan.pos) for end in "\r\n") if at >= 0]
+        scan.take((min(ends) if ends else len(scan.text)) - scan.pos)
+        if ends or scan.ended:
+            return
+        yield
+
+
+DIALECT = Marker()

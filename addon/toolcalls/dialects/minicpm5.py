@@ -1,0 +1,112 @@
+"""`minicpm5`: MiniCPM 5's form, `function` and `param` elements that carry names.
+
+    <function name="read_file"><param name="path">src/a.ts</param></function>
+
+A value may stand in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
+one they are read as what they stand for. A `<param>` without a name is the one parameter that is still missing, where
+that is only one. Source: the model's chat template, SGLang's `minicpm` parser.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.content import Escaped
+from toolcalls.shapes.jsonbody import skip
+from toolcalls.shapes.tags import Parts, Tag, Tags
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters
+from toolcalls.tools import Toolbox
+
+_MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")
+_NAMELESS = "<param>"  # no key can be called so
+
+
+class _MiniCPM(Attributed):
+    """The form, with what the tokenizer leaves between its tags."""
+
+    def opening(self, *elements: str) -> Parts:
+        """With marks before it."""
+        return _MARKS, *super().opening(*elements)
+
+    def closing(self, *elements: str) -> Parts:
+        """With marks before it."""
+        return _MARKS, *super().closing(*elements)
+
+    @cached_property
+    def call_tag(self) -> Tags:
+        """Nothing is known to be misspelt."""
+        return Tags(call=[super().opening(self.call)])
+
+    @cached_property
+    def inside(self) -> Tags:
+        """In a value a mark is the value's."""
+        opening, closing = super().opening, super().closing
+        parts = {
+            CLOSER: closing(self.parameter),
+            CALL_END: closing(self.call),
+            CALL: opening(self.call),
+            NEXT: opening(self.parameter),
+        }
+        return Tags(**{kind: [form] for kind, form in parts.items()})
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """A call's tag up to its name."""
+        return "<function name=", "<functionĠname="
+
+    def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+        """Also one without a name."""
+        tag = yield from super().parameter_here(scan, ahead)
+        if tag is not None:
+            return tag
+        _, length = yield from _PARAM.at(scan, ahead)
+        return Tag(_NAMELESS, length, empty=False, attributes={}) if length else None
+
+    def one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+        """A call whose tag holds a mark has them in its values too."""
+        marked = "Ġ" in scan.text[scan.pos : scan.pos + tag.length]
+        return (yield from Attributed.one(_MARKED if marked else self, scan, calls, tools, tag))
+
+    def member(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+        """One without a name is the last one that is missing."""
+        if tag.name == _NAMELESS:
+            missing = values.missing()
+            if len(missing) != 1:
+                calls.broken()
+                yield from skip(scan, self.ends)
+                return False
+            calls.repair("nameless_argument")
+            tag = Tag(missing[0], tag.length, tag.empty, tag.attributes)
+        return (yield from super().member(scan, calls, arguments, values, tag))
+
+
+class _Unmarked:
+    """A value whose marks are blanks and line ends."""
+
+    quiet = None
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def add(self, piece: str) -> None:
+        """The next piece of the text."""
+        self._value.add(piece.replace("Ġ", " ").replace("Ċ", "\n"))
+
+    def end(self, *, literal: bool = False) -> None:
+        """The text is whole."""
+        self._value.end(literal=literal)
+
+
+class _Marks(Escaped):
+    """Values with marks in them."""
+
+    def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
+        """The schema decides on what the marks stand for."""
+        return _Unmarked(super().member(arguments, key, attributes))
+
+
+_PARAM = Tags(next=[(_MARKS, "<", "param", ">")])
+_MARKED = _MiniCPM("minicpm5", wrappers=(), call="function", parameter="param", content=_Marks(), line="")
+DIALECT = _MiniCPM("minicpm5", wrappers=(), call="function", parameter="param", line="")

@@ -1,0 +1,158 @@
+"""`minimax_arrow`: what MiniMax M2 writes where nobody gave it its template.
+
+    [TOOL_CALL]
+    {tool => "read_file", args => {
+      --path "src/a.ts"
+      --limit 20
+    }}
+    [/TOOL_CALL]
+
+A value is a string in double quotes, with the escapes of JSON, or the rest of its line; an object or an array is JSON.
+Seen in RooCodeInc/Roo-Code #11187.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.jsonvalue import mark, string, value
+from toolcalls.shapes.words import KEY, MAX_WORD, past, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote, to_json
+
+_OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
+_ENDS_BARE = re.compile(r"[\n}]").search
+
+
+@dataclass(frozen=True)
+class _Arrow:
+    name: str = "minimax_arrow"
+    strays: tuple[str, ...] = ()
+    place: Place = "line"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The mark."""
+        return (_OPENER,)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows the mark and an arrow."""
+        return _OPENER in text and "{tool =>" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call between its marks."""
+        if not (yield from scan.starts(_OPENER)):
+            return False
+        scan.take(len(_OPENER))
+        for literal in ("{", "tool", "=>"):
+            if not (yield from mark(scan, literal)):
+                return False
+        scan.take((yield from scan.space()))
+        written = (yield from string(scan, calls)) if (yield from scan.starts('"')) else (yield from _plain(scan))
+        if not written or len(written) > MAX_WORD:
+            return False
+        yield from mark(scan, ",")
+        for literal in ("args", "=>", "{"):
+            if not (yield from mark(scan, literal)):
+                return False
+        name = tools.resolve(written)
+        calls.begin(name)
+        if not (yield from _arguments(scan, calls, tools, name)):
+            if scan.rest():
+                calls.broken()
+                yield from past(scan, (_CLOSER,))
+            return False
+        brace = yield from mark(scan, "}")
+        space = yield from scan.space()
+        closed = yield from scan.starts(_CLOSER, space)
+        short = not closed and scan.stops_short((_CLOSER,))
+        if short and scan.cut:
+            scan.take(scan.rest())
+            return False
+        calls.end()
+        if not (brace and closed):
+            calls.repair("missing_closer")
+        if closed:
+            scan.take(space + len(_CLOSER))
+        elif short:
+            scan.take(scan.rest())
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One block a call; "" for no calls."""
+        return "\n".join(_write_call(call, tools) for call in calls)
+
+
+def _plain(scan: Scanner) -> Step[str]:
+    """A word without quotes."""
+    found = yield from word(scan, KEY)
+    scan.take(len(found))
+    return found
+
+
+def _arguments(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    """The members with the brace behind them. Returns whether all of it is complete."""
+    seen: set[str] = set()
+    calls.piece("{")
+    while True:
+        yield from mark(scan, ",")
+        if (yield from mark(scan, "}")):
+            calls.piece("}")
+            return True
+        if not (yield from mark(scan, "--")):
+            return False
+        key = yield from _plain(scan)
+        space = yield from scan.space()
+        if not key or not space:
+            return False
+        scan.take(space)
+        if key in seen:
+            calls.repair("duplicate_argument")
+        calls.piece(f"{',' if seen else ''}{quote(key)}:")
+        seen.add(key)
+        if (yield from scan.among(('"', "{", "["))) is not None:
+            if not (yield from value(scan, calls, calls.piece)):
+                return False
+        else:
+            text = yield from _bare(scan)
+            if text is None:
+                return False
+            calls.piece(to_json(text, tools.types(name, key), infer=tools.infer))
+
+
+def _bare(scan: Scanner) -> Step[str | None]:
+    """The rest of a line, or what stands before the braces that close the call. None when the text ends in it."""
+    parts: list[str] = []
+    while True:
+        found = _ENDS_BARE(scan.text, scan.pos)
+        parts.append(scan.take((len(scan.text) if found is None else found.start()) - scan.pos))
+        if found is None:
+            if scan.ended:
+                return None
+            yield
+        elif found.group() == "\n" or (yield from scan.starts("}", (yield from scan.space(1)))):
+            return "".join(parts).strip().removesuffix(",")
+        else:
+            parts.append(scan.take(1))
+
+
+def _write_call(call: Call, tools: Toolbox) -> str:
+    if not call.name or len(call.name) > MAX_WORD:
+        raise Unwritable(f"{call.name!r} is not a name")
+    lines = []
+    for key, raw in members(call.arguments):
+        if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
+            raise Unwritable(f"{call.name}: the key {key!r} is not a word")
+        if raw[0] not in '"{[' and to_json(raw, tools.types(call.name, key), infer=tools.infer) != raw:
+            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+        lines.append(f"  --{key} {raw}\n")
+    body = "\n" + "".join(lines) if lines else ""
+    return f"{_OPENER}\n{{tool => {quote(call.name)}, args => {{{body}}}}}\n{_CLOSER}"
+
+
+DIALECT = _Arrow()

@@ -1,0 +1,223 @@
+"""`minimax_m3`: elements that are named after the arguments and nest, with a marker before each tag (MiniMax M3).
+
+    ]<]minimax[>[<tool_call>
+    ]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
+    ]<]minimax[>[</tool_call>
+
+Only a tag behind the marker is a tag, so values hold any other markup; nothing is decoded. Elements in an element are
+an object, or the items of an array where the schema says array; a name that comes twice is an array, text beside
+elements is kept as `$text`. A sibling changes what an element means, so the arguments leave when the call closes. The
+model elides the opening tag of the first parameter now and then (vllm PR#51075): its closer names it. The template
+leaves out members that are null, so a call that has one cannot be written.
+
+Its source: the chat template of MiniMax-M3, and vLLM's `minimax_m3` parser.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import SPACE, Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.entities import escape_attribute
+from toolcalls.shapes.nested import Place as InSchema
+from toolcalls.shapes.nested import Rules, Spelling, Unfit, to_object
+from toolcalls.shapes.tags import Tags, named_tag
+from toolcalls.shapes.trees import MAX_DEPTH, Element
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, to_json
+
+RESULT = "<response>{text}</response>"
+
+_MARK = "]<]minimax[>["
+_WRAPPER, _WRAPPER_END = f"{_MARK}<tool_call>", f"{_MARK}</tool_call>"
+_CALL, _CALL_END = f"{_MARK}<invoke", f"{_MARK}</invoke>"
+_CALL_TAG = Tags(call=[(_CALL,)])
+_MAX_TAG = 256
+_TAG = re.compile(r"<(/?)\s*([^<>/\s][^<>/]*?)\s*(/?)>")
+
+
+class MinimaxM3:
+    """The grammar of M3's calls."""
+
+    name = "minimax_m3"
+    place: Place = "anywhere"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The wrapper, and a call without one."""
+        return _WRAPPER, _CALL
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call."""
+        return _CALL in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One wrapper with its calls, or one call without."""
+        wrapped = yield from scan.starts(_WRAPPER)
+        scan.take(len(_WRAPPER) if wrapped else 0)
+        begun = False
+        while True:
+            space = yield from scan.space()
+            tag = yield from named_tag(scan, _CALL_TAG, space)
+            if tag is None or (begun and not wrapped):
+                break
+            scan.take(space + tag.length)
+            begun = True
+            name = tools.resolve(tag.name)
+            calls.begin(name)
+            if not (yield from _Body(scan, calls, tools, name).read(empty=tag.empty)):
+                return False
+        if not begun:
+            return False
+        if (yield from scan.starts(_WRAPPER_END, space)):
+            scan.take(space + len(_WRAPPER_END))
+            return True
+        if wrapped and scan.stops_short((_WRAPPER_END,)):
+            if not scan.cut:
+                calls.repair("missing_closer")
+            scan.take(scan.rest())
+            return True
+        return False
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One wrapper around all calls, one line a call; "" for no calls."""
+        blocks = "\n".join(self._write_call(call, tools) for call in calls)
+        return f"{_WRAPPER}\n{blocks}\n{_WRAPPER_END}" if calls else ""
+
+    def _write_call(self, call: Call, tools: Toolbox) -> str:
+        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
+            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        spelling = Spelling(lambda text, is_string, place: text, mark=_MARK, nulls=False)  # noqa: ARG005
+        pairs = members(call.arguments)
+        body = "".join(spelling.member(key, raw, InSchema(tools, call.name, (key,))) for key, raw in pairs)
+        return f'{_CALL} name="{escape_attribute(call.name)}">{body}{_CALL_END}'
+
+
+DIALECT = MinimaxM3()
+
+
+class _Body:
+    """What stands in one call: its elements, folded as they close."""
+
+    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> None:
+        self._scan = scan
+        self._calls = calls
+        self._tools = tools
+        self._name = name
+        self._parts: list[str | Element] = []
+        self._open: list[tuple[str, int]] = []  # name, place in `parts`
+
+    def read(self, *, empty: bool) -> Step[bool]:
+        """Read it with the call's closer. Returns whether the call is complete."""
+        scan, calls = self._scan, self._calls
+        while not empty:
+            if not (yield from self._text()):
+                if scan.cut or self._open or not self._closes_alone():
+                    scan.take(scan.rest())
+                    return False
+                calls.repair("missing_closer")
+                scan.take(scan.rest())
+                break
+            if not self._open and (yield from scan.among((_CALL_END, _WRAPPER_END, f"{_CALL} "))):
+                if (yield from scan.starts(_CALL_END)):
+                    scan.take(len(_CALL_END))
+                else:
+                    calls.repair("missing_closer")
+                break
+            if not (yield from self._tag()):
+                return (yield from self._broken())
+        place = InSchema(self._tools, self._name, ())
+        infer = self._tools.infer
+        rules = Rules(untyped=lambda text, _: to_json(text, None, infer=infer), items_array=False, mixed=True)
+        parts = self._parts
+        beside = "".join(part for part in parts if isinstance(part, str)).strip(SPACE)
+        elements = [part for part in parts if isinstance(part, Element)]
+        try:
+            calls.piece(to_object(elements, place.member, rules, beside))
+        except Unfit:
+            return (yield from self._broken())
+        calls.end()
+        return True
+
+    def _text(self) -> Step[bool]:
+        """Take the text up to the next marker. False where there is none."""
+        scan = self._scan
+        while True:
+            found = scan.text.find(_MARK, scan.pos)
+            if found >= 0:
+                break
+            last = scan.text.rfind("]", max(scan.pos, len(scan.text) - len(_MARK)))
+            begin = next(
+                (at for at in range(max(scan.pos, len(scan.text) - len(_MARK)), last + 1) if _part(scan.text, at)),
+                len(scan.text),
+            )
+            if scan.ended:
+                self._keep(scan.take(begin - scan.pos))
+                return False
+            self._keep(scan.take(begin - scan.pos))
+            yield
+        self._keep(scan.take(found - scan.pos))
+        return True
+
+    def _keep(self, text: str) -> None:
+        if text:
+            self._parts.append(text)
+
+    def _closes_alone(self) -> bool:
+        """Whether all that was begun is closed, and something was."""
+        return bool(self._parts) and (isinstance(self._parts[-1], Element) or not self._parts[-1].strip(SPACE))
+
+    def _tag(self) -> Step[bool]:
+        """Take a tag with its marker. False where none stands, or one that does not belong here."""
+        scan = self._scan
+        while (found := _TAG.match(scan.text, scan.pos + len(_MARK))) is None:
+            rest = scan.rest() - len(_MARK)
+            if scan.ended or rest >= _MAX_TAG or ">" in scan.text[scan.pos + len(_MARK) :]:
+                return False
+            yield
+        closes, name, empty = found.groups()
+        if closes and not self._open:
+            # The opener of the first parameter is what may be missing.
+            if any(isinstance(part, Element) for part in self._parts) or not self._parts:
+                return False
+            self._calls.repair("missing_opener")
+            self._open.append((name, 0))
+        scan.take(found.end() - scan.pos)
+        if closes:
+            opened, at = self._open.pop()
+            if opened != name:
+                return False
+            inner = self._parts[at:]
+            self._parts[at:] = [Element(name, _joined(inner))]
+        elif empty:
+            self._parts.append(Element(name, ()))
+        else:
+            self._open.append((name, len(self._parts)))
+        return len(self._open) <= MAX_DEPTH
+
+    def _broken(self) -> Step[bool]:
+        """The call can be read no further: consume it up to its closer."""
+        scan = self._scan
+        self._calls.broken()
+        while (yield from self._text()):
+            closer = yield from scan.among((_CALL_END, _WRAPPER_END))
+            scan.take(len(closer) if closer else len(_MARK))
+            if closer:
+                return False
+        scan.take(scan.rest())
+        return False
+
+
+def _part(text: str, at: int) -> bool:
+    return _MARK.startswith(text[at:])
+
+
+def _joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
+    """The parts of an element; texts side by side are one."""
+    if not any(isinstance(part, Element) for part in parts):
+        return ("".join(part for part in parts if isinstance(part, str)),) if parts else ()
+    return tuple(parts)

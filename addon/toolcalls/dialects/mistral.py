@@ -1,0 +1,107 @@
+"""`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array behind the token.
+
+    [TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}
+    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
+
+The first is written by Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3, by Small 3.2 with
+`[CALL_ID]` and an id behind the name; the second by Mistral 7B, Nemo and their fine-tunes, some of which close it with
+`[/TOOL_CALLS]`. Models leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms
+are read, the first is written. Source: https://github.com/mistralai/mistral-common; vllm #13622 PR#41730, dynamo
+PR#10725 (leaks).
+"""
+
+import re
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.callarray import call_array
+from toolcalls.shapes.header import Header
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.tools import Toolbox
+
+_MARK = "[TOOL_CALLS]"
+_CLOSER = "[/TOOL_CALLS]"
+# As an opener the token ends with its first word: that is one itself (`marker`), and would be found first. And with the
+# array's bracket too: where xLAM reads the same array, these openers are as long as its own and come first.
+_WORD = "[TOOL_CALL"
+_OPENERS = (_WORD, _MARK, *(f"{_MARK}{gap}[" for gap in ("", " ", "\n", "\r\n")))
+
+RESULT = "[TOOL_RESULTS]{text}[/TOOL_RESULTS]"
+
+
+@dataclass(frozen=True)
+class _Mistral(Header):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The token, and each tool's name with the token behind it."""
+        return (*_OPENERS, *_before_mark(names))
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One array, or calls that follow each other."""
+        glued = yield from scan.among(_before_mark(tools.names))
+        if glued is not None:
+            name = glued.removesuffix(_WORD)
+            if (yield from self._owns(scan, name, tools)):
+                scan.take(len(name) + len(_MARK))
+                scan.take((yield from scan.space()))
+                calls.begin(name)
+                calls.repair("misplaced_name")
+                return (yield from self._object(scan, calls))
+            scan.take(len(name))  # the end of some text
+            calls.says()
+        space = yield from scan.space(len(_MARK))
+        bracket = yield from scan.among(("[", "{"), space)
+        if bracket is None or not (yield from scan.starts(_MARK)):
+            return (yield from super().read(scan, calls, tools))
+        scan.take(space)
+        return (yield from self._listed(scan, calls, tools))
+
+    def _owns(self, scan: Scanner, name: str, tools: Toolbox) -> Step[bool]:
+        """Whether arguments for the tool named in front of the token stand behind it."""
+        if not (yield from scan.starts(_MARK, len(name))):
+            return False
+        space = yield from scan.space(len(name) + len(_MARK))
+        if not (yield from scan.starts("{", space)):
+            return False
+        space = yield from scan.space(space + 1)
+        return "name" in tools.keys(name) or not (yield from scan.starts('"name"', space))
+
+    def _object(self, scan: Scanner, calls: Calls) -> Step[bool]:
+        if (yield from value(scan, calls, calls.piece)):
+            calls.end()
+            return True
+        if scan.rest() or not scan.ended:
+            calls.broken()
+            yield from self._skip(scan)
+        return False
+
+    def _listed(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """An array of calls, or one object."""
+        found = yield from call_array(scan, calls, tools)
+        if not found.whole:
+            if found.open and (scan.rest() or not scan.ended):
+                calls.broken()
+                yield from self._skip(scan)
+            return False
+        if found.open:
+            calls.end()
+        space = yield from scan.space()
+        if found.begun and (yield from scan.starts(_CLOSER, space)):
+            scan.take(space + len(_CLOSER))
+        return found.begun
+
+
+def _before_mark(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Each name with the beginning of the token behind it."""
+    return tuple(name + _WORD for name in names)
+
+
+DIALECT = _Mistral(
+    "mistral",
+    opening=(_MARK,),
+    header=re.compile(r"\s*(?P<name>[^\s\[\]{}\"]+)(?:\s*\[CALL_ID\]\s*[\w-]*)?(?:\s*\[ARGS\]\s*)?"),
+    end=(),
+    closers=(_CLOSER,),
+    template="[TOOL_CALLS]{name}[ARGS]{arguments}",
+    shows=(_MARK,),
+)

@@ -1,0 +1,70 @@
+"""`morph_xml`: elements named after the tool, with `<N/>` for a call without arguments.
+
+    <get_time/>
+    <search>
+    <query>lift</query>
+    <tags><item>a</item><item>b</item></tags>
+    </search>
+
+Written by models under the prompts of ai-sdk-tool-call-middleware (#67) and senpi, for declared tools only. An array is
+its name repeated or `<item>`s in an element; an array of objects without `<item>` is no call. Everything but the self-
+closing tag and the array's items is as in `tagged`, which is asked first.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.nested import NAME
+from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+_FORM = TagNamed("morph_xml", any_items=False, json=False)
+_EMPTY = re.compile(r"<[ \t]{0,4}([\w.-]+)[ \t]{0,4}/[ \t]{0,4}>")
+_MAX_TAG = 256
+
+
+class Morph:
+    """The tag-named form, and the tag that is a whole call."""
+
+    name = "morph_xml"
+    place: Place = "line"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Three for each declared tool."""
+        known = [name for name in dict.fromkeys(names) if NAME.fullmatch(name)]
+        empty = (opener for name in known for opener in (f"<{name}/", f"<{name} ", f"< {name}/", f"< {name} "))
+        return (*_FORM.openers(names), *empty)
+
+    def speaks(self, text: str) -> bool:  # noqa: ARG002
+        """Never: tags are what any prompt holds."""
+        return False
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        if (yield from scan.among(_FORM.openers(tools.names))) is not None:
+            return (yield from _FORM.read(scan, calls, tools))
+        while (found := _EMPTY.match(scan.text, scan.pos)) is None:
+            if scan.ended or scan.rest() > _MAX_TAG or ">" in scan.text[scan.pos :] or "\n" in scan.text[scan.pos :]:
+                return False
+            yield
+        if found[1] not in tools.names:
+            return False
+        scan.take(found.end() - scan.pos)
+        calls.begin(found[1])
+        Arguments(calls, tools, found[1]).end()
+        return True
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One element a call, one empty line between calls; "" for no calls."""
+        return "\n\n".join(f"<{call.name}/>" if self._empty(call) else _FORM.write([call], tools) for call in calls)
+
+    def _empty(self, call: Call) -> bool:
+        return NAME.fullmatch(call.name) is not None and not members(call.arguments)
+
+
+DIALECT = Morph()

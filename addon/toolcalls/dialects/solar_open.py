@@ -1,0 +1,22 @@
+"""`solar_open`: Upstage's Solar Open, an id, a name and raw JSON between special tokens.
+
+    <|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>read_file<|tool_call:args|>{"path": "src/a.ts"}<|tool_call:end|>
+
+The mark `<|tool_calls|>` may stand before the first call and `<|calls|>` behind the last one. Source: the model's chat
+template (https://huggingface.co/upstage/Solar-Open-100B).
+"""
+
+import re
+
+from toolcalls.shapes.header import Header
+
+DIALECT = Header(
+    "solar_open",
+    sections=("<|tool_calls|>",),
+    opening=("<|tool_call:begin|>",),
+    header=re.compile(r"[^<>{}\"]*<\|tool_call:name\|>\s*(?P<name>[^\s<>{}\"]+)\s*(?:<\|tool_call:args\|>)?\s*"),
+    end=("<|tool_call:end|>",),
+    closers=("<|calls|>",),
+    template="<|tool_call:begin|>call{index}<|tool_call:name|>{name}<|tool_call:args|>{arguments}<|tool_call:end|>",
+    shows=("<|tool_call:begin|>", "<|tool_call:args|>"),
+)

@@ -1,0 +1,92 @@
+"""`step3`: StepFun's Step 3, `invoke` tags with a namespace between special tokens.
+
+    <｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">
+    <steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>
+
+The tokens have underscores, where DeepSeek's have `▁`. Any of them may be missing, and text behind the last is text.
+Values stand as they are. Source: the model's chat template, vLLM's and SGLang's `step3` parsers (vllm #55082).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.content import Verbatim
+from toolcalls.shapes.tags import Tags
+from toolcalls.tools import Toolbox
+
+_BEGIN, _END = "<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"
+_LEAD = ("<｜tool_call_begin｜>", "function", "<｜tool_sep｜>")
+_CALL_END = "<｜tool_call_end｜>"
+
+
+class _Step3(Attributed):
+    """The calls' elements, each between tokens of its own."""
+
+    @cached_property
+    def ends(self) -> Tags:
+        """Also the tokens."""
+        return Tags(call_end=[self.closing(self.call)], wrapper_end=[(_CALL_END,), (_END,)])
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The first token of a block or a call, and an element that lost both."""
+        return _BEGIN, _LEAD[0], "<steptml:invoke"
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """All calls of a block."""
+        wrapped = yield from scan.starts(_BEGIN)
+        if wrapped:
+            scan.take(len(_BEGIN))
+        begun = own = False
+        while True:
+            lead = yield from self._lead(scan)
+            tag = yield from self.first(scan, lead)
+            if tag is None:
+                break
+            begun = True
+            scan.take(lead)
+            if not (yield from self.one(scan, calls, tools, tag)):
+                return False
+            own = yield from _take(scan, _CALL_END)
+        if not begun:
+            return False
+        if (yield from _take(scan, _END)):
+            return True
+        if wrapped and scan.stops_short((_END,)):
+            calls.repair("missing_closer")
+            scan.take(scan.rest())
+            return True
+        return own
+
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Also behind its tokens."""
+        lead = yield from self._lead(scan, ahead)
+        return (yield from self.first(scan, lead)) is not None
+
+    def _lead(self, scan: Scanner, ahead: int = 0) -> Step[int]:
+        """The place behind the tokens before a call, and the white space around them."""
+        space = yield from scan.space(ahead)
+        _, length = yield from _LEAD_TAG.at(scan, space)
+        return (yield from scan.space(space + length)) if length else space
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """All calls between the tokens; "" for no calls."""
+        lead = "".join(_LEAD)
+        blocks = "".join(f"{lead}{self.write_call(call, tools)}{_CALL_END}" for call in calls)
+        return f"{_BEGIN}{blocks}{_END}" if blocks else ""
+
+
+_LEAD_TAG = Tags(lead=[_LEAD])
+
+
+def _take(scan: Scanner, literal: str) -> Step[bool]:
+    space = yield from scan.space()
+    if not (yield from scan.starts(literal, space)):
+        return False
+    scan.take(space + len(literal))
+    return True
+
+
+DIALECT = _Step3("step3", wrappers=(), prefix=("steptml:",), content=Verbatim(), line="", place="anywhere")

@@ -1,0 +1,167 @@
+"""`zeroclaw`: short forms for tools with one parameter, which hold a bare value.
+
+    shell>ls -la
+    shell/command>ls -la
+    <shell>ls -la</shell>
+
+Written by GLM in agents of other makers (zeroclaw's tests, claude-code-router PR#1340). They look like prose and like
+HTML, so each counts only for a declared tool with exactly one parameter; in the first two the value is the rest of the
+line, in the last it is short. Agents read a call in a fence with the info word `tool_call` as well, in one of these
+forms or as a JSON object, and that is what is written.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.callobject import CallObject
+from toolcalls.shapes.jsonvalue import mark
+from toolcalls.shapes.words import NAME, character, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+
+_FENCE, _FENCE_END = "```tool_call", "```"
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_LINE_END = re.compile(r"[\r\n]")
+_MAX_VALUE = 1024  # characters of a value between tags, which is looked at whole
+
+
+class _Zeroclaw:
+    name = "zeroclaw"
+    place: Place = "start"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The fence, and each declared name with what may follow it."""
+        short = [name for name in names if _NAME.fullmatch(name)]
+        return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call in a fence."""
+        return _FENCE + "\n" in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        if not (yield from scan.starts(_FENCE)):
+            return (yield from _short(scan, calls, tools))
+        scan.take(len(_FENCE))
+        scan.take((yield from scan.space()))
+        if not (yield from scan.starts("{")):
+            if not (yield from _short(scan, calls, tools)):
+                return False
+            return (yield from mark(scan, _FENCE_END))
+        return (yield from _in_fence(scan, calls, tools))
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One fence a call, with a JSON object in it; "" for no calls."""
+        blocks = []
+        for call in calls:
+            if not call.name.strip():
+                raise Unwritable("a call without a name")
+            members(call.arguments)
+            body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
+            blocks.append(f"{_FENCE}\n{body}\n{_FENCE_END}")
+        return "\n".join(blocks)
+
+
+def _in_fence(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    """A JSON object and the fence's end."""
+    call = CallObject(scan, calls, tools, stream=True)
+    if not (yield from call.read()):
+        if call.begun and not scan.ended:
+            calls.broken()
+        return False
+    if call.problem is not None:
+        return False
+    closed = yield from mark(scan, _FENCE_END)
+    if not closed and scan.ended and scan.cut:
+        return False
+    if not call.begun:
+        call.begin()
+    if not closed:
+        calls.repair("missing_closer")
+    calls.end()
+    return True
+
+
+def _short(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    """One of the short forms."""
+    tagged = yield from scan.starts("<")
+    name = yield from word(scan, NAME, int(tagged))
+    # A name that is followed by a slash holds it, as far as `NAME` can tell.
+    name, slash, parameter = name.partition("/")
+    keys = tools.keys(name)
+    if len(keys) != 1 or (slash and parameter != keys[0]):
+        return False
+    size = int(tagged) + len(name) + len(slash + parameter)
+    if not (yield from scan.starts(">", size)):
+        return False
+    if tagged:
+        return not slash and (yield from _between_tags(scan, calls, tools, name))
+    first = yield from character(scan, size + 1)
+    if not first or first in " \t\r\n>=":
+        return False
+    scan.take(size + 1)
+    calls.begin(name)
+    arguments = Arguments(calls, tools, name)
+    value = arguments.value(keys[0])
+    while True:
+        found = _LINE_END.search(scan.text, scan.pos)
+        stop = found.start() if found is not None else len(scan.text)
+        if stop > scan.pos:
+            value.add(scan.take(stop - scan.pos))
+        if found is not None or scan.ended:
+            break
+        scan.expect = value.quiet
+        yield
+        scan.expect = None
+    if found is None and scan.cut:
+        return False
+    value.end()
+    arguments.end()
+    return True
+
+
+def _between_tags(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    """A bare value in the tool's tags: on one line with them, or on lines of its own."""
+    closer, key = f"</{name}>", tools.keys(name)[0]
+    start = len(name) + 2
+    if (yield from scan.starts("<", (yield from scan.space(start)))):  # the parameter's own tag, or HTML
+        return False
+    at = start
+    single = (yield from scan.among(("\n", "\r\n"), start)) is None
+    while True:
+        limit = scan.pos + start + _MAX_VALUE
+        if single:
+            line = _LINE_END.search(scan.text, scan.pos + at, limit)
+            limit = line.start() if line is not None else limit
+        found = scan.text.find(closer, scan.pos + at, limit)
+        if found >= 0:
+            at = found - scan.pos
+            behind = yield from character(scan, at + len(closer))
+            if behind in ("\r", "\n") or (not behind and not scan.cut):
+                break
+            at += len(closer)
+            continue
+        if scan.ended or len(scan.text) > limit:
+            return False
+        at = max(at, scan.rest() - len(closer))
+        yield
+    text = scan.text[scan.pos + start : scan.pos + at].removeprefix("\r").removeprefix("\n").removesuffix("\n")
+    scan.take(at + len(closer))
+    calls.begin(name)
+    arguments = Arguments(calls, tools, name)
+    value = arguments.value(key)
+    value.add(text.removesuffix("\r"))
+    value.end()
+    arguments.end()
+    return True
+
+
+DIALECT = _Zeroclaw()

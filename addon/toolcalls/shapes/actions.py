@@ -1,0 +1,127 @@
+"""Calls as a JSON array between special tokens, beside a thinking and a text channel: Cohere's Command models.
+
+The tokens of the channels go, and so do citations (`<co>text</co: 0:[1]>`), of which the text stays. What is thought is
+reasoning. A closer of a channel whose opener was the end of the prompt goes as well.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.callarray import call_array
+from toolcalls.shapes.channels import up_to
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+
+_THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
+_ACT, _ACTED = "<|START_ACTION|>", "<|END_ACTION|>"
+_MAX_CITATION = 64
+_CITED = re.compile(r"</co[:\s\d,\[\]]*+")
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The form with the name of its text channel filled in, RESPONSE or TEXT."""
+
+    name: str
+    channel: str
+    strays: tuple[str, ...] = ()
+    place: Place = "anywhere"
+
+    @cached_property
+    def _text(self) -> tuple[str, str]:
+        return f"<|START_{self.channel}|>", f"<|END_{self.channel}|>"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The tokens of all channels."""
+        return (_ACT, _THINK, _THOUGHT, *self._text)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows calls beside a text channel of this name."""
+        return _ACT in text and self._text[0] in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One channel."""
+        token = (yield from scan.among(self.openers(()))) or ""
+        if token == _ACT:
+            return (yield from self._actions(scan, calls, tools))
+        if not token or not calls.framed():
+            return False
+        scan.take(len(token))
+        calls.layout()
+        if token == _THINK:
+            closer = yield from up_to(scan, (_THOUGHT, _ACT, self._text[0]), calls.thinks)
+            scan.take(len(_THOUGHT) if closer == _THOUGHT else 0)
+        elif token == self._text[0]:
+            yield from self._says(scan, calls)
+        return True
+
+    def _says(self, scan: Scanner, calls: Calls) -> Step[None]:
+        """The text channel, without the marks of its citations."""
+        while (mark := (yield from up_to(scan, (self._text[1], _ACT, "<co>", "</co"), calls.says))) is not None:
+            if mark == _ACT:
+                return
+            size = len(mark) if mark != "</co" else (yield from self._citation(scan))
+            scan.take(size or 1)
+            if size:
+                calls.layout()
+            else:
+                calls.says()
+            if mark == self._text[1]:
+                return
+
+    def _citation(self, scan: Scanner) -> Step[int]:
+        """The length of a citation's closing mark that begins here; 0 where it is none."""
+        while True:
+            found = _CITED.match(scan.text, scan.pos, scan.pos + _MAX_CITATION)
+            end = found.end() if found else scan.pos
+            if end < len(scan.text) or scan.ended or end - scan.pos >= _MAX_CITATION:
+                return end + 1 - scan.pos if scan.text.startswith(">", end) else 0
+            yield
+
+    def _actions(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        space = yield from scan.space(len(_ACT))
+        if (yield from scan.among(("[", "{"), space)) is None:
+            return False
+        scan.take(space)
+        found = yield from call_array(scan, calls, tools)
+        if not found.whole:
+            if found.open and (scan.rest() or not scan.ended):
+                calls.broken()
+                closer = yield from up_to(scan, (_ACTED,), lambda: None)
+                scan.take(len(closer or ""))
+            return False
+        space = yield from scan.space()
+        closed = yield from scan.starts(_ACTED, space)
+        short = not closed and scan.stops_short((_ACTED,))
+        if short and scan.cut:
+            scan.take(scan.rest())
+            return False
+        if found.open:
+            calls.end()
+        if closed:
+            scan.take(space + len(_ACTED))
+        elif found.begun:
+            calls.repair("missing_closer")
+            scan.take(scan.rest() if short else 0)
+        return found.begun
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One array for all calls; "" for none."""
+        return f"{_ACT}[\n{',\n'.join(items)}\n]{_ACTED}" if (items := list(map(_item, enumerate(calls)))) else ""
+
+
+def _item(numbered: tuple[int, Call]) -> str:
+    index, call = numbered
+    if not call.name:
+        raise Unwritable("a call without a name")
+    members(call.arguments)
+    head = f'    {{"tool_call_id": "{index}", "tool_name": {quote(call.name)}'
+    return f'{head}, "parameters": {call.arguments}}}'

@@ -1,0 +1,55 @@
+"""The objects of an array that are calls, one after the other; those that name no tool are passed over."""
+
+from typing import NamedTuple
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.callobject import CallObject
+from toolcalls.tools import Toolbox
+
+
+class Found(NamedTuple):
+    """What an array held.
+
+    begun   a call was told
+    open    the last one has not been ended: whether it is one may hang on what stands behind the array
+    whole   the array is complete
+    """
+
+    begun: bool
+    open: bool
+    whole: bool
+
+
+def call_array(scan: Scanner, calls: Calls, tools: Toolbox, *, none: frozenset[str] = frozenset()) -> Step[Found]:
+    """An array of calls, or one object, that begins here.
+
+    none   names that stand for no call at all; where there are some, arguments are held until their object has ended
+    """
+    one = yield from scan.starts("{")
+    scan.take(0 if one else 1)
+    begun = opened = False
+    while True:
+        scan.take((yield from scan.space()))
+        if begun and (yield from scan.starts("]")):
+            scan.take(1)
+            if opened:
+                calls.repair("trailing_comma")
+            return Found(begun, opened, whole=True)
+        item = CallObject(scan, calls, tools, stream=not none)
+        whole = yield from item.read()
+        if whole and item.problem is None and not item.begun and item.name not in none:
+            item.begin()
+        begun = begun or item.begun
+        opened = item.begun
+        if one or not whole:
+            return Found(begun, opened, whole)
+        space = yield from scan.space()
+        follows = yield from scan.among((",", "]"), space)
+        if follows is None:
+            return Found(begun, opened, whole=False)
+        scan.take(space + 1)
+        if follows == "]":
+            return Found(begun, opened, whole=True)
+        if opened:
+            calls.end()

@@ -1,0 +1,176 @@
+"""A call as one JSON object, whatever its members are called: `{"tool_name": N, "parameters": J}`.
+
+Read member by member, so that nothing is searched and every value ends where its braces say. The name is that of the
+first of `NAMES` that is there and is text; `{"function": {...}}` and the like hold the same members further down. The
+arguments are an object, a string that holds one (decoded once), or nothing, which is `{}`.
+
+`name` stands in manifests, schemas and records of all kinds. So an object that has no arguments and calls its name
+`name` is a call only when it holds nothing else.
+"""
+
+import json
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.tools import Toolbox
+from toolcalls.transducer import Transducer
+from toolcalls.values import members
+
+NAMES = ("tool_name", "tool", "name", "function")
+ARGUMENTS = ("parameters", "params", "arguments", "args", "input")
+_NESTED = ("function", "tool", "function_call", "tool_call")
+_MAX_NESTED = 2
+_COMMENTS = {"//": "\n", "#": "\n", "/*": "*/"}
+_BESIDE = ("id", "type", "index", "call_id", "tool_call_id")
+
+
+class CallObject:
+    """One object that begins here.
+
+    stream     its call begins as soon as its name stands before its arguments, which then leave while they arrive
+    begun      that has happened
+    arguments  of a call that has not begun; None where they are no object
+    problem    a word of `policy.REASONS` for a whole object that is no call, else None
+    """
+
+    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, *, stream: bool = False) -> None:
+        self._scan = scan
+        self._calls = calls
+        self._tools = tools
+        self._stream = stream
+        self._repairs: list[str] = []  # of what was read before it began
+        self._names: dict[str, str] = {}
+        self._given = False  # arguments of whatever kind
+        self._others = False  # members that no call has
+        self.arguments: str | None = None
+        self.problem: str | None = None
+        self.begun = False
+
+    @property
+    def name(self) -> str:
+        """The name so far, "" for none."""
+        return next((self._names[key] for key in NAMES if key in self._names), "")
+
+    def read(self) -> Step[bool]:
+        """Read it with its braces. Returns whether it is one whole JSON object; `problem` says whether it is a call."""
+        if not (yield from self._members(0)):
+            return False
+        if not self._given:
+            self.arguments = "{}"
+            if self._others and not {"tool_name", "tool", "function"} & self._names.keys():
+                self.problem = "not_a_call"
+        if not self.name:
+            self.problem = "not_a_call"
+        elif self.arguments is None and not self.begun:
+            self.problem = "bad_arguments"
+        return True
+
+    def begin(self) -> None:
+        """Report the call, with its arguments where they have been read."""
+        self.begun = True
+        self._calls.begin(self.name)
+        for repair in dict.fromkeys(self._repairs):
+            self._calls.repair(repair)
+        if self.arguments is not None:
+            self._calls.piece(self.arguments)
+
+    def _members(self, depth: int) -> Step[bool]:
+        if not (yield from self._mark("{")):
+            return False
+        comma = False
+        while not (yield from self._mark("}")):
+            key = yield from self._value()
+            if key is None or not key.startswith('"') or not (yield from self._mark(":")):
+                return False
+            yield from self._gap()
+            if not (yield from self._member(str(json.loads(key)), depth)):
+                return False
+            comma = yield from self._mark(",")
+            if not comma:
+                return (yield from self._mark("}"))
+        if comma:
+            self._repair("trailing_comma")
+        return True
+
+    def _mark(self, literal: str) -> Step[bool]:
+        """Take what stands between two tokens, and `literal` where it is next."""
+        yield from self._gap()
+        found = yield from self._scan.starts(literal)
+        self._scan.take(len(literal) if found else 0)
+        return found
+
+    def _gap(self) -> Step[None]:
+        """Take white space and comments."""
+        scan = self._scan
+        while True:
+            scan.take((yield from scan.space()))
+            comment = yield from scan.among(tuple(_COMMENTS))
+            if comment is None:
+                return
+            self._repair("comment")
+            scan.take(len(comment))
+            end = _COMMENTS[comment]
+            while (at := scan.text.find(end, scan.pos)) < 0 and not scan.ended:
+                scan.take(max(0, scan.rest() - len(end) + 1))
+                yield
+            scan.take(at + len(end) - scan.pos if at >= 0 else scan.rest())
+
+    def _member(self, key: str, depth: int) -> Step[bool]:
+        scan = self._scan
+        is_object = yield from scan.starts("{")
+        if is_object and key in _NESTED and depth < _MAX_NESTED:
+            return (yield from self._members(depth + 1))
+        if is_object and key in ARGUMENTS and self._stream and self.name and not self._given:
+            self._given = True
+            self.begin()
+            return (yield from value(scan, self._calls, self._calls.piece))
+        written = yield from self._value()
+        if written is not None:
+            self._keep(key, written)
+        return written is not None
+
+    def _keep(self, key: str, written: str) -> None:
+        if key in NAMES:
+            if written.startswith('"') and not self.begun:
+                self._names.setdefault(key, self._tools.resolve(str(json.loads(written))))
+        elif key in ARGUMENTS:
+            if not self.begun and (not self._given or self.arguments == "{}"):
+                self._given = True
+                self.arguments = _object(written)
+        elif key not in _BESIDE:
+            self._others = True
+
+    def _repair(self, name: str) -> None:
+        if self.begun:
+            self._calls.repair(name)
+        else:
+            self._repairs.append(name)
+
+    def _value(self) -> Step[str | None]:
+        """A JSON value that begins here, whole; None where none does."""
+        reader = Transducer()
+        pieces: list[str] = []
+        while True:
+            made, end = reader.feed(self._scan.text, self._scan.pos)
+            self._scan.take(end - self._scan.pos)
+            pieces.append(made)
+            if reader.done or reader.failed or self._scan.ended:
+                break
+            yield
+        for repair in reader.repairs:
+            self._repair(repair)
+        return "".join(pieces) if reader.done else None
+
+
+def _object(written: str) -> str | None:
+    """The object that arguments mean, None where they mean none."""
+    if written.startswith('"'):
+        written = str(json.loads(written)).strip() or "{}"
+    if written == "null":
+        return "{}"
+    try:
+        members(written)
+    except ValueError:
+        return None
+    return written

@@ -1,0 +1,202 @@
+"""The calls that JSON in a block means, read member by member while they arrive.
+
+A call is an object with a name and arguments, `{"name": N, "arguments": J}`; models know other keys for both, and wrap
+it: `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`. The arguments leave
+while they arrive, as the model wrote them where that is strict JSON. Where they come before the name they are held
+until it is there. What comes before the name is bounded but for them, and holds no comments: nothing that is looked at
+in vain is long.
+
+A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
+knows whether its own closer must come first.
+"""
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark, value
+from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, argument_object, text_of, whole
+from toolcalls.tools import Toolbox
+
+WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
+_BRACKETS = ("{", "[")
+_MAX_DEPTH = 4  # `{"tool_calls": [{"function": {...}}]}`, and one to spare
+
+
+def skip(scan: Scanner, closing: tuple[str, ...]) -> Step[None]:
+    """Consume what is left of a broken call, its closer too: its payload is never searched for others.
+
+    Where its dialect writes no closer nothing says how far it reaches.
+    """
+    first = closing[0][0] if closing else ""
+    while first:
+        at = scan.text.find(first, scan.pos)
+        scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
+        if at >= 0:
+            closer = yield from scan.among(closing)
+            scan.take(len(closer) if closer else 1)
+            if closer is not None:
+                return
+        elif scan.ended:
+            return
+        else:
+            yield
+
+
+class CallReader:
+    """Reads the calls of one block.
+
+    arguments   the key that the dialect writes; a call with others is noted as `alias`
+    begun       a call was told
+    open        a call was told and not ended
+    """
+
+    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, arguments: str = "arguments") -> None:
+        self.scan = scan
+        self.calls = calls
+        self.tools = tools
+        self.arguments = arguments
+        self.begun = False
+        self.open = False
+
+    def begin(self, name: str, repairs: list[str]) -> None:
+        """A call begins; `repairs` is what was noted before it could be."""
+        self.calls.begin(name)
+        self.begun = self.open = True
+        for repair in repairs:
+            self.calls.repair(repair)
+
+    def end(self) -> None:
+        """The call that is open is complete."""
+        if self.open:
+            self.calls.end()
+            self.open = False
+
+    def body(self) -> Step[bool]:
+        """An array of calls, or objects one behind the other. Returns whether it is complete and held a call."""
+        scan = self.scan
+        if (yield from scan.starts("[")):
+            return (yield from self.array())
+        while (yield from self.object()):
+            space = yield from scan.space()
+            if (yield from scan.among((";", ","), space)):
+                space = yield from scan.space(space + 1)
+            if not (yield from scan.starts("{", space)):
+                return True
+            self.end()
+            scan.take(space)
+        return False
+
+    def array(self, depth: int = 0) -> Step[bool]:
+        """An array of calls that begins here. Returns whether it is complete and held a call."""
+        scan = self.scan
+        scan.take(1)
+        while True:
+            scan.take((yield from scan.space()))
+            if (yield from scan.starts("]")):  # empty, or behind a trailing comma
+                scan.take(1)
+                if self.begun:
+                    self.calls.repair("trailing_comma")
+                return self.begun
+            if not (yield from scan.starts("{")) or not (yield from self.object(depth)):
+                return False
+            space = yield from scan.space()
+            follows = yield from scan.among((",", "]"), space)
+            if follows is None:
+                return False
+            if follows == ",":
+                self.end()
+            scan.take(space + 1)
+            if follows == "]":
+                return True
+
+    def object(self, depth: int = 0) -> Step[bool]:
+        """An object that is a call or holds some. Returns whether it is complete and was one."""
+        if depth >= _MAX_DEPTH or not (yield from self.scan.starts("{")):
+            return False
+        return (yield from _Object(self, depth).read())
+
+
+class _Object:
+    """One object, member by member."""
+
+    def __init__(self, block: CallReader, depth: int) -> None:
+        self._block = block
+        self._depth = depth
+        self._name = ""
+        self._arguments: str | None = None  # where they came before the name, or not as an object
+        self._told = False  # the call, or the calls in it, have begun
+        self._repairs: list[str] = []  # what was noted before
+
+    def read(self) -> Step[bool]:
+        scan = self._block.scan
+        scan.take(1)
+        while True:
+            scan.take((yield from scan.space()))
+            if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
+                break
+            key = yield from self._text()
+            if key is None or not (yield from mark(scan, ":")):
+                return False
+            scan.take((yield from scan.space()))
+            if not (yield from self._member(key)):
+                return False
+            if not (yield from mark(scan, ",")):
+                break
+        if not (self._name or self._told) or not (yield from mark(scan, "}")):
+            return False
+        if not self._told:
+            self._begin()
+            self._block.calls.piece(self._arguments or "{}")
+        return True
+
+    def _begin(self) -> None:
+        self._told = True
+        self._block.begin(self._name, self._repairs)
+
+    def _text(self) -> Step[str | None]:
+        """A string that begins here, decoded; None for anything else, or one that is too long."""
+        if not (yield from self._block.scan.among(QUOTES)):
+            return None
+        found = yield from whole(self._block.scan, MAX_NAME)
+        return None if found is None else text_of(found, self._repairs)
+
+    def _member(self, key: str) -> Step[bool]:
+        block = self._block
+        bracket = yield from block.scan.among(_BRACKETS)
+        if self._told:
+            passed_over: list[str] = []
+            return (yield from value(block.scan, block.calls, passed_over.append))
+        if key in WRAPPERS and bracket is not None and not self._name:
+            return (yield from self._wrapped(bracket))
+        if key in NAMES and not self._name:
+            return (yield from self._named(key))
+        if key in ARGUMENTS and self._arguments is None:
+            return (yield from self._given(key, bracket))
+        return (yield from whole(block.scan, MAX_PASSED)) is not None
+
+    def _wrapped(self, bracket: str) -> Step[bool]:
+        block = self._block
+        read = block.array if bracket == "[" else block.object
+        self._told = yield from read(self._depth + 1)
+        if self._told:
+            block.calls.repair("alias")
+        return self._told
+
+    def _named(self, key: str) -> Step[bool]:
+        block = self._block
+        self._name = block.tools.resolve((yield from self._text()) or "")
+        if key != "name":
+            self._repairs.append("alias")
+        return bool(self._name)
+
+    def _given(self, key: str, bracket: str | None) -> Step[bool]:
+        block = self._block
+        if key != block.arguments:
+            self._repairs.append("alias")
+        if self._name and bracket == "{":
+            self._begin()
+            return (yield from value(block.scan, block.calls, block.calls.piece))
+        found = yield from whole(block.scan)
+        self._arguments = None if found is None else argument_object(found.json)
+        if found is not None:
+            self._repairs += found.repairs
+        return self._arguments is not None

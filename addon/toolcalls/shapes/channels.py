@@ -1,0 +1,38 @@
+"""Text that stands in a frame of marks, told as it comes: what the dialects share whose messages have channels."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from toolcalls.scanner import Scanner, Step, beginnings
+
+
+def up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) -> Step[str | None]:
+    """Consume the text up to the next of `marks`, and tell each part of it as soon as it cannot be a mark's beginning.
+
+    tell   says what the text is that was consumed last (`Calls.says`, `Calls.thinks`)
+
+    Returns the mark, which is unread; None at the end of the text, all of which is consumed then.
+    """
+    pattern = _any_of(marks)
+    prefixes, longest = beginnings(marks)
+    while True:
+        text, start = scan.text, scan.pos
+        found = pattern.search(text, start)
+        stop = len(text) if found is None else found.start()
+        if found is None and not scan.ended:
+            sizes = range(min(longest - 1, stop - start), 0, -1)
+            stop -= next((size for size in sizes if text[stop - size :] in prefixes), 0)
+        if stop > start:
+            scan.take(stop - start)
+            tell()
+        if found is not None:
+            return found.group()
+        if scan.ended:
+            return None
+        yield
+
+
+@lru_cache(maxsize=64)
+def _any_of(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))

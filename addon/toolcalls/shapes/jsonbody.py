@@ -1,0 +1,54 @@
+"""A call's arguments as one JSON object between its tags, in forms whose arguments are tags of their own as a rule.
+
+The object ends where its braces say, and leaves as it comes. What no reading makes an object is the broken call's up to
+its closer, and is never searched for other calls.
+"""
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.tags import Tags
+
+
+def json_body(scan: Scanner, calls: Calls, ends: Tags) -> Step[bool]:
+    """The object that begins here, and the call's closer. Returns whether the call is complete.
+
+    ends   what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
+    """
+    complete = yield from value(scan, calls, calls.piece)
+    if not complete and scan.ended:
+        return False
+    space = yield from scan.space()
+    kind, length = yield from ends.at(scan, space)
+    if complete and kind == "call_end":
+        scan.take(space + length)
+        calls.end()
+        return True
+    if complete and (kind or (ends.stops_short(scan) and not scan.cut)):
+        calls.repair("missing_closer")
+        if not kind:
+            scan.take(scan.rest())
+        calls.end()
+        return True
+    if complete and ends.stops_short(scan):
+        scan.take(scan.rest())
+        return False
+    calls.broken()
+    yield from skip(scan, ends)
+    return False
+
+
+def skip(scan: Scanner, ends: Tags) -> Step[None]:
+    """Consume what is left of a broken call."""
+    while True:
+        at = scan.text.find("<", scan.pos)
+        scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
+        if at >= 0:
+            _, length = yield from ends.at(scan)
+            scan.take(length or 1)
+            if length:
+                return
+        elif scan.ended:
+            return
+        else:
+            yield

@@ -1,0 +1,128 @@
+"""Calls as an element that carries the name, around the arguments as JSON: `<function=N>{...}</function>`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.callreader import skip
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.wholejson import MAX_NAME
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+_NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
+
+
+@dataclass(frozen=True)
+class JsonElement:
+    """The form with its tags filled in; `{name}` in `closing` is the call's own.
+
+    start     what stands in front of the name, which ends at `>`
+    wrapper   the tags around the calls, None for none
+    """
+
+    name: str
+    start: str
+    closing: str
+    wrapper: tuple[str, str] | None = None
+    place: Place = "line"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The wrapper's tag, else what stands in front of the name."""
+        return (self.wrapper[0] if self.wrapper else self.start,)
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows an opening tag with an object right behind it."""
+        opener = self.openers(())[0]
+        at = text.find(opener)
+        while at >= 0:
+            end = text.find(">{", at, at + MAX_NAME)
+            if end >= 0 and "\n" not in text[at:end]:
+                return True
+            at = text.find(opener, at + 1)
+        return False
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call, or the calls of one wrapper."""
+        if self.wrapper:
+            scan.take(len(self.wrapper[0]))
+            scan.take((yield from scan.space()))
+        begun = False
+        while (written := (yield from self._name(scan))) is not None:
+            begun = True
+            if not (yield from self._call(scan, calls, tools, written)):
+                return False
+            if self.wrapper is None:
+                return True
+            scan.take((yield from scan.space()))
+        if not begun or self.wrapper is None:
+            return False
+        if (yield from scan.starts(self.wrapper[1])):
+            scan.take(len(self.wrapper[1]))
+            return True
+        if scan.stops_short((self.wrapper[1],)) and not scan.cut:
+            calls.repair("missing_closer")
+            scan.take(scan.rest())
+            return True
+        return False
+
+    def _name(self, scan: Scanner) -> Step[str | None]:
+        """Take an opening tag with an object behind it. Returns the name as it is written; None: no such tag."""
+        if not (yield from scan.starts(self.start)):
+            return None
+        size = len(self.start)
+        while True:
+            if size == scan.rest():
+                if scan.ended:
+                    return None
+                yield
+                continue
+            char = scan.text[scan.pos + size]
+            if char == ">":
+                break
+            if char in _NO_NAME or size - len(self.start) >= MAX_NAME:
+                return None
+            size += 1
+        space = yield from scan.space(size + 1)
+        if size == len(self.start) or not (yield from scan.starts("{", space)):
+            return None
+        return scan.take(space)[len(self.start) : size]
+
+    def _call(self, scan: Scanner, calls: Calls, tools: Toolbox, written: str) -> Step[bool]:
+        closing = self.closing.format(name=written)
+        calls.begin(tools.resolve(written))
+        if not (yield from value(scan, calls, calls.piece)):
+            if not scan.ended:
+                calls.broken()
+                yield from skip(scan, (closing,))
+            return False
+        space = yield from scan.space()
+        if (yield from scan.starts(closing, space)):
+            scan.take(space + len(closing))
+            calls.end()
+            return True
+        if scan.cut and scan.stops_short((closing,)):
+            scan.take(scan.rest())
+            return False
+        calls.end()
+        calls.repair("missing_closer")
+        if scan.stops_short((closing,)):
+            scan.take(scan.rest())
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One call behind the other; "" for none."""
+        if not calls:
+            return ""
+        for call in calls:
+            if not call.name or not _NO_NAME.isdisjoint(call.name):
+                raise Unwritable(f"{call.name!r} cannot stand in a tag")
+            members(call.arguments)
+        blocks = [f"{self.start}{call.name}>{call.arguments}{self.closing.format(name=call.name)}" for call in calls]
+        return "".join((self.wrapper[0], *blocks, self.wrapper[1])) if self.wrapper else "\n".join(blocks)

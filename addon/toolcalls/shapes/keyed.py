@@ -1,0 +1,152 @@
+"""Calls as a name with an object of their own notation: `OPEN call:N{k:<q>text<q>,n:1,o:{x:[true]}} CLOSE`.
+
+Strings stand between delimiters that are special tokens, and nothing in them is escaped; so a delimiter counts only
+where the grammar can go on behind it, and no bracket or comma inside a string does. Everything else stands bare: at the
+top the schema types it, inside a container its looks do. A bare value is collected, since `10` may become `10.5`; a
+string leaves as it comes.
+
+What models get wrong and is read all the same: parentheses for braces, JSON strings for delimited ones, a string
+without its first delimiter, the call's last brace or its closing marker missing.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.keyedvalue import Notation, Values
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, past, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, to_json, to_text
+
+_BRACKETS = {"{": "}", "(": ")"}
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """The form with its tokens filled in; the first of each is written.
+
+    opening    what a call begins with
+    closing    what it ends with
+    delimiter  what stands on both sides of a string
+    before     what stands before the name; any beginning of it that ends a word may be missing
+    """
+
+    name: str
+    opening: tuple[str, ...]
+    closing: tuple[str, ...]
+    delimiter: str
+    before: str = "call:"
+    strays: tuple[str, ...] = ()
+    place: Place = "anywhere"
+
+    @cached_property
+    def _notation(self) -> Notation:
+        return Notation(self.delimiter, (*self.closing, *self.opening))
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The opening markers."""
+        return self.opening
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call's marker, or a delimiter, which both are special tokens."""
+        return any(f"{mark}{self.before}" in text for mark in self.opening) or self.delimiter in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call with its markers."""
+        opener = yield from scan.among(self.opening)
+        if opener is None:
+            return False
+        scan.take(len(opener))
+        scan.take((yield from scan.space()))
+        if self.before:
+            before = yield from scan.among((self.before, ":"))
+            scan.take(len(before or ""))
+        name = yield from word(scan, NAME)
+        space = yield from scan.space(len(name))
+        bracket = yield from scan.among(tuple(_BRACKETS), space)
+        if not name or bracket is None:
+            return False
+        name = tools.resolve(name)
+        scan.take(space + 1)
+        calls.begin(name)
+        if bracket != "{":
+            calls.repair("other_brackets")
+        return (yield from self._call(scan, calls, Arguments(calls, tools, name), _BRACKETS[bracket]))
+
+    def _call(self, scan: Scanner, calls: Calls, arguments: Arguments, closer: str) -> Step[bool]:
+        """The members, the bracket and the closing marker. Returns whether the call is complete."""
+        values = Values(scan, calls, self._notation)
+        if not (yield from values.members(arguments, closer)):
+            if scan.rest():
+                calls.broken()
+                yield from past(scan, self.closing)
+            return False
+        space = yield from scan.space()
+        bracket = yield from scan.starts(closer, space)
+        if bracket:
+            scan.take(space + 1)
+            space = yield from scan.space()
+        mark = yield from scan.among(self.closing, space)
+        if mark is None and scan.cut and scan.stops_short(self.closing):
+            scan.take(scan.rest())
+            return False
+        arguments.end()
+        if mark is None or not bracket:
+            calls.repair("missing_closer")
+        if mark is not None:
+            scan.take(space + len(mark))
+            return True
+        if scan.stops_short(self.closing):
+            scan.take(scan.rest())
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One block a call, keys in order of the alphabet as the models' templates have them; "" for no calls."""
+        return "".join(self._write_call(call, tools) for call in calls)
+
+    def _write_call(self, call: Call, tools: Toolbox) -> str:
+        if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
+            raise Unwritable(f"{call.name!r} is not a name that stands before a brace")
+        pairs = []
+        for key, raw in sorted(members(call.arguments), key=lambda pair: pair[0]):
+            if not raw.startswith('"') and to_json(raw, tools.types(call.name, key), infer=tools.infer) != raw:
+                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+            pairs.append(f"{self._key(key)}:{self._value(raw)}")
+        return f"{self.opening[0]}{self.before}{call.name}{{{','.join(pairs)}}}{self.closing[0]}"
+
+    def _key(self, key: str) -> str:
+        if len(key) > MAX_WORD or not KEY.fullmatch(key) or not key:
+            raise Unwritable(f"the key {key!r} is not a name that stands before a colon")
+        return key
+
+    def _value(self, raw: str) -> str:
+        """A value's own notation; its JSON has been checked."""
+        out: list[str] = []
+        opened: list[str] = []
+        is_key = False
+        for token in _TOKEN.findall(raw):
+            if token.startswith('"'):
+                text, _ = to_text(token)
+                out.append(self._key(text) if is_key else self._quoted(text))
+                continue
+            if token in {"{", "["}:
+                opened.append(token)
+            elif token in {"}", "]"}:
+                opened.pop()
+            is_key = token == "{" or (token == "," and opened[-1:] == ["{"])
+            out.append(token)
+        return "".join(out)
+
+    def _quoted(self, text: str) -> str:
+        if self.delimiter in text:
+            raise Unwritable(f"a string holds {self.delimiter}, which nothing can escape")
+        return f"{self.delimiter}{text}{self.delimiter}"

@@ -1,0 +1,107 @@
+"""Calls as a name in words, with a JSON object behind it: `[Tool call: N({json})]`.
+
+What gateways and agents make of past calls when they write a conversation down as prose, and what models then imitate.
+The object is read where it stands and ends where its braces say; what stands behind it closes the call.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.jsonvalue import mark, payload, value
+from toolcalls.shapes.words import MAX_WORD, NAME, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+
+@dataclass(frozen=True)
+class NamedJson:
+    """The form with its words filled in. White space may stand between any two of them.
+
+    opening   what a call begins with; the first is written
+    before    what must stand before the name, "" for nothing
+    behind    what may stand between the name and the object, each with what closes the call then; the first is written
+    layout    how a call is written: {opening}, {name} and {json} are filled in
+    """
+
+    name: str
+    opening: tuple[str, ...]
+    behind: tuple[tuple[str, tuple[str, ...]], ...]
+    layout: str
+    before: str = ""
+    strays: tuple[str, ...] = ()
+    place: Place = "line"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """What a call begins with."""
+        return self.opening
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a call of this form."""
+        words = "|".join(map(re.escape, self.opening))
+        marks = "|".join(re.escape(literal) for literal, _ in self.behind)
+        pattern = rf"(?:{words})\s*{re.escape(self.before)}\s*[\w.:/@-]+\s*(?:{marks})\s*\{{"
+        return re.search(pattern, text) is not None
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        opener = yield from scan.among(self.opening)
+        if opener is None:
+            return False
+        scan.take(len(opener))
+        if self.before and not (yield from mark(scan, self.before)):
+            return False
+        scan.take((yield from scan.space()))
+        name = yield from word(scan, NAME)
+        scan.take(len(name))
+        closers = None
+        for literal, closing in self.behind:
+            if closers is None and name and (yield from mark(scan, literal)):
+                closers = closing
+        if closers is None:
+            return False
+        space = yield from scan.space()
+        empty = bool(closers) and (yield from scan.starts(closers[0], space))
+        if not empty and not (yield from scan.among(("{", "null"), space)):
+            return False
+        scan.take(space)
+        return (yield from self._arguments(scan, calls, tools.resolve(name), closers, empty=empty))
+
+    def _arguments(
+        self, scan: Scanner, calls: Calls, name: str, closers: tuple[str, ...], *, empty: bool
+    ) -> Step[bool]:
+        calls.begin(name)
+        if empty:
+            calls.piece("{}")
+        elif (yield from scan.starts("{")):
+            if not (yield from value(scan, calls, calls.piece)):
+                if not scan.ended:
+                    calls.broken()
+                return False
+        else:
+            calls.piece((yield from payload(scan, calls)) or "{}")
+        for closer in closers:
+            if not (yield from mark(scan, closer)):
+                if scan.ended and scan.cut:
+                    return False
+                calls.repair("missing_closer")
+                break
+        calls.end()
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One call a paragraph; "" for no calls."""
+        blocks = []
+        for call in calls:
+            if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
+                raise Unwritable(f"{call.name!r} is not a name that stands in words")
+            members(call.arguments)
+            before, _, after = self.layout.partition("{json}")
+            blocks.append(before.replace("{name}", call.name) + call.arguments + after)
+        return "\n".join(blocks)

@@ -1,0 +1,174 @@
+"""Calls as JSON in the open: an object or an array that stands alone, in a fence, or in tags that hold other JSON too.
+
+Nothing marks such JSON as a call, so each object is read whole and must be a call by its keys (`wholejson`). An array,
+and objects one behind the other (on lines, or with semicolons between them), are read object by object.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes.wholejson import meant, whole_object
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+
+
+@dataclass(frozen=True)
+class OpenJson:
+    """The form with its fences filled in.
+
+    fences    what stands before and behind the JSON, ("", "") for nothing; the first is written
+    brackets  what the JSON may begin with; an array is written where "[" comes first, else one object a line
+    taught    what a prompt says that teaches this form
+    """
+
+    name: str
+    fences: tuple[tuple[str, str], ...] = (("", ""),)
+    brackets: tuple[str, ...] = ("{", "[")
+    taught: tuple[str, ...] = ()
+    place: Place = "message"
+    strays: tuple[str, ...] = ()
+
+    @cached_property
+    def _closers(self) -> dict[str, str]:
+        return dict(self.fences)
+
+    @cached_property
+    def _opening(self) -> tuple[str, ...]:
+        return tuple(fence for fence, _ in self.fences if fence)
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The fences; where the JSON may stand bare, its brackets."""
+        return (*self._opening, *(self.brackets if "" in self._closers else ()))
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` teaches this form. Bare JSON says nothing: it stands in any prompt."""
+        return any(words in text for words in self.taught)
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One fence with its calls, and those right behind it; or the calls that stand bare."""
+        while (yield from self._block(scan, calls, tools)):
+            space = yield from scan.space()
+            fence = yield from scan.among(self._opening, space)
+            inside = yield from scan.space(space + len(fence or ""))
+            if fence is None or (yield from scan.among(self.brackets, inside)) is None:
+                return True
+            scan.take(space)
+        return False
+
+    def _block(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        fence = (yield from scan.among(self._opening)) or ""
+        scan.take(len(fence))
+        scan.take((yield from scan.space()))
+        bracket = yield from scan.among(self.brackets)
+        if bracket is None or fence not in self._closers:
+            return False
+        reader = _Objects(scan, calls, tools)
+        whole = yield from reader.array() if bracket == "[" else reader.lines()
+        if whole and (yield from self._close(scan, calls, self._closers[fence])):
+            reader.end()
+            return True
+        if reader.open and not scan.ended:  # something else stands there too, so it is no call
+            calls.broken()
+        return False
+
+    def _close(self, scan: Scanner, calls: Calls, closer: str) -> Step[bool]:
+        """Take the closer of a fence. Returns whether the fence is closed, or the reply has ended instead."""
+        space = yield from scan.space()
+        if (yield from scan.starts(closer, space)):
+            scan.take(space + len(closer) if closer else 0)
+            return True
+        if scan.cut or not scan.stops_short((closer,)):
+            return False
+        calls.repair("missing_closer")
+        scan.take(scan.rest())
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """One block for all calls; "" for none."""
+        if not calls:
+            return ""
+        items = [_item(call) for call in calls]
+        body = f"[{', '.join(items)}]" if self.brackets[0] == "[" else "\n".join(items)
+        opening, closing = self.fences[0]
+        return f"{opening}\n{body}\n{closing}" if opening else body
+
+
+def _item(call: Call) -> str:
+    if not call.name:
+        raise Unwritable("a call without a name")
+    members(call.arguments)
+    return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
+
+
+class _Objects:
+    """Reads objects whole, each as the calls that it means. `open`: the last one is not ended."""
+
+    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox) -> None:
+        self._scan = scan
+        self._calls = calls
+        self._tools = tools
+        self.open = False
+
+    def end(self) -> None:
+        """The last call is complete."""
+        if self.open:
+            self._calls.end()
+            self.open = False
+
+    def _object(self) -> Step[bool]:
+        found = yield from whole_object(self._scan)
+        if found is None:
+            return False
+        meaning = meant(found.json, self._tools)
+        for call in meaning:
+            self.end()
+            self._calls.begin(call.name)
+            self._calls.piece(call.arguments)
+            self.open = True
+        for repair in found.repairs if meaning else ():
+            self._calls.repair(repair)
+        return bool(meaning)
+
+    def lines(self) -> Step[bool]:
+        """Objects one behind the other. Returns whether they are complete; the last call is not ended."""
+        scan = self._scan
+        while (yield from self._object()):
+            space = yield from scan.space()
+            if (yield from scan.starts(";", space)):
+                space = yield from scan.space(space + 1)
+            if not (yield from scan.starts("{", space)):
+                return True
+            self.end()
+            scan.take(space)
+        return False
+
+    def array(self) -> Step[bool]:
+        """An array that begins here, with its bracket. Returns whether it is complete; the last call is not ended."""
+        scan = self._scan
+        scan.take(1)
+        begun = False
+        while True:
+            scan.take((yield from scan.space()))
+            if begun and (yield from scan.starts("]")):
+                scan.take(1)
+                self._calls.repair("trailing_comma")
+                return True
+            if not (yield from scan.starts("{")) or not (yield from self._object()):
+                return False
+            space = yield from scan.space()
+            follows = yield from scan.among((",", "]"), space)
+            if follows is None:
+                return False
+            if follows == ",":
+                self.end()
+            begun = True
+            scan.take(space + 1)
+            if follows == "]":
+                return True

@@ -1,0 +1,246 @@
+"""A Python literal that stands in text, read piece by piece and written as JSON.
+
+Strings, numbers, `True`, `False`, `None` (also as JSON spells them), lists, dicts and tuples, nested to MAX_DEPTH with
+an explicit stack. What may be JSON stays as it was written, white space and digits too: `1e400` is not infinite, and an
+integer has as many digits as it has. Where Python and JSON differ the meaning is kept: `1_000` is 1000, `0xff` is 255,
+`.5` is 0.5, a tuple is an array, a key that is no string becomes its JSON text, as `json.dumps` has it. What JSON has
+no value for is none: sets, bytes, complex numbers, `nan`, names, calls and operators. Nothing is evaluated.
+
+A number or a word is taken whole before it is written, a string leaves as it comes. A parenthesis is a tuple only when
+a comma follows its first item, so up to there what stands in it is kept back.
+
+Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeric-literals
+"""
+
+import re
+
+from toolcalls.scanner import SPACE, Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.pystring import GoesOn, Keep, starts_string, string
+from toolcalls.shapes.words import character, run, word
+from toolcalls.transducer import MAX_DEPTH
+from toolcalls.values import quote
+
+_WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+_CLOSERS = {"[": "]", "{": "}", "(": ")"}
+_BEGINS_ITEM = frozenset("\"'[{(-+.0123456789TFNtfnrRuU")
+
+_NAME = re.compile(r"[\w.(]*+")
+_ATOM = re.compile(r"[\w.+-]*+")
+_GAP = re.compile(rf"[{SPACE}]*+")
+_D = r"[0-9](?:_?[0-9])*+"
+_INTEGER = re.compile(r"0(?:_?0)*+|[1-9](?:_?[0-9])*+")
+_BASED = re.compile(r"0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_?[01])++)")
+_FLOAT = re.compile(rf"({_D})?\.({_D})?([eE][+-]?{_D})?|({_D})([eE][+-]?{_D})")
+_MAX_BASED = 3500  # digits of an integer in another base: what Python still converts to decimal (4300 digits)
+
+
+def literal(scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn) -> Step[bool]:
+    """One literal that begins here; `keep` is given its JSON in pieces.
+
+    goes_on   whether the grammar around it can go on so many characters from here
+
+    Returns whether it is complete and is one.
+    """
+    return (yield from _Literal(scan, calls, keep, goes_on).read())
+
+
+def starts_literal(scan: Scanner, ahead: int) -> Step[bool]:
+    """Whether what begins `ahead` characters from here may be a literal: no name, and no string that is no text."""
+    if (yield from starts_string(scan, ahead)):
+        return True
+    first = yield from character(scan, ahead)
+    if not first.isalpha() and first != "_":
+        return first in _BEGINS_ITEM
+    return (yield from word(scan, _NAME, ahead)) in _WORDS
+
+
+class _Open:
+    """A container that is not closed. `held`: where in the held text its bracket goes, if it gets one."""
+
+    __slots__ = ("closer", "empty", "held")
+
+    def __init__(self, closer: str, held: int | None) -> None:
+        self.closer = closer
+        self.held = held
+        self.empty = True
+
+
+class _Literal:
+    def __init__(self, scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn) -> None:
+        self._scan = scan
+        self._calls = calls
+        self._keep = keep
+        self._around = goes_on
+        self._open: list[_Open] = []
+        self._held: list[str] = []
+        self._undecided = 0  # parentheses that may be tuples
+        self._comma = ""  # written when an item follows
+        self._colon = False  # the item that comes is a member's value
+
+    def read(self) -> Step[bool]:
+        scan = self._scan
+        while True:
+            gap = yield from run(scan, _GAP)
+            char = yield from character(scan)
+            top = self._open[-1] if self._open else None
+            if top is not None and char == top.closer and not self._colon:
+                self._put(gap)
+                self._close()
+            else:
+                self._put(self._comma + gap)
+                self._comma = ""
+                if top is not None:
+                    top.empty = False
+                if top is not None and top.closer == "}" and not self._colon:
+                    if not (yield from self._key()):
+                        return False
+                    continue
+                self._colon = False
+                if char and char in _CLOSERS:
+                    if len(self._open) == MAX_DEPTH:
+                        return False
+                    self._begin(char)
+                    continue
+                if not (yield from self._scalar()):
+                    return False
+            if not (yield from self._behind()):
+                return False
+            if not self._open:
+                return True
+
+    def _behind(self) -> Step[bool]:
+        """Behind an item: all closers that follow, and a comma. False where neither stands."""
+        scan = self._scan
+        while self._open:
+            self._put((yield from run(scan, _GAP)))
+            char = yield from character(scan)
+            if char == ",":
+                scan.take(1)
+                self._comma = ","
+                self._tuple(self._open[-1])
+                return True
+            if char != self._open[-1].closer:
+                return False
+            self._close()
+        return True
+
+    # Containers
+
+    def _begin(self, opener: str) -> None:
+        self._scan.take(1)
+        closer = _CLOSERS[opener]
+        if opener == "(":
+            self._undecided += 1
+            self._open.append(_Open(closer, len(self._held)))
+            self._held.append("")
+        else:
+            self._open.append(_Open(closer, None))
+            self._put(opener)
+
+    def _tuple(self, top: _Open) -> None:
+        """A comma stands in a parenthesis: it is a tuple."""
+        if top.held is not None:
+            self._held[top.held] = "["
+            top.held = None
+            self._decided()
+
+    def _close(self) -> None:
+        self._scan.take(1)
+        self._comma = ""
+        top = self._open.pop()
+        if top.closer != ")":
+            self._put(top.closer)
+        elif top.held is None:
+            self._put("]")
+        else:
+            if top.empty:
+                self._held.append("[]")
+            self._decided()
+
+    def _decided(self) -> None:
+        self._undecided -= 1
+        if not self._undecided:
+            self._keep("".join(self._held))
+            self._held.clear()
+
+    def _put(self, json: str) -> None:
+        if self._undecided:
+            self._held.append(json)
+        elif json:
+            self._keep(json)
+
+    # Items
+
+    def _scalar(self) -> Step[bool]:
+        scan = self._scan
+        if (yield from starts_string(scan)):
+            self._put('"')
+            direct = not self._undecided
+            if not (yield from string(scan, self._calls, self._put, self._behind_item, direct=direct)):
+                return False
+            self._put('"')
+            return True
+        json = _atom((yield from run(scan, _ATOM)))
+        if json is None:
+            return False
+        self._put(json)
+        return True
+
+    def _key(self) -> Step[bool]:
+        """A member's key with its colon."""
+        scan = self._scan
+        if (yield from starts_string(scan)):
+            parts: list[str] = []
+            if not (yield from string(scan, self._calls, parts.append, self._behind_key)):
+                return False
+            key = '"' + "".join(parts) + '"'
+        else:
+            json = _atom((yield from run(scan, _ATOM)))
+            if json is None:
+                return False
+            key = quote(json)
+        gap = yield from run(scan, _GAP)
+        if (yield from character(scan)) != ":":
+            return False
+        scan.take(1)
+        self._put(f"{key}{gap}:")
+        self._colon = True
+        return True
+
+    def _behind_key(self, ahead: int) -> Step[bool]:
+        """Whether a member can go on so many characters from here, behind its key."""
+        space = yield from self._scan.space(ahead)
+        return (yield from character(self._scan, space)) == ":"
+
+    def _behind_item(self, ahead: int) -> Step[bool]:
+        """Whether a container, or the grammar around the literal, can go on so many characters from here."""
+        if not self._open:
+            return (yield from self._around(ahead))
+        scan, closer = self._scan, self._open[-1].closer
+        space = yield from scan.space(ahead)
+        char = yield from character(scan, space)
+        if char != ",":
+            return char == closer
+        space = yield from scan.space(space + 1)
+        char = yield from character(scan, space)
+        return char == closer or char in _BEGINS_ITEM
+
+
+def _atom(word: str) -> str | None:
+    """The JSON of a number or a constant; None for everything else."""
+    known = _WORDS.get(word)
+    if known is not None:
+        return known
+    sign = "-" if word.startswith("-") else ""
+    digits = word[1:] if word[:1] in ("+", "-") else word
+    if _INTEGER.fullmatch(digits):
+        return sign + (digits.replace("_", "").lstrip("0") or "0")
+    if len(digits) <= _MAX_BASED and _BASED.fullmatch(digits):
+        return f"{sign}{int(digits, 0)}"
+    found = _FLOAT.fullmatch(digits)
+    if found is None or not (found[1] or found[2] or found[4]):
+        return None
+    whole, fraction, exponent = (found[1], found[2], found[3]) if found[4] is None else (found[4], None, found[5])
+    point = "" if found[4] is not None else f".{fraction or '0'}"
+    return (sign + ((whole or "").lstrip("0_") or "0") + point + (exponent or "")).replace("_", "")

@@ -1,0 +1,229 @@
+"""A raw value between tags, in forms that escape nothing: which of the tags in it ends it.
+
+Strategy. A value may hold anything, its own closer too, so a tag in it counts only where the grammar can go on behind
+it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value stands in, about each:
+
+- the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
+  written twice is one;
+- a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
+- where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
+  opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
+
+Values leave as they come. What is looked at ahead is bounded, so work is linear.
+"""
+
+from typing import Protocol
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes.arguments import Value
+from toolcalls.shapes.raw import up_to_tag
+from toolcalls.shapes.tags import Tags
+from toolcalls.tools import Toolbox
+
+# The kinds of tags that mean something inside a value.
+CLOSER, NEXT, CALL, CALL_END = "closer", "next", "call", "call_end"
+
+_MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
+
+UNCLOSED_VALUE = "unclosed_value"
+DUPLICATE_CLOSER = "duplicate_closer"
+
+
+class Surroundings(Protocol):
+    """What a value stands in. Places are so many characters `ahead`, and nothing is consumed by asking."""
+
+    @property
+    def layout(self) -> bool:
+        """Whether a line end right before the closer is layout and not the value's."""
+
+    @property
+    def inside(self) -> Tags:
+        """The tags that mean something inside a value, by their kinds."""
+
+    @property
+    def closer(self) -> Tags:
+        """The value's closer alone."""
+
+    @property
+    def behind(self) -> Tags:
+        """What a value's closer may be followed by."""
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the grammar can go on here, behind a value."""
+
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether, behind a call's closer, its block goes on or ends, so that the call ends there indeed."""
+
+    def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a call's opening tag that a whole call's beginning stands behind, 0 for none."""
+
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the opener of another value of this call stands here, one that it lacks so far.
+
+        It stands at the start of a line where `ahead` is more than 0.
+        """
+
+
+def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | None]:
+    """Give `value` its text and consume the closer. `value.end` is the caller's.
+
+    Returns the repair that this end needs, "" for none; None when the reply ended before the value did.
+    """
+    depth = 0
+    while (kept := (yield from up_to_tag(scan, value))) is not None:
+        following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
+        if following and following not in place.inside.second:
+            value.add(scan.take(kept + 1))
+            continue
+        kind, length = yield from place.inside.at(scan, kept)
+        size = 1
+        if kind == CLOSER:
+            if depth == 0:
+                repeated = yield from _closes(scan, place, kept + length)
+                if repeated is not None:
+                    line_end = scan.take(kept)
+                    if kept and not place.layout:
+                        value.add(line_end)
+                    scan.take(length + repeated)
+                    return DUPLICATE_CLOSER if repeated else ""
+            if place.behind.stops_short(scan, kept + length):
+                scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
+                return None
+        elif kind == CALL_END and depth:
+            depth -= 1
+        elif kind == CALL_END:
+            if (yield from place.block_ends(scan, kept + length)):
+                scan.take(kept)  # it stood behind the closer that is missing
+                return UNCLOSED_VALUE
+        elif kind == CALL:
+            nested = yield from place.quotes(scan, kept)
+            depth += bool(nested)
+            size = max(1, nested)
+        elif kind == NEXT:
+            next_ = depth == 0 and (yield from place.begins_next(scan, kept))
+            if next_ and not (yield from _quoted(scan, place, kept)):
+                scan.take(kept)  # it stood behind the closer that is missing
+                return UNCLOSED_VALUE
+        elif place.closer.stops_short(scan, kept):
+            scan.take(scan.rest())
+            return None
+        value.add(scan.take(kept + size))
+    return None
+
+
+def _closes(scan: Scanner, place: Surroundings, ahead: int) -> Step[int | None]:
+    """Behind a closer: the length of the same closer that stands there once more, 0 for none; None if it is data."""
+    if (yield from place.goes_on(scan, ahead)):
+        return 0
+    space = yield from scan.space(ahead)
+    _, length = yield from place.closer.at(scan, space)
+    again = space + length
+    return again - ahead if length and (yield from place.goes_on(scan, again)) else None
+
+
+def _quoted(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
+    """Whether the value that begins here has a closer, not far away, behind which the grammar cannot go on."""
+    offset, limit = ahead + 1, ahead + _MAX_QUOTED
+    while offset < limit:
+        found = scan.text.find("<", scan.pos + offset, scan.pos + limit)
+        if found < 0:
+            if scan.ended or scan.rest() >= limit:
+                return False
+            offset = max(offset, scan.rest())
+            yield
+            continue
+        offset = found - scan.pos
+        kind, length = yield from place.inside.at(scan, offset)
+        if kind == CLOSER:
+            return (yield from _closes(scan, place, offset + length)) is None
+        if kind in {NEXT, CALL, CALL_END}:
+            return False
+        offset += 1
+    return False
+
+
+class Form(Protocol):
+    """A form whose calls consist of parameters with names in their tags."""
+
+    @property
+    def layout(self) -> bool:
+        """Whether a line end on either side of a value is layout."""
+
+    @property
+    def special(self) -> bool:
+        """Whether its tags are special tokens, which no value holds by chance."""
+
+    @property
+    def inside(self) -> Tags:
+        """The tags that mean something inside a value, by their kinds."""
+
+    @property
+    def closer(self) -> Tags:
+        """A parameter's closer."""
+
+    @property
+    def ends(self) -> Tags:
+        """What ends a call: its own closer, and its wrapper's, of the kind `wrapper_end`."""
+
+    @property
+    def behind(self) -> Tags:
+        """What a parameter's closer may be followed by."""
+
+    def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
+        """The name in the parameter's tag that stands here, "" for none."""
+
+    def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a call's opening tag with a body behind it, 0 for none."""
+
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether another call begins here."""
+
+
+class Parameters:
+    """What the parameters of one call stand in, and which of them it has so far."""
+
+    def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
+        self.layout = form.layout
+        self.inside = form.inside
+        self.closer = form.closer
+        self.behind = form.behind
+        self.quotes = form.call_at
+        self._form = form
+        self._tools = tools
+        self._name = name
+        self._given: set[str] = set()
+
+    def given(self, written: str) -> str:
+        """The key of a parameter, which the call has from now on."""
+        key = self._tools.key(self._name, written)
+        self._given.add(key)
+        return key
+
+    def missing(self) -> tuple[str, ...]:
+        """The declared parameters that the call does not have so far."""
+        return tuple(key for key in self._tools.keys(self._name) if key not in self._given)
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Another parameter, a closer, the next call, or the end of the reply."""
+        space = yield from scan.space(ahead)
+        if (yield from self._form.ends.at(scan, space))[1] or (yield from self._form.parameter_at(scan, space)):
+            return True
+        if (yield from self._form.next_call(scan, space)):
+            return True
+        return not scan.cut and self._form.ends.stops_short(scan, ahead)
+
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """The wrapper's closer, the next call, or the end of the reply."""
+        space = yield from scan.space(ahead)
+        kind, _ = yield from self._form.ends.at(scan, space)
+        if kind == "wrapper_end" or (yield from self._form.next_call(scan, space)):
+            return True
+        return not scan.cut and self._form.ends.stops_short(scan, ahead)
+
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """A declared parameter that was not given; any other one among special tokens, or at the start of a line."""
+        written = yield from self._form.parameter_at(scan, ahead)
+        key, declared = self._tools.key(self._name, written), self._tools.keys(self._name)
+        if not written or key in self._given:
+            return False
+        return self._form.special or (key in declared if declared else ahead > 0)

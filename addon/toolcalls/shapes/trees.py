@@ -1,0 +1,320 @@
+"""XML that stands in an argument, as a tree: read by lxml where it is well formed, else by a tolerant reader.
+
+What a model writes is XML more or less: `&` and `<` stand bare, control characters occur, tags stay open. So there are
+two readers of the same text, and both give the same tree wherever both can read it. lxml is hardened (no entities but
+XML's own, no DTD, no network) and is only asked where XML keeps every character: it would turn CRLF into LF and drop
+comments. The tolerant reader takes a tag for a tag only if its closer is there too, in its parent; all other markup is
+text. CDATA is never repaired: what stands in it is text, to the first `]]>`.
+
+Text comes as sections, marked (CDATA) or not, so that a long one need not be searched for its end twice. White space
+that parts CDATA from a tag is layout. Where the schema says string, `is_text` says so, and markup in it is text too.
+Both readers are linear and look no deeper than MAX_DEPTH; what is deeper is no tree.
+
+The two readers stand side by side because they must agree, hence more than 300 lines.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import NamedTuple
+
+from lxml import etree
+
+from toolcalls.scanner import SPACE
+
+MAX_DEPTH = 64
+CDATA, CDATA_END = "<![CDATA[", "]]>"
+SPLIT = "]]]]><![CDATA[>"  # how `]]>` is written inside CDATA
+
+_HUGE = 5_000_000  # characters; lxml refuses text nodes of 10 MB unless it is told that they may come
+_MARK = "<?c?>"  # what lxml is given before CDATA, since it does not tell it from other text
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(?:([0-9]{1,8})|[xX]([0-9A-Fa-f]{1,6})));")
+_ATTRIBUTES = r"""[ \t\r\n](?:[^<>"']|"[^"<]*"|'[^'<]*')*+"""
+_MARKUP = re.compile(rf"<(?:!--|(/?)([^\W\d][\w.:-]*+)({_ATTRIBUTES}|/)?>)")
+_TOUCHES_MARKUP = ("\r", "<!", "<?")  # where lxml would not keep every character
+
+
+class Section(NamedTuple):
+    """A stretch of text; `marked`: it stood in CDATA and is taken as it is."""
+
+    marked: bool
+    text: str
+
+
+class Element(NamedTuple):
+    """An element: its parts in order, decoded, no two texts side by side. `marked`: some of its own text was CDATA."""
+
+    name: str
+    parts: "tuple[str | Element, ...]"
+    marked: bool = False
+
+    @property
+    def children(self) -> "list[Element]":
+        """The elements in it."""
+        return [part for part in self.parts if isinstance(part, Element)]
+
+    @property
+    def text(self) -> str:
+        """Its own text, without that of its children."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+
+class _Comment(str):
+    """A comment: nothing between elements, text in a value that holds none."""
+
+    __slots__ = ()
+
+
+class _TooDeep(ValueError):
+    """No tree that we read is that deep."""
+
+
+# Whether the element that these names lead to, from the root's child down, holds text and no elements.
+type IsText = Callable[[tuple[str, ...]], bool]
+
+
+def decode(text: str) -> str:
+    """XML's five entities and character references decoded once; every other `&` stays."""
+    return _ENTITY.sub(_decoded, text) if "&" in text else text
+
+
+def _decoded(found: re.Match[str]) -> str:
+    if found[1]:
+        return _ENTITIES[found[1]]
+    code = int(found[2]) if found[2] else int(found[3], 16)
+    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else found[0]
+
+
+def sections_of(source: str) -> list[Section]:
+    """A text cut at its CDATA; one that never ends is text."""
+    found: list[Section] = []
+    at = 0
+    while (start := source.find(CDATA, at)) >= 0 and (end := source.find(CDATA_END, start)) >= 0:
+        found += [Section(False, source[at:start]), Section(True, source[start + len(CDATA) : end])]
+        at = end + len(CDATA_END)
+    return [*found, Section(False, source[at:])]
+
+
+def text_of(sections: Iterable[Section]) -> str:
+    """What the sections hold as text: CDATA as it is, entities decoded, markup as it stands."""
+    return "".join(text if marked else decode(text) for marked, text in _without_layout(sections))
+
+
+def read(sections: Iterable[Section], is_text: IsText = lambda path: False) -> Element | None:  # noqa: ARG005
+    """The tree, under a root without a name; None where it is too deep."""
+    kept = _without_layout(sections)
+    try:
+        tree = strict(kept)
+        if tree is None or _holds_markup(tree, is_text, ()):
+            tree = tolerant(kept, is_text)
+    except _TooDeep:
+        return None
+    return tree
+
+
+def raw_read(source: str, is_text: IsText) -> Element | None:
+    """The tree of a text in which neither entities nor CDATA mean anything."""
+    return read([Section(False, source.replace("&", "&amp;").replace(CDATA, "&lt;![CDATA["))], is_text)
+
+
+def _without_layout(sections: Iterable[Section]) -> list[Section]:
+    """The sections without the white space that parts CDATA from a tag, an end, or more CDATA; empty ones are gone."""
+    whole = _merged(sections)
+    apart = [section for section in whole if section.marked or len(whole) == 1 or section.text.strip(SPACE)]
+    joined = _merged(apart)
+    kept = []
+    for number, (marked, text) in enumerate(joined):
+        plain = text
+        if not marked and number and plain.lstrip(SPACE)[:1] in ("<", ""):
+            plain = plain.lstrip(SPACE)
+        if not marked and number + 1 < len(joined) and plain.rstrip(SPACE)[-1:] in (">", ""):
+            plain = plain.rstrip(SPACE)
+        if plain or marked:
+            kept.append(Section(marked, plain))
+    return kept
+
+
+def _merged(sections: Iterable[Section]) -> list[Section]:
+    groups = groupby(sections, key=lambda section: section.marked)
+    return [Section(marked, "".join(text for _, text in group)) for marked, group in groups]
+
+
+# --- lxml -------------------------------------------------------------------------------------------------------------
+
+
+def strict(sections: Iterable[Section]) -> Element | None:
+    """The tree as lxml reads it; None where it is not well formed, or lxml would not keep every character of it."""
+    pieces = ["<x>"]
+    for marked, text in sections:
+        if not marked and any(mark in text for mark in _TOUCHES_MARKUP):
+            return None
+        if marked and "\r" in text:
+            return None
+        pieces.append(f"{_MARK}{CDATA}{text.replace(CDATA_END, SPLIT)}{CDATA_END}" if marked else text)
+    source = "".join((*pieces, "</x>"))
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        strip_cdata=False,
+        huge_tree=len(source) > _HUGE,
+    )
+    try:
+        root = etree.fromstring(source, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    return _converted(root, "", 0)
+
+
+def _converted(node: etree._Element, name: str, depth: int) -> Element | None:
+    if depth > MAX_DEPTH:
+        raise _TooDeep
+    parts: list[str | Element] = [node.text or ""]
+    marked = False
+    for child in node:
+        if isinstance(child, etree._ProcessingInstruction):
+            marked = True
+        else:
+            tag = str(child.tag)
+            inner = None if ":" in tag or tag.startswith("{") else _converted(child, tag, depth + 1)
+            if inner is None:
+                return None
+            parts.append(inner)
+        parts.append(child.tail or "")
+    return Element(name, _joined(parts), marked)
+
+
+def _holds_markup(element: Element, is_text: IsText, path: tuple[str, ...]) -> bool:
+    """Whether an element that is text by its schema has elements in it, so that its markup must be kept as written."""
+    for child in element.children:
+        inner = (*path, child.name)
+        if child.children and (is_text(inner) or _holds_markup(child, is_text, inner)):
+            return True
+    return False
+
+
+# --- tolerant ---------------------------------------------------------------------------------------------------------
+
+
+def tolerant(sections: Iterable[Section], is_text: IsText = lambda path: False) -> Element:  # noqa: ARG005
+    """The tree of anything. Raises ValueError where it is deeper than MAX_DEPTH."""
+    tree = _Tolerant(is_text)
+    for marked, text in sections:
+        tree.add(marked, text)
+    return Element("", _joined(tree.parts), tree.marked)
+
+
+class _Tolerant:
+    """All parts so far, in one flat list; an element's are folded into it when its closer comes.
+
+    An opening tag stands in the list as its own text until then, so one that is never closed needs no undoing.
+    """
+
+    def __init__(self, is_text: IsText) -> None:
+        self.parts: list[str | Element] = []
+        self.marked = False
+        self._is_text = is_text
+        self._deep: list[int] = []  # how deep each part is
+        self._open: list[tuple[str, int, bool]] = []  # name, place in `parts`, whether CDATA stood outside of it
+        self._places: dict[str, list[int]] = {}  # name: where it stands in `_open`
+        self._text_until = ""  # the name of the element that holds only text
+
+    def add(self, marked: bool, text: str) -> None:
+        """The next section."""
+        if marked:
+            self.marked = True
+            self._put(text)
+            return
+        at = looked = 0
+        while (found := _MARKUP.search(text, looked)) is not None:
+            looked = found.end()
+            if found[2] is None:
+                end = text.find("-->", looked)
+                if end < 0:
+                    self._put(decode(text[at : found.start()]))
+                    at = found.start()
+                    self._rest(text, at)
+                    return
+                if not self._text_until:
+                    looked = end + 3
+                    self._put(decode(text[at : found.start()]))
+                    self._put(_Comment(text[found.start() : looked]))
+                    at = looked
+                continue
+            if self._tag(found, at):
+                at = looked
+        self._put(decode(text[at:]))
+
+    def _rest(self, text: str, at: int) -> None:
+        """What stands behind a comment that never ends: its tags still count."""
+        looked = at
+        while (found := _MARKUP.search(text, looked)) is not None:
+            looked = found.end()
+            if found[2] is not None and self._tag(found, at):
+                at = looked
+        self._put(decode(text[at:]))
+
+    def _put(self, part: str | Element, deep: int = 0) -> None:
+        self.parts.append(part)
+        self._deep.append(deep)
+
+    def _tag(self, found: re.Match[str], at: int) -> bool:
+        """Take a tag with the text from `at` up to it; False where it is text."""
+        closes, name, behind = found[1], found[2], found[3] or ""
+        if closes:
+            known = self._places.get(name)
+            if not known or behind.strip(SPACE) or (self._text_until and name != self._text_until):
+                return False
+            self._put(decode(found.string[at : found.start()]))
+            self._fold(known[-1])
+            return True
+        if self._text_until:
+            return False
+        self._put(decode(found.string[at : found.start()]))
+        if behind.endswith("/"):
+            self._put(Element(name, ()), 1)
+            return True
+        self._places.setdefault(name, []).append(len(self._open))
+        self._open.append((name, len(self.parts), self.marked))
+        self._put(decode(found[0]))
+        self.marked = False
+        if self._is_text(tuple(name for name, _, _ in self._open[-MAX_DEPTH - 1 :])):
+            self._text_until = name
+        return True
+
+    def _fold(self, place: int) -> None:
+        name, start, outside = self._open[place]
+        for other, _, before in self._open[place + 1 :]:  # never closed: text, and its CDATA is this element's
+            self._places[other].pop()
+            self.marked = self.marked or before
+        self._places[name].pop()
+        del self._open[place:]
+        deep = 1 + max(self._deep[start:], default=0)
+        if deep > MAX_DEPTH:
+            raise _TooDeep
+        element = Element(name, _joined(self.parts[start + 1 :]), self.marked)
+        del self.parts[start:], self._deep[start:]
+        self._put(element, deep)
+        self.marked = outside
+        self._text_until = ""
+
+
+def _joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
+    """Texts side by side as one, empty ones gone; comments gone where there are elements."""
+    nested = any(isinstance(part, Element) for part in parts)
+    joined: list[str | Element] = []
+    run: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            if part and not (nested and isinstance(part, _Comment)):
+                run.append(part)
+            continue
+        if run:
+            joined.append("".join(run))
+            run = []
+        joined.append(part)
+    if run:
+        joined.append("".join(run))
+    return tuple(joined)

@@ -1,0 +1,171 @@
+"""JSON in text that is read whole before anything comes of it, and the calls that such JSON means.
+
+Bare JSON says nowhere that it is a call, so all of it must be seen: an object is a call only if it has exactly a call's
+keys, and a declaration (a JSON Schema for arguments) is none. The first key that no call has ends the reading, so other
+JSON streams on. What is collected here is held, so the limit for held text bounds it; comments are refused, since
+openers might stand in them without end.
+"""
+
+import json
+import re
+from typing import NamedTuple
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark
+from toolcalls.tools import Toolbox
+from toolcalls.transducer import Transducer
+from toolcalls.values import members
+
+MAX_NAME = 256  # characters of a name or key
+MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known
+QUOTES = ('"', "'")
+
+_BRACKETS = ("{", "[")
+_WRAPPERS = ("function", "tool_call", "function_call")
+_BESIDE = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # keys that a call may have as well
+CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *_BESIDE, "tool_calls"))  # all that may stand in a call
+_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
+_SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
+_MAX_DEPTH = 4
+_SEPARATOR = re.compile(r"[ \t\r\n]*+,?+[ \t\r\n]*+")
+
+
+class Whole(NamedTuple):
+    """A value as strict JSON, and what had to be repaired."""
+
+    json: str
+    repairs: list[str]
+
+
+def whole(scan: Scanner, limit: int | None = None) -> Step[Whole | None]:
+    """The JSON value that begins here, consumed; None where none does, or none within `limit` characters."""
+    reader = Transducer()
+    pieces: list[str] = []
+    room = limit
+    while True:
+        if room is None:
+            made, end = reader.feed(scan.text, scan.pos)
+            scan.take(end - scan.pos)
+        else:
+            made, size = reader.feed(scan.text[scan.pos : scan.pos + room])
+            scan.take(size)
+            room -= size
+        pieces.append(made)
+        if reader.done or reader.failed or room == 0 or scan.ended or "comment" in reader.repairs:
+            break
+        yield
+    if not reader.done:  # a number may end where the text does
+        reader.finish()
+    return Whole("".join(pieces), reader.repairs) if reader.done and "comment" not in reader.repairs else None
+
+
+def whole_object(scan: Scanner) -> Step[Whole | None]:
+    """The object that begins here, consumed, if it has no keys but those of a call; None otherwise."""
+    scan.take(1)
+    written: list[str] = []
+    repairs: list[str] = []
+    while True:
+        scan.take((yield from scan.space()))
+        if written and (yield from scan.starts("}")):
+            scan.take(1)
+            return Whole(f"{{{','.join(written)}}}", [*repairs, "trailing_comma"])
+        if not (yield from scan.among(QUOTES)):
+            return None
+        spelt = yield from whole(scan, MAX_NAME)
+        key = None if spelt is None else text_of(spelt, repairs)
+        if key not in CALL_KEYS or not (yield from mark(scan, ":")):
+            return None
+        scan.take((yield from scan.space()))
+        first = yield from scan.among(("{", "[", *QUOTES))
+        if first == "[" and key != "tool_calls":
+            return None
+        found = yield from whole(scan, None if key in ARGUMENTS or first in _BRACKETS else MAX_PASSED)
+        if spelt is None or found is None:
+            return None
+        repairs += found.repairs
+        written.append(f"{spelt.json}:{found.json}")
+        if not (yield from mark(scan, ",")):
+            break
+    return Whole(f"{{{','.join(written)}}}", repairs) if (yield from mark(scan, "}")) else None
+
+
+def text_of(found: Whole, repairs: list[str]) -> str | None:
+    """The text of a string, decoded, with its repairs added to `repairs`; None for another value."""
+    if not found.json.startswith('"'):
+        return None
+    repairs += found.repairs
+    return str(json.loads(found.json))
+
+
+def argument_object(written: str) -> str | None:
+    """The JSON text of the object that stands for a call's arguments, None where `written` (strict JSON) is none.
+
+    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
+    """
+    text = str(json.loads(written)).strip() or "{}" if written.startswith('"') else written
+    if text == "null":
+        return "{}"
+    try:
+        members(text)
+    except ValueError:
+        return None
+    return text
+
+
+def elements(array: str) -> list[str]:
+    """The elements of an array (strict JSON), each as it is written."""
+    found: list[str] = []
+    pos = 1
+    while not array.startswith("]", pos := _behind_separator(array, pos)):
+        begin = pos
+        pos = Transducer().feed(array, pos)[1]
+        found.append(array[begin:pos])
+    return found
+
+
+def _behind_separator(array: str, pos: int) -> int:
+    found = _SEPARATOR.match(array, pos)
+    return found.end() if found is not None else pos
+
+
+def meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
+    """The calls that an object (strict JSON) means when it stands for nothing else; [] where it may."""
+    pairs = members(written)
+    raw = dict(pairs)
+    if len(raw) < len(pairs) or depth >= _MAX_DEPTH:
+        return []
+    if list(raw) == ["tool_calls"] and raw["tool_calls"].startswith("["):
+        inner = [meant(element, tools, depth + 1) for element in elements(raw["tool_calls"]) if element[0] == "{"]
+        return [call for calls in inner for call in calls] if all(inner) else []
+    if raw.get("type", '"function"') not in _TYPES:
+        return []
+    keys = raw.keys() - _BESIDE
+    for wrapper in _WRAPPERS:
+        if keys == {wrapper} and raw[wrapper].startswith("{"):
+            return meant(raw[wrapper], tools, depth + 1)
+    return _call(raw, keys, tools)
+
+
+def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
+    named, given = keys.intersection(NAMES), keys.intersection(ARGUMENTS)
+    if len(keys) != 2 or len(named) != 1 or len(given) != 1:
+        return []
+    spelt, arguments = raw[named.pop()], argument_object(raw[given.pop()])
+    if not spelt.startswith('"') or len(spelt) > MAX_NAME or arguments is None:
+        return []
+    name = tools.resolve(str(json.loads(spelt)))
+    return [Call(name, arguments)] if name and not _declares(arguments, name, tools) else []
+
+
+def _declares(arguments: str, name: str, tools: Toolbox) -> bool:
+    """Whether what stands for the arguments of this tool is a schema of some."""
+    raw = dict(members(arguments))
+    if raw.get("properties", "").startswith("{") and raw.get("type", '"object"') == '"object"':
+        return "properties" not in tools.keys(name)
+    return bool(raw) and all(
+        schema.startswith("{")
+        and dict(members(schema)).get("type") in _SCHEMA_TYPES
+        and "object" not in (tools.types(name, key) or ())
+        for key, schema in raw.items()
+    )

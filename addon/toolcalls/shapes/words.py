@@ -1,0 +1,66 @@
+"""Words that stand ahead in the text, looked at whole before anything of them is consumed."""
+
+import re
+from functools import lru_cache
+
+from toolcalls.scanner import Scanner, Step
+
+# Characters of a name or a key. What is longer is none.
+MAX_WORD = 256
+
+# A tool's name where an opening bracket follows, and a parameter's where a colon or an equals sign does.
+NAME = re.compile(r"[\w.:/@-]*+")
+KEY = re.compile(r"[\w.$/@-]*+")
+
+
+def word(scan: Scanner, pattern: re.Pattern[str], ahead: int = 0) -> Step[str]:
+    """What `pattern` matches `ahead` characters from here; "" for nothing, and for what is longer than MAX_WORD."""
+    while True:
+        at = scan.pos + ahead
+        found = pattern.match(scan.text, at, at + MAX_WORD + 1)
+        size = len(found.group()) if found is not None else 0
+        if size > MAX_WORD:
+            return ""
+        if at + size < len(scan.text) or scan.ended:
+            return scan.text[at : at + size]
+        yield
+
+
+def character(scan: Scanner, ahead: int = 0) -> Step[str]:
+    """The character that stands `ahead` characters from here, which is not taken; "" at the end of the text."""
+    while scan.rest() <= ahead and not scan.ended:
+        yield
+    return scan.text[scan.pos + ahead : scan.pos + ahead + 1]
+
+
+def run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
+    """Take all that `pattern`, a run of characters of one kind, matches from here on, however long it is."""
+    parts: list[str] = []
+    while True:
+        found = pattern.match(scan.text, scan.pos)
+        parts.append(scan.take(len(found.group()) if found is not None else 0))
+        if scan.rest() or scan.ended:
+            return "".join(parts)
+        yield
+
+
+def past(scan: Scanner, ends: tuple[str, ...]) -> Step[None]:
+    """Take all up to the first of `ends`, and that as well; everything where none comes."""
+    first = _any_of("".join(sorted({end[0] for end in ends})))
+    while True:
+        found = first.search(scan.text, scan.pos)
+        scan.take((found.start() if found is not None else len(scan.text)) - scan.pos)
+        if found is not None:
+            end = yield from scan.among(ends)
+            scan.take(len(end) if end else 1)
+            if end is not None:
+                return
+        elif scan.ended:
+            return
+        else:
+            yield
+
+
+@lru_cache(maxsize=64)
+def _any_of(characters: str) -> re.Pattern[str]:
+    return re.compile("[" + re.escape(characters) + "]")

@@ -1,0 +1,423 @@
+"""The wire `openai_responses`, case by case (`tests/cases/wires/openai_responses.yaml`), and its laws.
+
+Strategy: as in `test_wires`, with a client of its own (`responsesclient`): each case streamed, cut at every place, and
+as one body; then any text through the wire against what the reader makes of it; then the recorded streams, which must
+leave as they came on every kind of route.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casefiles import canonical, load, openai_tools
+from conftest import shared_path
+from responsesclient import Reply, received, stream, take_items, whole, written
+from test_exchange_laws import damaged, taken
+from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
+from toolcalls.events import Verdict
+from toolcalls.evidence import Decision, Kind, decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.policy import REASONS
+from toolcalls.request import Request
+from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.wires import all_wires, wire_of
+from toolcalls.writing import calls_in
+
+WIRE = all_wires()["openai_responses"]
+FILE = load("wires", "openai_responses")
+STREAMED = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if not case.get("whole_only")]
+WHOLE = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if case.get("whole", True)]
+KEYS = {
+    "title", "route", "tools", "request", "reply", "upstream_status", "same", "text", "reasoning", "calls", "open",
+    "order", "status", "reason", "verdicts", "whole", "whole_only", "in_whole",
+}  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+
+
+def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
+    tools = [{"type": "function", **tool["function"]} for tool in openai_tools(case.get("tools", FILE["tools"]))]
+    request = WIRE.request(json.dumps({"input": [], "tools": tools, **case.get("request", {})}).encode())
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
+    route = Route(**{"client": "native", "upstream": "text", **given})
+    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
+    terms, box = terms_of(route, request, decision)
+    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+
+
+def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    items: list[Any] = []
+    for item in case["reply"]:
+        if isinstance(item, dict) and "call" in item:
+            rest = {key: item[key] for key in item if key not in {"call", "id", "json"}}
+            call = {"type": "function_call", "call_id": item["id"], "name": item["call"], "arguments": item["json"]}
+            items.append({**call, **rest})
+        else:
+            items.append(item["item"] if isinstance(item, dict) else item)
+    return stream(items, case.get("upstream_status", "completed"))
+
+
+def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
+    out = b"".join([exchange.feed(piece) for piece in pieces])
+    out += exchange.close() if ends else exchange.abort()
+    assert exchange.failure is None, repr(exchange.failure)
+    return out
+
+
+def words(found: Iterable[tuple[int, Verdict]]) -> list[str]:
+    """The verdicts in the short form of the case files."""
+    return [
+        " ".join(
+            word
+            for word in (one.status, one.reason, one.name or "-", one.dialect and f"({one.dialect})")
+            if word
+        )
+        for _, one in found
+    ]
+
+
+def check(case: Mapping[str, Any], got: Reply, exchange: Exchange) -> None:
+    assert got.text == case.get("text", "")
+    assert got.reasoning == case.get("reasoning", "")
+    assert got.status == case.get("status", "completed")
+    assert got.reason == case.get("reason", "max_output_tokens" if got.status == "incomplete" else None)
+    assert got.order == case["order"]
+    assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
+    expected, open_ = case.get("calls", []), case.get("open", [])
+    assert [call["name"] for call in got.calls] == [call["name"] for call in expected]
+    for call, want in zip(got.calls, expected, strict=True):
+        assert canonical(call["arguments"]) == canonical(want.get("json") or json.dumps(want.get("arguments", {})))
+        assert call["id"] == want.get("id", call["id"])
+    assert [(call["name"], call["arguments"]) for call in got.open] == [(call["name"], call["json"]) for call in open_]
+
+
+@pytest.mark.parametrize("case", FILE["cases"], ids=lambda case: case["title"])
+def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
+    assert set(case) <= KEYS
+
+
+@pytest.mark.parametrize("case", STREAMED)
+def test_a_client_receives_what_the_author_says(case: dict[str, Any]) -> None:
+    exchange, body = exchange_for(case), written(events_of(case))
+    out = run(exchange, [body])
+    check(case, received(out), exchange)
+    assert (out == body) == case.get("same", False)
+
+
+@pytest.mark.parametrize("case", STREAMED)
+def test_it_is_the_same_wherever_the_bytes_are_cut(case: dict[str, Any]) -> None:
+    body = written(events_of(case))
+    expected = exchange_for(case)
+    out = run(expected, [body])
+    for at in range(1, len(body), 3):
+        exchange = exchange_for(case)
+        assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
+        assert exchange.verdicts == expected.verdicts
+    assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
+    exchange, body = exchange_for(case, "whole"), whole(events_of(case))
+    out = run(exchange, [body[:40], body[40:]])
+    assert (out == body) == case.get("same", False)
+    reply = Reply()
+    take_items(reply, json.loads(out))
+    check({**case, **case.get("in_whole", {})}, reply, exchange)
+
+
+@pytest.mark.parametrize("case", STREAMED)
+def test_a_stream_that_names_and_numbers_nothing_is_the_same(case: dict[str, Any]) -> None:
+    """Some servers send neither event names nor numbers, and end with `[DONE]`."""
+    plain = [{key: event[key] for key in event if key != "sequence_number"} for event in events_of(case)]
+    body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in plain) + b"data: [DONE]\n\n"
+    exchange = exchange_for(case)
+    out = run(exchange, [body])
+    assert out.endswith(b"data: [DONE]\n\n")
+    told = [json.loads(line[6:]) for line in out.split(b"\n") if line.startswith(b"data: {")]
+    assert not any("sequence_number" in event for event in told)
+    numbered = [{**event, "sequence_number": number} for number, event in enumerate(told)]
+    check(case, received(written(numbered)), exchange)
+    assert (out == body) == case.get("same", False)
+
+
+def test_text_that_can_be_no_call_leaves_in_the_callback_that_brought_it() -> None:
+    exchange = exchange_for({})
+    events = stream([["Hello", " wor", "ld < 3 and <b>", "\n", "`x`", " > y\n", "<invo"]])
+    frames = [written([event]) for event in events]
+    out = [exchange.feed(frame) for frame in frames]
+    assert out[2:4] == [b"", b""], "what opens a message leaves with its first text"
+    assert out[4] == b"".join(frames[2:5])
+    assert out[5:10] == frames[5:10]
+    assert out[10] == b""
+
+
+def test_a_whole_item_of_a_call_is_told_before_the_next_item_comes() -> None:
+    """An agent that acts on `output_item.done` need not wait for the end."""
+    exchange = exchange_for({})
+    events = stream([["<invoke name=\"Noop\"></invoke>", "\n", "So."]])
+    out = b"".join([exchange.feed(written([event])) for event in events[:7]])
+    assert b"response.output_item.done" in out
+
+
+def test_an_error_lets_go_what_is_held() -> None:
+    exchange = exchange_for({})
+    head = written(stream([["a <inv"]], "broken")[:5])
+    error = written([{"type": "error", "code": "x", "message": "the model is overloaded", "sequence_number": 5}])
+    assert exchange.feed(head + error) == head + error
+
+
+def test_a_response_that_failed_completes_nothing() -> None:
+    exchange = exchange_for({})
+    events = stream([['<invoke name="Bash"><parameter name="command">rm']], "broken")[:5]
+    head = {**events[0]["response"], "status": "failed", "error": {"code": "x", "message": "y"}}
+    out = run(exchange, [written([*events, {"type": "response.failed", "sequence_number": 5, "response": head}])])
+    assert b"function_call_arguments.done" not in out
+    assert b'"type":"response.failed"' in out
+    assert words(exchange.verdicts) == ["truncated cut_off Bash (invoke)"]
+
+
+def test_a_multiplexed_stream_keeps_its_id() -> None:
+    events = [{**event, "stream_id": "s1"} for event in stream(['<invoke name="Noop"></invoke>'])]
+    out = run(exchange_for({}), [written(events)])
+    told = [json.loads(line[6:]) for line in out.split(b"\n") if line.startswith(b"data: ")]
+    assert {event["stream_id"] for event in told} == {"s1"}
+
+
+def test_a_function_in_a_namespace_is_called_there() -> None:
+    declared = [{"type": "namespace", "name": "mcp__x", "tools": [{"type": "function", "name": "look"}]}]
+    call = '<invoke name="look"></invoke>'
+    for form in ("sse", "whole"):
+        exchange = exchange_for({"tools": {}, "request": {"tools": declared}}, form)
+        events = stream([call])
+        for event in (events[0], events[-1]):
+            event["response"] = {**event["response"], "tools": declared}
+        out = run(exchange, [written(events) if form == "sse" else whole(events)])
+        last = out if form == "whole" else json.dumps(received(out).items)
+        body = json.loads(last)
+        (item,) = body["output"] if form == "whole" else body
+        assert (item["name"], item["namespace"]) == ("look", "mcp__x")
+
+
+def test_text_parts_of_one_message_stay_apart() -> None:
+    part = {"type": "output_text", "annotations": []}
+    texts = ["a\n", '<invoke name="Noop"></invoke>', "b"]
+    item = {"id": "m", "type": "message", "role": "assistant", "status": "completed"}
+    output = [{**item, "content": [{**part, "text": text} for text in texts]}]
+    body = {"id": "r", "status": "completed", "incomplete_details": None, "output": output, "output_text": "".join(texts)}
+    reply = Reply()
+    take_items(reply, json.loads(run(exchange_for({}, "whole"), [json.dumps(body).encode()])))
+    assert (reply.text, reply.order) == ("a\nb", "tct")
+
+
+# --- what a request says ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "ours"),
+    [
+        ("/v1/responses", True),
+        ("/openai/v1/responses?api-version=preview", True),
+        ("/openai/deployments/x/responses/", True),
+        ("/backend-api/codex/responses", True),
+        ("/v1/responses/resp_1", False),
+        ("/v1/responses/resp_1/cancel", False),
+        ("/v1/responses/compact", False),
+        ("/v1/responses/input_tokens", False),
+        ("/v1/chat/completions", False),
+    ],
+)
+def test_the_paths_of_the_wire(path: str, ours: bool) -> None:
+    assert (wire_of(path) is WIRE) == ours
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":[]}', b"\xff", b"[" * 100_000])
+def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match="request body"):
+        WIRE.request(body)
+
+
+def test_a_request() -> None:
+    body = {
+        "model": "m",
+        "instructions": "Be brief.",
+        "input": [
+            {"role": "developer", "content": [{"type": "input_text", "text": "Mind the gap."}]},
+            {"type": "message", "role": "user", "content": "go"},
+            {"type": "reasoning", "id": "rs", "summary": []},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I go."}]},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "gone"}]},
+            {"type": "custom_tool_call_output", "call_id": "d", "output": "patched"},
+            None,
+        ],
+        "tools": [
+            {"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}},
+            {"type": "web_search"},
+            {"type": "custom", "name": "apply_patch"},
+            {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "g"}]},
+        ],
+        "text": {"format": {"type": "json_schema", "name": "x", "schema": {}}},
+    }
+    request = WIRE.request(json.dumps(body).encode())
+    assert [(tool.name, tool.description) for tool in request.tools] == [("f", "d"), ("g", "")]
+    assert (request.system, request.assistant) == ("Be brief.\nMind the gap.", ("I go.",))
+    assert request.quotable == ("go", "gone", "patched")
+    assert request.response_format
+    assert not WIRE.request(b'{"input":"x","text":{"format":{"type":"text"}}}').response_format
+    assert WIRE.request(b'{"input":"hello"}').quotable == ("hello",)
+
+
+@pytest.mark.parametrize(
+    ("choice", "meant"),
+    [
+        (None, "auto"),
+        ("none", "none"),
+        ("required", "required"),
+        ({"type": "function", "name": "f"}, "f"),
+        ({"type": "web_search"}, "required"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": []}, "auto"),
+    ],
+)
+def test_the_choice(choice: object, meant: str) -> None:
+    assert WIRE.request(json.dumps({"input": "x", "tool_choice": choice}).encode()).tool_choice == meant
+
+
+_odd = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["type", "name", "role", "content", "output", "tools", "mode"]), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@law
+@given(_odd, st.sampled_from(["input", "tools", "tool_choice", "text", "instructions", "model"]))
+def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
+    request = WIRE.request(json.dumps({"input": "x", key: value}).encode())
+    assert isinstance(request.tools, tuple)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    client = "text" if kind in {"lower", "roundtrip"} else "native"
+    decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, terms, decision, tools, form=form)
+
+
+def clean(text: str) -> str:
+    """A client cannot decode a lone surrogate."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@law
+@given(st.data(), replies.filter(bool).map(clean), routes)
+def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route) -> None:
+    body = written(stream([data.draw(cut(text))]))
+    exchange = law_exchange(route)
+    out = run(exchange, data.draw(cut(body)))
+    reply = received(out)
+    events = read(route, [text])
+    assert reply.text == shown(events)
+    assert [(call["name"], call["arguments"]) for call in reply.calls] == [
+        (call.name, call.arguments) for call in calls_in(events)
+    ]
+    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    if not taken(exchange.verdicts):
+        assert out == body
+
+
+@law
+@given(st.data(), replies.filter(bool).map(clean), routes, st.sampled_from(KINDS), st.sampled_from(DIALECTS))
+def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
+    data: st.DataObject, text: str, route: Route, kind: Kind, dialect: str
+) -> None:
+    events = stream([data.draw(cut(text))])
+    body = written(events)
+    once, again, one = (law_exchange(route, kind, form=form, dialect=dialect) for form in ("sse", "sse", "whole"))
+    out = run(once, [body])
+    assert run(again, data.draw(cut(body))) == out
+    assert once.verdicts == again.verdicts
+    live, at_once = received(out), Reply()
+    take_items(at_once, json.loads(run(one, [whole(events)])))
+    assert (live.text, live.calls, live.open, live.order) == (
+        at_once.text, at_once.calls, at_once.open, at_once.order
+    )  # fmt: skip
+    assert once.verdicts == one.verdicts
+    if kind == "observe":
+        assert out == body
+
+
+@law
+@given(st.data(), replies.filter(bool).map(clean))
+def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: str) -> None:
+    body = written(stream([text]))
+    part = law_exchange(STANDARD)
+    out = run(part, [body[: data.draw(st.integers(0, len(body)))]], ends=False)
+    complete = [record.arguments for _, record in part.records if record.complete]
+    assert out.count(b"response.function_call_arguments.done") // 2 == len(complete)
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(KINDS), st.sampled_from(["sse", "whole"]), st.booleans())
+def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind, form: Form, ends: bool) -> None:
+    call = {"type": "function_call", "call_id": "n0", "name": "Bash", "arguments": '{"command": "ls"}'}
+    events = stream([[text or "x"], call, "b"])
+    body = data.draw(damaged(written(events) if form == "sse" else whole(events)))
+    exchange = law_exchange(route, kind, form=form)
+    out = run(exchange, data.draw(cut(body)), ends=ends)
+    if not taken(exchange.verdicts) or kind == "observe":
+        assert out == body
+    for _, verdict in exchange.verdicts:
+        assert verdict.reason is None or verdict.reason in REASONS
+
+
+# --- recorded streams -------------------------------------------------------------------------------------------------
+
+
+@cache
+def recorded() -> Sequence[dict[str, Any]]:
+    lines = shared_path("suites/streams/openai-responses.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["as received", 61])
+def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None:
+    """On every kind of route, but for native calls that become text."""
+    sides = {
+        "lift": ("native", "text"), "lower": ("text", "native"),
+        "roundtrip": ("text", "text"), "observe": ("native", "native"),
+    }  # fmt: skip
+    client, upstream = sides[kind]
+    route = Route(client=client, upstream=upstream)  # type: ignore[arg-type]
+    lowered = 0
+    for row in recorded():
+        body = str(row["body"]).encode("utf-8", "surrogatepass")
+        request = WIRE.request(json.dumps(row.get("request") or {"input": ""}).encode())
+        decision = decide(route, request, {}, ())
+        assert decision.kind == kind
+        terms, tools = terms_of(route, request, decision)
+        exchange = Exchange(WIRE, terms, decision, tools, form="sse")
+        if isinstance(way, int):
+            pieces = [body[at : at + way] for at in range(0, len(body), way)]
+        else:
+            ends = [sum(row["chunks"][:number]) for number in range(1, len(row["chunks"]) + 1)] if row["chunks"] else []
+            pieces = [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
+        out = run(exchange, pieces)
+        native = [one for _, one in exchange.verdicts if one.dialect is None]
+        assert len(native) == body.count(b'"type":"response.function_call_arguments.done"') or b'": "' in body, row["id"]
+        if any(one.status == "lowered" for one in native):
+            lowered += 1
+            assert b"response.function_call_arguments" not in out, row["id"]
+        else:
+            assert out == body, row["id"]
+    assert (lowered > 40) == (kind in {"lower", "roundtrip"})
