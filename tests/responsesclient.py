@@ -136,6 +136,8 @@ def _item_done(reply: Reply, current: _Item, item: dict[str, Any]) -> None:
         assert current.item["content"] == []
     elif item["type"] == "reasoning":
         assert [part["text"] for part in item.get("content") or ()] == current.parts
+    elif item["type"] == "function_call" and item["status"] == "incomplete":  # OpenAI ends those too
+        assert not current.arguments_done
     elif item["type"] == "function_call":
         assert current.arguments_done, "a call without the end of its arguments"
         assert item["arguments"] == current.arguments
@@ -219,7 +221,9 @@ def stream(
     """
     head = {"id": response_id, "object": "response", "created_at": 1, "model": "m", "error": None}
     begun = {**head, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
-    events: list[dict[str, Any]] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
+    events: list[dict[str, Any]] = [
+        {"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")
+    ]
     output: list[dict[str, Any]] = []
     for place, item in enumerate(items):
         if isinstance(item, Mapping):
@@ -229,7 +233,11 @@ def stream(
         output.append(whole)
         events += told
     if status != "broken":
-        reason = None if status == "completed" else {"reason": "content_filter" if status == "filtered" else "max_output_tokens"}
+        reason = (
+            None
+            if status == "completed"
+            else {"reason": "content_filter" if status == "filtered" else "max_output_tokens"}
+        )
         last = "completed" if status == "completed" else "incomplete"
         ended = {**head, "status": last, "incomplete_details": reason, "output": output, "usage": USAGE}
         events.append({"type": f"response.{last}", "response": ended})

@@ -145,6 +145,8 @@ class Ledger:
         whole   its calls count only when they are complete and, but under `lenient`, nothing but white space and calls
                 follows them
         """
+        if self._waiting and self._overflows():
+            self._refuse("overflow")
         self._dialect = dialect
         self._place = place
         self._first = self._current = None
@@ -331,6 +333,8 @@ class Ledger:
     def layout(self) -> None:
         """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
         self.spoke = True
+        if self._waiting and self._overflows():
+            self._spill()
         if not self._waiting:
             self._settle(Fate.TAKEN)
         self._fate = Fate.HELD
@@ -347,12 +351,11 @@ class Ledger:
         """What was consumed and is undecided is the model's reasoning."""
         self.spoke = True
         if self._waiting:  # reasoning behind a call that counts only at the end: then it was none
-            self.show()
-        else:
-            thought = "".join(self._scan.taken)
-            self._settle(Fate.TAKEN)
-            if thought:
-                self.out.append(Reasoning(thought, moved=True))
+            self._refuse("not_terminal", self._start - self.drained)
+        thought = "".join(self._scan.taken)
+        self._settle(Fate.TAKEN)
+        if thought:
+            self.out.append(Reasoning(thought, moved=True))
         self._fate = Fate.HELD
         self._start = self.at
 
@@ -431,10 +434,12 @@ class Ledger:
             candidate.waits = False
         return waiting
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, size: int | None = None) -> None:
+        """The calls that wait are none, and what was consumed, or the first `size` characters of it, is text."""
         for candidate in (waiting := self._all_waiting()):
             candidate.reason = reason
-        self._settle(Fate.SHOWN)
+        self._fate = Fate.SHOWN
+        self._drain(size)
         for candidate in waiting:
             if candidate is not self._current:
                 self._verdict(candidate)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from toolcalls.invented import RESULTS
 from toolcalls.markdown import REASONING_TAGS
 from toolcalls.scanner import SPACE, Search, beginnings
-from toolcalls.shapes import Dialect
+from toolcalls.shapes import Dialect, Place
 
 REASONING_CLOSERS = tuple(REASONING_TAGS.values())
 _NOTHING = re.compile(r"(?!)")
@@ -54,9 +54,8 @@ class Openers:
         strays: dict[str, None] = {}
         for dialect in dialects:
             strays.update(dict.fromkeys(dialect.strays))
-            place = "start" if anywhere and dialect.place == "message" else dialect.place
-            found = by_place["inline" if place in {"anywhere", "line"} else place]
             for literal in dialect.openers(names):
+                found = by_place[_looked_for(dialect.place, literal, anywhere=anywhere)]
                 found[literal] = (*found.get(literal, ()), dialect)
         for literal in REASONING_CLOSERS:
             by_place["inline"].setdefault(literal, ())
@@ -67,6 +66,7 @@ class Openers:
         self._start = _Literals(by_place["start"])
         self._message = _Literals(by_place["message"])
         self._quiet: dict[re.Pattern[str], Search] = {}
+        self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
         self._stray_before = self._stray_at_end = None
         if strays:
             words = "|".join(map(re.escape, strays))
@@ -111,8 +111,15 @@ class Openers:
             sets.append(self._start)
         if fresh and self._message.longest and _past_space(text, start) >= begin:
             sets.append(self._message)
-        if not ended and any(literals.arriving(text, begin) for literals in sets):
-            return None
+        if not ended:
+            # It may be the beginning of a longer one, or stand inside one that began before it.
+            if any(literals.arriving(text, begin) for literals in sets):
+                return None
+            if (
+                len(text) - begin < self._reach_back
+                and self.held(text, start, line_start=line_start, fresh=fresh) < begin
+            ):
+                return None
         found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
         dialects = [dialect for literal in found for known in sets for dialect in known.dialects.get(literal, ())]
         stray = 0
@@ -152,9 +159,9 @@ class Openers:
                 begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
         if fresh and self._message.longest:
             begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
-        if begin < len(text):  # the opener that is arriving may have a stray word before it
-            return self._stray(self._stray_before, text, start, begin, line_start=line_start)
-        return self._stray_from(text, start, line_start=line_start)
+        if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
+            begin = self._stray(self._stray_before, text, start, begin, line_start=line_start)
+        return min(begin, self._stray_from(text, start, line_start=line_start))
 
     def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
         if not (line_start or "\n" in text or "\r" in text):
@@ -171,6 +178,17 @@ class Openers:
         tail = text[begin:end] if fresh else "x" + text[begin:end]
         found = pattern.search(tail)
         return end if found is None else found.start(1) + begin - (0 if fresh else 1)
+
+
+def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:
+    """The kind of place at which an opener is looked for.
+
+    A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only
+    looked for where it would begin a line.
+    """
+    if place == "message":
+        return "start" if anywhere else "message"
+    return "start" if place == "start" or (place == "anywhere" and literal[0].isalnum()) else "inline"
 
 
 class _Literals:

@@ -40,7 +40,7 @@ _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 
 class _Stripped:
     name = "harmony_stripped"
-    place: Place = "line"
+    place: Place = "start"
     strays: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

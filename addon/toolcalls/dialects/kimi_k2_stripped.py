@@ -33,5 +33,5 @@ DIALECT = _Stripped(
     end=(),
     template="functions.{name}:{index}{arguments}",
     shows=("functions.", "## Return of functions."),
-    place="line",
+    place="start",
 )

@@ -96,20 +96,15 @@ class Attributed:
     @cached_property
     def ends(self) -> Tags:
         """What ends a call: its own closer, or its wrapper's where that is missing."""
-        every = (*self.wrappers, *self.orphans)
-        wrapper_end = [self.closing(*every)] if every else ()
+        wrapper_end = [self.closing(*self.wrappers, *self.orphans)] if self.wrappers or self.orphans else ()
         return Tags(call_end=[self.closing(self.call, *self.misspelt)], wrapper_end=wrapper_end)
 
     @cached_property
     def inside(self) -> Tags:
         """What means something inside a value."""
-        kinds: dict[str, Sequence[Parts]] = {
-            CLOSER: [self.closing(self.parameter)],
-            CALL_END: [self.closing(self.call, *self.misspelt)],
-            CALL: [self.opening(self.call, *self.misspelt)],
-            NEXT: [self.opening(self.parameter)],
-        }
-        return Tags(**kinds)
+        kinds = {CLOSER: self.closing(self.parameter), CALL_END: self.closing(self.call, *self.misspelt)}
+        kinds |= {NEXT: self.opening(self.parameter), CALL: self.opening(self.call, *self.misspelt)}
+        return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
     @cached_property
     def behind(self) -> Tags:
@@ -283,16 +278,14 @@ class Attributed:
         """One call's element."""
         if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
             raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
-        parts = []
+        parts, end = [], self._end(self.parameter)
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or tools.key(call.name, key) != key:
                 raise Unwritable(f"{call.name}: the key {key!r} does not survive in an attribute")
             more, text = self.content.write(call.name, key, raw, tools, self.inside)
-            opener = self._written("<", self.parameter, f' name="{escape_attribute(key)}"{more}>')
-            parts.append(f"{opener}{text}{self._end(self.parameter)}")
+            parts.append(self._written("<", self.parameter, f' name="{escape_attribute(key)}"{more}>{text}{end}'))
         body = self.line.join(("", *parts, "")) if parts else self.hollow
-        opener = self._written("<", self.call, f' name="{escape_attribute(call.name)}">')
-        return f"{opener}{body}{self._end(self.call)}"
+        return f"{self._written('<', self.call, f' name="{escape_attribute(call.name)}">')}{body}{self._end(self.call)}"
 
     def _written(self, start: str, element: str, end: str) -> str:
         return spelt(start, *self.prefix, element, end)[0]

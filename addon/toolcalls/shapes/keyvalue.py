@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
@@ -27,16 +28,14 @@ _KEY = re.compile(r"[^<]*+")
 _SUFFIX = Some(whole=r"(?::[\w.-]{1,64})?", part=r"|:[\w.-]{0,64}", first=":")
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(NamedTuple):
     """A call's opening tag with its name."""
 
     name: str
     length: int
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What stands before a value: its key, and whether the text itself says that the value is a string."""
 
     key: str
@@ -91,8 +90,8 @@ class KeyValue:
     @cached_property
     def inside(self) -> Tags:
         """What means something inside a value."""
-        parts = {CLOSER: self._close(self.value), CALL: self._open(self.call), CALL_END: self._close(self.call)}
-        return Tags(**{kind: [form] for kind, form in parts.items()})
+        kinds = {CLOSER: self._close(self.value), CALL: self._open(self.call), CALL_END: self._close(self.call)}
+        return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
     @property
     def closer(self) -> Tags:

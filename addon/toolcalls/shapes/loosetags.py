@@ -24,7 +24,8 @@ _NAME_END = re.compile(r"[<>=\r\n]")
 _NAME = re.compile(r"""[^<>="'\r\n]{1,200}""")
 _WORD = re.compile(r"[\w.:-]+")
 # Nearly every tag is like this.
-_PLAIN = {FUNCTION: re.compile(r"<function=([\w.:-]+)>"), PARAMETER: re.compile(r"<parameter=([\w.:-]+)>")}
+_PLAIN_FUNCTION = re.compile(r"<function=([\w.:-]+)>")
+_PLAIN_PARAMETER = re.compile(r"<parameter=([\w.:-]+)>")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
 
     Without its bracket it is one where the function's closer or a parameter follows the name.
     """
-    found = _plain(scan, FUNCTION, ahead) or (yield from _opening(scan, FUNCTION_TAG, ahead))
+    found = _plain(scan, _PLAIN_FUNCTION, ahead) or (yield from _opening(scan, FUNCTION_TAG, ahead))
     if found is None or found[2] == ">":
         return found and Tag(found[0], found[1] + 1)
     if found[2] == "=":
@@ -61,7 +62,7 @@ def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
 
     In place of its bracket there may be a second equals sign, or behind one word the end of the line.
     """
-    found = _plain(scan, PARAMETER, ahead) or (yield from _opening(scan, PARAMETER_TAG, ahead))
+    found = _plain(scan, _PLAIN_PARAMETER, ahead) or (yield from _opening(scan, PARAMETER_TAG, ahead))
     if found is None or found[2] == ">":
         return found and Tag(found[0], found[1] + 1)
     if found[2] == "=":
@@ -69,9 +70,9 @@ def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
     return Tag(found[0], found[1], whole=False) if found[2] in "\r\n" and _WORD.fullmatch(found[0]) else None
 
 
-def _plain(scan: Scanner, parts: Parts, ahead: int) -> tuple[str, int, str] | None:
+def _plain(scan: Scanner, tag: re.Pattern[str], ahead: int) -> tuple[str, int, str] | None:
     at = scan.pos + ahead
-    found = _PLAIN[parts].match(scan.text, at, at + _MAX_NAME)
+    found = tag.match(scan.text, at, at + _MAX_NAME)
     return (found[1], found.end() - 1 - at, ">") if found else None
 
 

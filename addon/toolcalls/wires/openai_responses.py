@@ -338,6 +338,12 @@ def _where(event: _Fields, segment: _Segment) -> _Fields:
     return {key: value for key, value in where.items() if key in event}
 
 
+def _content(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
+    """What a frame tells of the reply: its text, whether it opens a place for text, and its other events."""
+    text = "".join(event.text for _, event in parts if isinstance(event, Text))
+    return text, _opens(parts), [event for _, event in parts if not isinstance(event, Text | Finish)]
+
+
 def _opens(parts: Sequence[Part]) -> bool:
     """Whether what a frame opens is to be shown."""
     return any(isinstance(event, Text) and not event.text for _, event in parts)
@@ -386,7 +392,7 @@ class _Stream:
     def __init__(self) -> None:
         self.bare = False
         self._reading = _Reading()
-        self._decoded: deque[_Fields] = deque()
+        self._decoded: deque[tuple[_Fields, list[Part]]] = deque()
         self._moved = False  # the client has been told something else than the upstream said
         self._out: list[_Fields] = []
         self._first: int | None = None  # the number of the frame's first event, None where events have none
@@ -413,24 +419,26 @@ class _Stream:
         """The events of one frame."""
         event = _fields(payload)
         kind = _word(event, "type")
-        self._decoded.append(event)
         parts = list(self._reading.events(kind, event))
+        self._decoded.append((event, parts))
         text = parts[0][1] if len(parts) == 1 else None
         self.bare = kind == _DELTA and isinstance(text, Text) and text.text != ""
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
-        event = self._decoded.popleft()
+        event, came = self._decoded.popleft()
         number = _number(event, "sequence_number")
         self._first = None if number is None else number + self._numbers
         self._shared = {"stream_id": event["stream_id"]} if "stream_id" in event else {}
         self._out = []
         _HANDLERS.get(_word(event, "type"), _Stream._other)(self, event, parts)
+        if not self._moved and _content(parts) == _content(came):
+            return [payload]  # whatever state the stream is in: nothing was changed so far
+        self._moved = True
         self._numbers += len(self._out) - 1
         if len(self._out) == 1 and self._out[0] == event:
             return [payload]
-        self._moved = True
         return [_bytes(made) for made in self._out]
 
     # What is said
