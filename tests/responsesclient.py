@@ -84,14 +84,14 @@ def understood(events: Sequence[dict[str, Any]], *, ends: bool = True) -> Reply:
             assert current is not None, f"{kind} without an item"
             assert event["output_index"] == len(places) - 1, f"{kind} for place {event['output_index']}"
             assert event.get("item_id", current.item["id"]) == current.item["id"], f"{kind} for {event['item_id']}"
-            if _take(reply, current, event):
+            if _take(current, event):
                 current = None
     assert len(set(ids)) == len(ids), f"two items with one id: {ids}"
     assert reply.status is not None or not ends, "no end"
     return reply
 
 
-def _take(reply: Reply, current: _Item, event: dict[str, Any]) -> bool:
+def _take(current: _Item, event: dict[str, Any]) -> bool:
     """An event about an item. Whether the item ends with it."""
     kind, item = event["type"], current.item
     if kind == "response.content_part.added":
@@ -121,12 +121,12 @@ def _take(reply: Reply, current: _Item, event: dict[str, Any]) -> bool:
         assert (event["arguments"], event.get("name", item["name"])) == (current.arguments, item["name"])
         current.arguments_done = True
     elif kind == "response.output_item.done":
-        _item_done(reply, current, event["item"])
+        _item_done(current, event["item"])
         return True
     return False
 
 
-def _item_done(reply: Reply, current: _Item, item: dict[str, Any]) -> None:
+def _item_done(current: _Item, item: dict[str, Any]) -> None:
     for key in ("id", "type", "name", "call_id", "role"):
         assert item.get(key) == current.item.get(key), f"another {key} at the end"
     if item["type"] == "message":

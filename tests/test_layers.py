@@ -23,12 +23,14 @@ ARROWS = """
     request     <-
     ids         <-
     invented    <-
+    redaction   <-
 
     scanner     <- events
     markdown    <- scanner
     schema      <-
     values      <- scanner schema
     transducer  <- values
+    rawjson     <- values
     tools       <- request values
     shapes      <- events scanner tools transducer
     dialects    <- shapes
@@ -46,7 +48,7 @@ ARROWS = """
     processors  <- events ids policy tools
 
     frames      <- events
-    wires       <- frames ids request values
+    wires       <- frames ids rawjson request values
     turns       <- wires
     rewriting   <- evidence telling turns
 
@@ -55,7 +57,9 @@ ARROWS = """
     exchange    <- envelope lane wires
     report      <- __init__ exchange
     config      <- __init__ ids route
-    mitm        <- config report rewriting
+    insight     <- redaction report turns
+    exports     <- insight
+    mitm        <- config exports report rewriting
     demo        <- config report
     commands    <- config report
     cli         <- commands demo mitm

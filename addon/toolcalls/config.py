@@ -434,6 +434,7 @@ class _Reading:
             "marker": _markers,
             "max_payload_chars": _number("max_payload_chars", 0),
             "rewrite_request": _flag("rewrite_request"),
+            "refuse_websocket": _flag("refuse_websocket"),
             "prepend_newlines": _flag("prepend_newlines"),
             "newline_count": _number("newline_count", 0, 10),
         }

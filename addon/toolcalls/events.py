@@ -8,7 +8,8 @@ Every event is frozen. `index` counts the calls of one reply from 0 and is the s
 text exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes it).
 
 `Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
-went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not.
+went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not. Processors add `Removed`, text
+that they took away: then all three account for what went in.
 """
 
 from typing import Literal
@@ -28,6 +29,12 @@ class Markup(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+class Removed(msgspec.Struct, frozen=True, gc=False):
+    """Text of the reply that a processor took away; it never was a call's."""
+
+    text: str
+
+
 class Reasoning(msgspec.Struct, frozen=True, gc=False):
     """Text of the model's reasoning, never searched for calls to make.
 
@@ -40,7 +47,10 @@ class Reasoning(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):
-    """A call whose name is final. `dialect` is None for a native call; `id` is "" until the exchange gives it one."""
+    """A call whose name is final. `id` is "" until the exchange gives it one.
+
+    `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
+    """
 
     index: int
     name: str
@@ -61,6 +71,15 @@ class CallEnd(msgspec.Struct, frozen=True, gc=False):
     index: int
 
 
+class Gone(msgspec.Struct, frozen=True, gc=False):
+    """A call's beginning, or a piece of a native one, that does not leave: what stands for it in a frame is left out.
+
+    `index` is the one that it came with.
+    """
+
+    index: int
+
+
 class Finish(msgspec.Struct, frozen=True, gc=False):
     """The reply's own end, in the words of the wire: "stop", "length", "tool_calls", ..."""
 
@@ -70,12 +89,34 @@ class Finish(msgspec.Struct, frozen=True, gc=False):
 Status = Literal["lifted", "lowered", "native", "declined", "truncated", "malformed", "blocked"]
 
 
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """What a processor did to a call: the call before and after it, each its name and its argument JSON.
+
+    `after` is None for a call that went.
+    """
+
+    rule: str
+    before: tuple[str, str]
+    after: tuple[str, str] | None
+
+
+class Note(msgspec.Struct, frozen=True, gc=False):
+    """What a processor noticed, or did to anything but a call: one line without values, for the report.
+
+    `warns`: it is worth a look.
+    """
+
+    rule: str
+    text: str
+    warns: bool = False
+
+
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What became of one candidate or of one native call (law 10: exactly one each).
 
     `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
     `reason` is None when all went cleanly, else one word of `policy.REASONS`. `index` is the call's index, None when
-    nothing of it became a call.
+    nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
     """
 
     status: Status
@@ -86,6 +127,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     end: int
     repairs: tuple[str, ...] = ()
     index: int | None = None
+    rule: str | None = None
+    changes: tuple[Change, ...] = ()
 
 
-type Event = Text | Markup | Reasoning | CallStart | CallPiece | CallEnd | Finish | Verdict
+type Event = Text | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Gone | Finish | Note | Verdict

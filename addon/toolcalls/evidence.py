@@ -23,7 +23,7 @@ _AGENT_HEADERS = ("user-agent", "x-title", "http-referer", "referer")
 # The model's latest turns tell what it is speaking; a long history is not searched on every request.
 _TURNS = 8
 
-type Kind = Literal["lift", "lower", "roundtrip", "observe"]
+type Kind = Literal["lift", "lower", "roundtrip", "process", "observe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,13 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
     if route.upstream != "auto":
         found.append(f"the route says that the upstream speaks {route.upstream}")
     written = (route.client_dialect or spoken or "invoke") if client == "text" else None
-    return Decision(_kind(client, route.upstream), client, route.upstream, written, tuple(found))
+    kind = _kind(client, route.upstream)
+    if kind == "observe" and route.processes:
+        kind = "process"
+    if not request.carries_calls and kind != "observe":
+        found.append("the API has no place for calls")
+        kind, written = "observe", None
+    return Decision(kind, client, route.upstream, written, tuple(found))
 
 
 def _kind(client: str, upstream: str) -> Kind:

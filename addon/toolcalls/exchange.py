@@ -8,7 +8,10 @@ byte for byte as it came. A reply that comes whole is one frame.
 A frame that only opens a place for text (an empty `Text`) leaves with the first frame behind it that does more, so that
 a wire need not show a message whose whole text turns out to be calls.
 
+Where processors hold a native call, the frames with it wait like those with undecided text.
+
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
+Only where a rule was written to block nothing passes any more: a fault must not open what was closed.
 
 Past 300 lines, because the short way of the usual frame and the long way of all others share their state and must be
 read against each other.
@@ -20,11 +23,12 @@ from collections.abc import Sequence
 import msgspec
 
 from toolcalls.envelope import Envelope
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Removed, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.frames import FRAMES, SSE, Form, Frame
-from toolcalls.lane import Lane, Outcome, Record
+from toolcalls.lane import Lane, Outcome, Record, Settled
 from toolcalls.policy import Terms
+from toolcalls.processors import Processors
 from toolcalls.tools import Toolbox
 from toolcalls.wires import Part, Wire
 
@@ -57,15 +61,19 @@ class _Unit:
 
 
 class _Text:
-    """The text of one lane that went in and did not come out yet: which frames it stands in."""
+    """The text of one lane that went in and did not come out yet: which frames it stands in.
 
-    __slots__ = ("cursor", "lane", "number", "passes", "waiting")
+    `natives` are the native events that are held, each with its frame.
+    """
+
+    __slots__ = ("cursor", "lane", "natives", "number", "passes", "waiting")
 
     def __init__(self, lane: Lane, number: int) -> None:
         self.lane = lane
         self.passes = lane.passes
         self.number = number
         self.waiting: deque[tuple[_Unit, int]] = deque()
+        self.natives: deque[tuple[_Unit, Event]] = deque()
         self.cursor: _Unit | None = None
 
 
@@ -74,18 +82,30 @@ class Exchange:
 
     form   how the body is cut into frames; "whole" for one JSON body
     seed   tells this exchange from all others and is the same on a replay: a digest of the request
+    processors   the route's, None where it has none
     """
 
     def __init__(
-        self, wire: Wire, terms: Terms, decision: Decision, tools: Toolbox, *, form: Form, seed: bytes = b""
+        self,
+        wire: Wire,
+        terms: Terms,
+        decision: Decision,
+        tools: Toolbox,
+        *,
+        form: Form,
+        seed: bytes = b"",
+        processors: Processors | None = None,
     ) -> None:
         self.verdicts: list[tuple[int, Verdict]] = []
+        self.notes: list[tuple[int, Note]] = []
+        self.guarded = processors is not None and processors.blocks and decision.kind != "observe"
         self.failure: Exception | None = None
         self.wire = wire
         self.terms = terms
         self.decision = decision
         self._tools = tools
         self._seed = seed
+        self._processors = processors if decision.kind != "observe" else None
         self._streamed = form != "whole"
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)()
@@ -109,7 +129,7 @@ class Exchange:
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the reply; returns what leaves now, b"" when nothing does."""
         if self.failure is not None:
-            return data
+            return b"" if self.guarded else data
         if not self._streamed:
             self._body += data
             return b""
@@ -132,7 +152,7 @@ class Exchange:
         """The connection broke: no call is completed. Returns what was held and can reach nobody any more."""
         if not self._streamed:
             self._closed = True
-            return bytes(self._body)
+            return b"" if self.guarded else bytes(self._body)
         return self._end()
 
     def _end(self) -> bytes:
@@ -149,6 +169,9 @@ class Exchange:
     def _fail(self, error: Exception) -> bytes:
         """Everything owed leaves as it came, and so does all that follows."""
         self.failure = error
+        if self.guarded:
+            out, self._out = b"".join(self._out), []
+            return out
         owed = [
             *self._out,
             *(unit.frame.raw for unit in self._queue),
@@ -171,7 +194,7 @@ class Exchange:
             return self._work(frames)
         self._due = frames[0].raw
         parts = self._codec.decode(payload)
-        number, happened = parts[0] if self._codec.bare else (0, None)
+        number, happened = parts[0] if self._codec.bare and self._frames.sparse else (0, None)
         if not isinstance(happened, Text):
             return self._work(frames, parts)
         text = self._lanes.get(number) or self._lane(number)
@@ -187,8 +210,9 @@ class Exchange:
         if len(outcomes) == 2 and isinstance(made := outcomes[1], CallPiece):
             markup = outcomes[0]
             if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
-                new = self._codec.encode(payload, [(text.number, made)], bare=True)[0]
-                return b"data: %b\n\n" % new if usual else self._made(new, raw, keep=True)
+                for new in self._codec.encode(payload, [(text.number, made)], bare=True):
+                    return b"data: %b\n\n" % new if usual else self._made(new, raw, keep=True)
+                return b""  # a wire whose calls are never split holds it until it is whole
         unit = _Unit(Frame(raw, payload))
         unit.bare = True
         if self._settle(text, unit, outcomes) == len(piece):
@@ -238,7 +262,7 @@ class Exchange:
             self._backlog.popleft()
             if unit.frame.data is not None:
                 parts = self._codec.decode(unit.frame.data) if parts is None else parts
-                unit.bare = self._codec.bare
+                unit.bare = self._codec.bare and self._frames.sparse
                 self._read(unit, parts)
                 parts = None
             self._lead(unit)
@@ -265,7 +289,9 @@ class Exchange:
             return unit.undecided > 0 or unit in self._openers
         if unit.leads.undecided:
             return True
-        if unit.opens is not None and not unit.leads.changed:
+        if unit.opens is not None and unit.leads.changed:
+            unit.changed = True
+        elif unit.opens is not None:
             unit.parts.append((unit.opens, Text("")))
         return False
 
@@ -273,7 +299,7 @@ class Exchange:
         """The body has ended: a lane that did not say so itself was cut off."""
         unit = _Unit(Frame(b"", None))
         for text in self._lanes.values():
-            if text.waiting or not text.lane.finished:
+            if text.waiting or text.natives or not text.lane.finished:
                 text.cursor = None
                 self._apply(text, unit, text.lane.cut())
         self._release(_Unit(Frame(b"", None)))
@@ -336,10 +362,19 @@ class Exchange:
 
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
-        lane = Lane(self.terms, self.decision, self._tools, number=number, seed=seed)
+        prefix = self.wire.call_prefix
+        chain = self._processors.chain(whole=not self._streamed) if self._processors is not None else None
+        lane = Lane(
+            self.terms, self.decision, self._tools, number=number, seed=seed, prefix=prefix, processing=chain
+        )  # fmt: skip
         return self._lanes.setdefault(number, _Text(lane, number))
 
     def _native(self, text: _Text, unit: _Unit, happened: CallStart | CallPiece | CallEnd) -> None:
+        if self._processors is not None:
+            text.natives.append((unit, happened))
+            unit.undecided += 1
+            self._apply(text, unit, text.lane.native(happened))
+            return
         outcomes = text.lane.native(happened)
         self._apply(text, unit, outcomes, native=True)
         unit.changed = unit.changed or happened not in outcomes
@@ -349,10 +384,14 @@ class Exchange:
         for outcome in outcomes:
             if isinstance(outcome, Text):
                 self._account(text, outcome.text, shown=True)
-            elif isinstance(outcome, Markup):
-                self._account(text, outcome.text, shown=False)
+            elif isinstance(outcome, Markup | Removed):
+                self._account(text, outcome.text, shown=False, markup=isinstance(outcome, Markup))
             elif isinstance(outcome, Verdict):
                 self.verdicts.append((text.number, outcome))
+            elif isinstance(outcome, Settled):
+                self._settled(text, outcome)
+            elif isinstance(outcome, Note):
+                self.notes.append((text.number, outcome))
             elif isinstance(outcome, str):
                 self._place(text, unit, Text(outcome), changed=True)
             elif isinstance(outcome, Finish) or native:
@@ -360,12 +399,20 @@ class Exchange:
             else:
                 self._place(text, unit, outcome, changed=True)
 
+    @staticmethod
+    def _settled(text: _Text, outcome: Settled) -> None:
+        """The next native event that is held is decided."""
+        unit, happened = text.natives.popleft()
+        unit.undecided -= 1
+        unit.changed = unit.changed or outcome.parts != (happened,)
+        unit.parts.extend((text.number, Text(part) if isinstance(part, str) else part) for part in outcome.parts)
+
     def _place(self, text: _Text, unit: _Unit, outcome: Event, *, changed: bool) -> None:
         target = text.cursor or (text.waiting[0][0] if text.waiting else unit)
         target.parts.append((text.number, outcome))
         target.changed = target.changed or changed
 
-    def _account(self, text: _Text, decided: str, *, shown: bool) -> None:
+    def _account(self, text: _Text, decided: str, *, shown: bool, markup: bool = True) -> None:
         start = 0
         while start < len(decided):
             unit, left = text.waiting[0]
@@ -374,6 +421,8 @@ class Exchange:
                 unit.parts.append((text.number, Text(decided[start : start + size])))
             else:
                 unit.changed = True
+                if markup and not self._streamed:
+                    unit.parts.append((text.number, Markup(decided[start : start + size])))
             unit.undecided -= size
             text.cursor = unit
             if size == left:

@@ -1,4 +1,4 @@
-r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events and NDJSON lines.
+r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events, NDJSON lines, array elements.
 
 Strategy. A frame is what stands between two ends, with its end, exactly as it came (law 1); the payload beside it is
 what a wire decodes. All frames' `raw`, joined, are the bytes fed, whatever they hold. Bytes of an unfinished frame are
@@ -16,14 +16,17 @@ from typing import Literal
 
 import msgspec
 
-# How a body is cut into frames; "whole" is one JSON value.
-Form = Literal["sse", "ndjson", "whole"]
+# How a body is cut into frames; "json_array" is an array that grows, "whole" is one JSON value.
+Form = Literal["sse", "ndjson", "json_array", "whole"]
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 # A line end and a blank line behind it; the CR of a CRLF is no line end of its own.
 _BLANK_LINE = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n?|\n)")
 _DATA_LINE = re.compile(rb"data(?<![^\r\n]data)(?::\x20?([^\r\n]*+)|(?=[\r\n]|\Z))")
+_OUTSIDE = re.compile(rb'["{}]')
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_OPEN, _QUOTE = b'{"'
 _LARGE = 64 * 1024  # bytes of a frame from which on its lines are not all made at once
 
 
@@ -46,6 +49,8 @@ class _Frames:
     `overflowed`: a frame grew past `max_bytes`; it and all that follows come out as frames without data, unsearched.
     `resting`: everything so far came out in frames, so the next piece begins one.
     """
+
+    sparse = True  # whether a frame may be left out, so that those around it still make a body
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         self.overflowed = False
@@ -217,5 +222,83 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
     return line_end.join(written) + line_end * 2
 
 
-FRAMES: dict[Form, type[_Frames]] = {"sse": SSE, "ndjson": NDJSON}
+class JSONArray(_Frames):
+    """A JSON array that is sent element by element, as Gemini does without `alt=sse`; each object in it is a frame.
+
+    What stands between the elements leaves as it comes, as frames without data, and no element is ever left out: so the
+    commas stay right. A body that is one object (an error) is one frame. Braces in strings count for nothing.
+    """
+
+    sparse = False
+
+    def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
+        super().__init__(max_bytes)
+        self._depth = 0  # objects that are open
+        self._searched = 0  # bytes of what is held that have been read
+        self._in_string = False  # whether they end inside a string
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The elements that this piece completes, and what stands around them."""
+        if self.overflowed or not chunk:
+            return [Frame(chunk, None)] if chunk else []
+        held = self._held
+        held += chunk
+        frames: list[Frame] = []
+        start, at = 0, self._searched
+        while (mark := self._mark(held, at)) >= 0:
+            at = mark + 1
+            if held[mark] == _OPEN:
+                if self._depth == 0 and mark > start:
+                    frames.append(Frame(bytes(held[start:mark]), None))
+                    start = mark
+                self._depth += 1
+            elif self._depth:
+                self._depth -= 1
+                if self._depth == 0:
+                    element = bytes(held[start:at])
+                    frames.append(Frame(element, element))
+                    start = at
+        if self._depth == 0 and start < self._searched:
+            frames.append(Frame(bytes(held[start : self._searched]), None))
+            start = self._searched
+        del held[:start]
+        self._searched -= start
+        if len(held) > self._max_bytes:
+            self.overflowed = True
+            frames.append(Frame(bytes(held), None))
+            held.clear()
+        self.resting = not (held or self.overflowed)
+        return frames
+
+    def _mark(self, held: bytearray, at: int) -> int:
+        """The offset of the next brace that stands in no string; -1 when there is none."""
+        while True:
+            if self._in_string:
+                at = _end_of(_IN_STRING.match(held, at), at)
+                if at == len(held) or held[at] != _QUOTE:  # a backslash that is cut off is read again
+                    self._searched = at
+                    return -1
+                self._in_string = False
+                at += 1
+            found = _OUTSIDE.search(held, at)
+            at = len(held) if found is None else found.start()
+            if found is None or held[at] != _QUOTE:
+                self._searched = at
+                return at if found is not None else -1
+            self._in_string = True
+            at += 1
+
+    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
+        """A new element; another one beside it stands behind a comma."""
+        return data if keep else b",\r\n" + data
+
+    def _data(self, raw: bytes) -> bytes | None:
+        return raw
+
+
+def _end_of(found: re.Match[bytes] | None, at: int) -> int:
+    return at if found is None else found.end()
+
+
+FRAMES: dict[Form, type[_Frames]] = {"sse": SSE, "ndjson": NDJSON, "json_array": JSONArray}
 """What cuts the bodies of a form; a whole one is not cut."""

@@ -1,29 +1,39 @@
 """One lane of a reply (a choice, a block): text through the reader, calls to where the client can take them.
 
-Four kinds of exchange: `lift` turns what the reader finds into native calls; `lower` collects native calls and writes
-them as text; `roundtrip` does that too, and reads the calls that stand in the text; `observe` changes nothing and gives
-the same verdicts.
+Five kinds of exchange: `lift` turns what the reader finds into native calls; `lower` collects native calls and writes
+them as text; `roundtrip` does that too, and reads the calls that stand in the text; `process` leaves calls
+where they stand, but lets processors act on native calls and on text; `observe` changes nothing. All give the same
+verdicts. In all but `observe` a route's processors stand between what was read and what leaves.
 
 What comes out: `Text` and `Markup` account, in order, for every character of text that went in; a `str` is text of our
-own; call events and `Finish` are for the client; verdicts are for the report.
+own; call events and `Finish` are for the client; verdicts and notes are for the report. With processors a native event
+does not leave at once: `Settled` says, in order, what has become of each.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Status, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Status, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
 from toolcalls.policy import Terms
+from toolcalls.processors import Left, Processing
 from toolcalls.reader import Reader
 from toolcalls.roundtrip import RoundTrip
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.values import members
-from toolcalls.writing import as_text, separated, write
+from toolcalls.writing import as_text, closing, separated, stands, write
 
-type Outcome = Event | str
+
+class Settled(msgspec.Struct, frozen=True, gc=False):
+    """What has become of the next native event that came: itself, nothing, or other events and texts in its place."""
+
+    parts: tuple[Event | str, ...]
+
+
+type Outcome = Event | str | Settled
 
 # Finish reasons after which nothing may be completed.
 _CUT = frozenset({"length", "content_filter", "failed"})
@@ -49,9 +59,22 @@ class Record:
 
 
 class Lane:
-    """The state of one lane. `number` tells it from the reply's other lanes, `seed` the reply from other replies."""
+    """The state of one lane. `number` tells it from the reply's other lanes, `seed` the reply from other replies.
 
-    def __init__(self, terms: Terms, decision: Decision, tools: Toolbox, *, number: int, seed: bytes) -> None:
+    `prefix` is what the ids of calls begin with on this wire, `processing` the route's processors, None for none.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        decision: Decision,
+        tools: Toolbox,
+        *,
+        number: int,
+        seed: bytes,
+        prefix: str = "call_",
+        processing: Processing | None = None,
+    ) -> None:
         self.records: list[Record] = []
         self.finished = False
         self._route = terms.route
@@ -59,22 +82,46 @@ class Lane:
         self._tools = tools
         self._number = number
         self._seed = seed
+        self._prefix = prefix
         self._reader = Reader(terms, tools=tools)
         self._read: dict[int, Record] = {}
         self._natives: dict[int, Record] = {}
         self._next = 0  # the first index that no call has, nor any behind it
         self._dialect = decision.dialect if decision.kind in {"lower", "roundtrip"} else None
-        self._trip = RoundTrip(self._dialect, self._written) if self._dialect and self._kind == "roundtrip" else None
+        self._processing = processing
+        self._lost = False  # a native call did not leave, so those behind it are numbered anew
+        self._broken_off = False  # one that had begun to leave was blocked
+        self._trip: RoundTrip | None = None
+        if (dialect := self._dialect) and self._kind == "roundtrip":
+            self._trip = RoundTrip(
+                dialect,
+                self._written,
+                lambda text, calls: stands(dialect, text, calls, tools),
+                lambda text, calls: closing(dialect, text, calls, tools),
+            )
         self._lowered_all = False  # there were native calls, and every one became text
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
 
     @property
     def passes(self) -> Callable[[str], bool]:
         """Whether a piece is text that nothing can happen to. If so, it has been read; if not, `text` takes it."""
-        return self._reader.passes if self._dialect is None else _never
+        if self._dialect is not None:
+            return _never
+        return self._reader.passes if self._processing is None else self._passes_processors
+
+    def _passes_processors(self, piece: str) -> bool:
+        processing = self._processing
+        return (
+            processing is not None
+            and processing.quiet(piece)
+            and self._reader.passes(piece)
+            and processing.passed(piece)
+        )
 
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text, where it does not just pass."""
+        if self._processing is not None:
+            return list(self._processed(self._processing.read(self._reader.feed(piece))))
         events = self._reader.read(piece)
         if self._dialect is None:
             if len(events) == 2 and isinstance(made := events[1], CallPiece) and isinstance(events[0], Markup):
@@ -87,6 +134,8 @@ class Lane:
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Outcome]:
         """The next event of a native call."""
+        if self._processing is not None:
+            return list(self._natively(self._processing, event))
         out: list[Outcome] = []
         if isinstance(event, CallStart):
             # Text ends where a native call begins, and what is held of it is decided now.
@@ -108,12 +157,13 @@ class Lane:
         Some servers say it twice, and some send native calls between the two; each call has its verdict once.
         """
         cut = reason in _CUT
-        out = list(self._outcomes(self._reader.finish(cut=cut), last=True))
+        out = list(self._ended(cut=cut))
         self.finished = True
         if self._dialect is not None and self._natives:
             out.extend(self._lowered())
         out.extend(
-            _native_verdict(record, cut=cut, lowers=self._dialect is not None) for record in self._natives.values()
+            self._judged(number, _native_verdict(record, cut=cut, lowers=self._dialect is not None))
+            for number, record in self._natives.items()
         )
         self._natives.clear()
         out.append(Finish(self._reason(reason)))
@@ -121,12 +171,67 @@ class Lane:
 
     def cut(self) -> Sequence[Outcome]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
-        out = list(self._outcomes(self._reader.finish(cut=True), last=True))
+        out = list(self._ended(cut=True))
         lost = self._dialect is not None  # what would have become text at the end never leaves
-        out.extend(_native_verdict(record, cut=True, lost=lost) for record in self._natives.values())
+        out.extend(
+            self._judged(number, _native_verdict(record, cut=True, lost=lost))
+            for number, record in self._natives.items()
+        )
         self._natives.clear()
         self.finished = True
         return out
+
+    # Processors
+
+    def _processed(self, left: Iterable[Left]) -> Iterator[Outcome]:
+        """What leaves the processors, on its way to the client."""
+        for _, what in left:
+            if isinstance(what, tuple):
+                parts = (self._kept(part) for part in what)
+                yield Settled(tuple(part for part in parts if part is not None))
+            else:
+                yield from self._outcomes((what,))
+
+    def _natively(self, processing: Processing, event: CallStart | CallPiece | CallEnd) -> Iterator[Outcome]:
+        """The next event of a native call, through the processors."""
+        if isinstance(event, CallStart):
+            yield from self._processed(processing.read(self._reader.finish(cut=False)))
+        yield from self._processed(processing.native(event))
+
+    def _kept(self, part: Event | str) -> Event | str | None:
+        """What a native call's event becomes for the client; None for nothing."""
+        if isinstance(part, str):
+            return self._noted(part)
+        if isinstance(part, Gone):
+            self._lost = True
+            self._broken_off = self._broken_off or part.index in self._natives
+            return part if self._dialect is None else None
+        if isinstance(part, CallStart):
+            place = None if self._lost else part.index
+            self._natives[part.index] = self._record(part.name, part.dialect, part.id, wanted=place)
+        if not isinstance(part, CallStart | CallPiece | CallEnd):
+            return part
+        record = self._natives[part.index]
+        if isinstance(part, CallPiece):
+            record.pieces.append(part.json)
+        elif isinstance(part, CallEnd) and _is_object(record.arguments):
+            record.complete = True
+            self._reader.native(record.name, record.arguments)
+        return msgspec.structs.replace(part, index=record.index) if self._dialect is None else None
+
+    def _ended(self, *, cut: bool) -> Iterator[Outcome]:
+        """What is left in the reader and in the processors when nothing follows."""
+        events = self._reader.finish(cut=cut)
+        if self._processing is None:
+            yield from self._outcomes(events, last=True)
+            return
+        yield from self._processed(self._processing.read(events))
+        yield from self._processed(self._processing.finish())
+        yield from self._outcomes((), last=True)
+
+    def _judged(self, number: int, verdict: Verdict) -> Verdict:
+        """A native call's verdict; `number` is the index that it came with."""
+        return verdict if self._processing is None else self._processing.judged(number, verdict)
 
     # Out
 
@@ -134,17 +239,19 @@ class Lane:
         # A native call keeps its own index, whatever that is, unless a call of ours came before it.
         index = wanted if wanted is not None and not self._read else self._next
         self._next = max(self._next, index + 1)
-        made = call_id(self._seed, self._number, index, name, roundtrip=self._kind == "roundtrip")
+        roundtrip = self._kind == "roundtrip"
+        made = call_id(self._seed, self._number, index, name, prefix=self._prefix, roundtrip=roundtrip)
         record = Record(index, name, dialect, id_ or made)
         self.records.append(record)
         return record
 
-    def _outcomes(self, events: Iterable[Event], *, last: bool = False) -> Iterator[Outcome]:
+    def _outcomes(self, events: Iterable[Event | str], *, last: bool = False) -> Iterator[Outcome]:
         """What the client is given for the reader's events; the records are kept on the way."""
         for event in events:
-            placed = self._placed(event)
+            placed = event if isinstance(event, str) else self._placed(event)
             if self._trip is None:
-                yield self._noted(placed)
+                if not isinstance(placed, Gone):
+                    yield self._noted(placed)
             else:
                 for outcome in self._trip.feed(placed):
                     yield self._noted(outcome)
@@ -169,7 +276,7 @@ class Lane:
             return msgspec.structs.replace(event, index=self._read[event.index].index)
         return event
 
-    def _noted(self, outcome: Outcome) -> Outcome:
+    def _noted[T: Event | str](self, outcome: T) -> T:
         if self._dialect is not None and isinstance(outcome, (Text, str)):
             text = outcome if isinstance(outcome, str) else outcome.text
             self._shown = (self._shown + text)[-64:]
@@ -209,8 +316,13 @@ class Lane:
 
     def _reason(self, reason: str) -> str:
         """The finish reason that fits what the client is given; what the upstream cut short stays cut short."""
-        if reason in _CUT:
+        stopped = self._processing is not None and self._processing.stopped
+        if reason in _CUT and not stopped:
             return reason
+        if stopped or (self._lost and reason == "tool_calls" and not self.records):
+            reason = "tool_calls" if self.records and self._dialect is None else "stop"
+        if self._broken_off:
+            return "length"
         if self._dialect is not None:
             return "stop" if reason == "tool_calls" and self._lowered_all else reason
         read = self._read.values()

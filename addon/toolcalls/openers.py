@@ -20,6 +20,9 @@ from toolcalls.shapes import Dialect, Place
 
 REASONING_CLOSERS = tuple(REASONING_TAGS.values())
 _NOTHING = re.compile(r"(?!)")
+_LINE = re.compile(r"[\n\r][ \t]*+")
+_HEAD = 3  # characters of an opener that are looked for first
+_HEAD_SIZES = range(_HEAD, 0, -1)
 
 type Dialects = tuple[Dialect, ...]
 
@@ -84,12 +87,11 @@ class Openers:
 
     def possible(self, piece: str, *, line_start: bool, fresh: bool) -> bool:
         """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
-        if self._inline.maybe.search(piece) is not None or (fresh and self._message.longest):
+        if self._inline.maybe(piece) or (fresh and self._message.longest):
             return True
         if not (line_start or "\n" in piece or "\r" in piece):
             return False
-        starts = self._start
-        if starts.maybe_in_line.search(piece) or (line_start and starts.maybe.match(piece, _past_blanks(piece, 0))):
+        if self._start.maybe_in_line(piece, line_start=line_start):
             return True
         return self._stray_from(piece, 0, line_start=line_start) < len(piece)
 
@@ -192,16 +194,22 @@ def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:
 
 
 class _Literals:
-    """The openers that are looked for at one kind of place. `dialects`: whose each of them is."""
+    """The openers that are looked for at one kind of place. `dialects`: whose each of them is.
+
+    There are hundreds of them, and another set for each set of tools, so nothing is compiled but their first three
+    characters, which seldom stand by chance.
+    """
 
     def __init__(self, dialects: dict[str, Dialects]) -> None:
         literals = tuple(sorted(dialects, key=len, reverse=True))
         self._prefixes, self.longest = beginnings(literals)
-        self._pattern = re.compile(_any_literal(literals)) if literals else _NOTHING
-        # One of them, or at the end of a text the beginning of one.
-        self.maybe = re.compile(_any_literal(literals, cut=True)) if literals else _NOTHING
-        self.maybe_in_line = re.compile(rf"[\n\r][ \t]*+{self.maybe.pattern}")
-        self._line = re.compile(rf"[\n\r][ \t]*+({self._pattern.pattern})")
+        heads = {literal[:_HEAD] for literal in literals}
+        cut = {head[:size] for head in heads for size in range(1, len(head))}
+        at_end = rf"|(?:{'|'.join(map(re.escape, sorted(cut)))})\Z" if cut else ""
+        self._heads = re.compile(f"(?={_any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
+        self._by_head: dict[str, list[str]] = {}
+        for literal in literals:
+            self._by_head.setdefault(literal[:_HEAD], []).append(literal)
         characters = {literal[0] for literal in literals}
         self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
         # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
@@ -218,10 +226,29 @@ class _Literals:
             for literal in literals
         }  # fmt: skip
 
+    def maybe(self, text: str) -> bool:
+        """Whether one stands in the text, or may begin at its end."""
+        return any(
+            self.at(text, found.start()) or self.arriving(text, found.start()) for found in self._heads.finditer(text)
+        )
+
+    def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
+        """The same for the starts of lines."""
+        if line_start and self._may_be(text, _past_blanks(text, 0)):
+            return True
+        return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
+
+    def _may_be(self, text: str, begin: int) -> bool:
+        return begin < len(text) and bool(self.at(text, begin) or self.arriving(text, begin))
+
     def search(self, text: str, start: int, stop: int) -> int:
         """Where the first one in a stretch begins, which may end behind it; -1 for none."""
-        match = self._pattern.search(text, start, stop + self.longest)
-        return match.start() if match is not None and match.start() < stop else -1
+        for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
+            if found.start() >= stop:
+                break
+            if self.at(text, found.start()):
+                return found.start()
+        return -1
 
     def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
         """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
@@ -229,13 +256,20 @@ class _Literals:
             begin = _past_blanks(text, start)
             if begin <= limit and self.at(text, begin):
                 return begin
-        match = self._line.search(text, start, limit + self.longest)
-        return match.start(1) if match is not None and match.start(1) <= limit else -1
+        for line in _LINE.finditer(text, start):
+            if line.end() > limit:
+                break
+            if self.at(text, line.end()):
+                return line.end()
+        return -1
 
     def at(self, text: str, begin: int) -> str:
         """The longest one at `begin`; "" for none."""
-        match = self._pattern.match(text, begin)
-        return match.group() if match else ""
+        for size in _HEAD_SIZES:
+            for literal in self._by_head.get(text[begin : begin + size], ()):
+                if text.startswith(literal, begin):
+                    return literal
+        return ""
 
     def arriving(self, text: str, begin: int) -> bool:
         """Whether what stands from `begin` to the end may still become one, or a longer one."""
@@ -277,11 +311,8 @@ def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
     return text[at - 1] in "\r\n" if at > start else line_start
 
 
-def _any_literal(literals: Iterable[str], *, cut: bool = False) -> str:
-    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each.
-
-    cut   at the end of the text also for the beginning of one, which is not empty
-    """
+def _any_literal(literals: Iterable[str]) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
     following: dict[str, list[str]] = {}
     whole = False
     for literal in literals:
@@ -291,10 +322,6 @@ def _any_literal(literals: Iterable[str], *, cut: bool = False) -> str:
             whole = True
     if not following:
         return ""
-    end = r"\Z|" if cut else ""
-    branches = []
-    for first, rest in following.items():
-        behind = _any_literal(rest, cut=cut)
-        branches.append(re.escape(first) + (f"(?:{end}{behind})" if behind and end else behind))
+    branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
     joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
     return f"{joined}?" if whole else joined

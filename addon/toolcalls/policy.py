@@ -42,6 +42,10 @@ REASONS: dict[str, str] = {
     "dropped_result": "the model wrote a tool result itself, and the route drops such text",
     "unwritable": "the client's dialect cannot hold a value of this call",
     "bad_arguments": "the call's arguments are not a JSON object",
+    "access": "an access rule forbids this call",
+    "undecided": "a rule that blocks could not be decided, so it blocks",
+    "loop": "the model runs in circles",
+    "dropped": "a reactor dropped it",
 }
 
 REPAIRS: dict[str, str] = {

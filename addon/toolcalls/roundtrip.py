@@ -2,32 +2,50 @@
 
 Virtual tool calling reads calls out of the text so that processors may see them, and puts them back for the client.
 What nobody changed must leave byte for byte, so markup is only taken away once the call is written in another form.
+
+Where a processor took a call out of a block of several, or changed it, the others must still stand: what the client has
+of the block is closed before that place, and a call behind it stays as it is only if it can stand alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone, Markup, Note, Removed, Text, Verdict
 from toolcalls.shapes import Call, Unwritable
 
 
 class RoundTrip:
     """Turns a reader's events into text events for a client that reads `dialect`.
 
-    write   gives a call as text in that dialect, or raises `Unwritable`
+    write    gives a call as text in that dialect, or raises `Unwritable`
+    stands   whether a text is these calls, whole, in that dialect
+    closing  what closes a text that is the beginning of a block with these calls
     """
 
-    def __init__(self, dialect: str, write: Callable[[Call], str]) -> None:
+    def __init__(
+        self,
+        dialect: str,
+        write: Callable[[Call], str],
+        stands: Callable[[str, Sequence[Call]], bool],
+        closing: Callable[[str, Sequence[Call]], str],
+    ) -> None:
         self._dialect = dialect
         self._write = write
+        self._stands = stands
+        self._closing = closing
         self._markup: list[str] = []
         self._own = True  # the latest call stands in the client's own dialect
         self._streaming = False  # inside such a call: its markup is shown as it comes
         self._calls: dict[int, tuple[str, list[str]]] = {}
         self._refused: set[int] = set()
+        # A run of calls with nothing but layout between them: what is shown of it, and whether a call is missing in it.
+        self._run: list[str] = []
+        self._in_run: list[Call] = []
+        self._broken = False
+        self._checked: Call | None = None  # it stands behind a missing one, and is whole
 
-    def feed(self, event: Event) -> Iterator[Event | str]:
+    def feed(self, event: Event | str) -> Iterator[Event | str]:
         """The outcome of one event: `Text` and `Markup` account for what stood in the reply, a `str` is new text."""
         if isinstance(event, Markup):
             self._markup.append(event.text)
@@ -35,18 +53,24 @@ class RoundTrip:
                 yield from self.flush()
         elif isinstance(event, CallStart):
             self._calls[event.index] = (event.name, [])
-            self._own = self._streaming = event.dialect == self._dialect
-            if self._own:
+            self._own = event.dialect == self._dialect
+            self._streaming = self._own and not self._broken
+            if self._streaming:
                 yield from self.flush()
         elif isinstance(event, CallPiece):
-            if not self._own:
-                self._calls[event.index][1].append(event.json)
+            self._calls[event.index][1].append(event.json)
         elif isinstance(event, CallEnd):
             yield from self._ended(event.index)
         elif isinstance(event, Verdict):
             yield from self._judged(event)
-        elif isinstance(event, Text):
+        elif isinstance(event, Gone):
+            yield from self._gone()
+        elif isinstance(event, Note):
+            yield event
+        elif isinstance(event, Text | Removed | str):
             yield from self.flush()
+            if isinstance(event, Text):
+                self._run, self._in_run, self._broken = [], [], False
             yield event
 
     def flush(self) -> Iterator[Event]:
@@ -54,25 +78,51 @@ class RoundTrip:
         if self._markup:
             text = "".join(self._markup)
             self._markup.clear()
+            if self._own:
+                self._run.append(text)
             yield Text(text) if self._own else Markup(text)
+
+    def _gone(self) -> Iterator[Event | str]:
+        """The call whose markup is held is not to be shown, or no more of it where it is shown already."""
+        self._own = False
+        yield from self.flush()
+        if not self._streaming:
+            closer = self._closing("".join(self._run), self._in_run)
+            if closer:
+                yield closer
+            self._run, self._in_run = [], []
+        self._streaming = False
+        self._broken = True
 
     def _ended(self, index: int) -> Iterator[Event | str]:
         self._streaming = False
         name, pieces = self._calls.pop(index)
-        if self._own:
-            return
+        call = Call(name, "".join(pieces))
+        if self._own and self._broken:
+            self._checked = call  # with what closes its block, which comes before its verdict
+        elif self._own:
+            self._in_run.append(call)
+        else:
+            yield from self._written_anew(call, index)
+
+    def _written_anew(self, call: Call, index: int) -> Iterator[Event | str]:
         try:
-            written = self._write(Call(name, "".join(pieces)))
+            written = self._write(call)
         except Unwritable:
             self._refused.add(index)
             self._own = True
             yield from self.flush()
             return
+        self._own = False
         yield from self.flush()
         yield written
 
-    def _judged(self, verdict: Verdict) -> Iterator[Event]:
-        if verdict.index is not None:
+    def _judged(self, verdict: Verdict) -> Iterator[Event | str]:
+        if verdict.index is not None and self._checked is not None:
+            call, self._checked = self._checked, None
+            if not self._stands("".join(self._markup), [call]):
+                yield from self._written_anew(call, verdict.index)
+        if verdict.index is not None or verdict.status == "blocked":
             if verdict.status == "truncated":
                 self._own, self._streaming = True, False
             yield from self.flush()  # what comes from here on belongs to the next call

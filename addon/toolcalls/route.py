@@ -23,6 +23,107 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What the value of one argument must be. A string is looked at as itself, any other value as its JSON text.
+
+    argument   the name of a top-level argument; "*" is any of them
+    matches    a regular expression: found anywhere in the value for a rule that blocks, the whole value for one that
+               allows, so that neither lets more through than it says
+    outside    paths: the value is a path that lies in none of them, judged by its letters (no link is followed)
+    inside     paths: the value is a path that lies in one of them
+    """
+
+    argument: str
+    matches: str | None = None
+    outside: tuple[str, ...] | None = None
+    inside: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """One rule about calls. Everything that is set must hold; of the rules that hold, the first one decides.
+
+    tools      regular expressions, each matched against the whole name; a rule that blocks ignores upper and lower case
+    model, agent   globs for the request's model and for the client's User-Agent
+    arguments  all must hold
+    priority   a higher one comes first; equal ones stand in the configuration's order
+    message    what the client is told in the place of a call that it does not get; None: `Access.message`
+    """
+
+    name: str
+    action: Literal["allow", "block"]
+    tools: tuple[str, ...] = (".*",)
+    model: str | None = None
+    agent: str | None = None
+    arguments: tuple[Condition, ...] = ()
+    priority: int = 0
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which calls a client may get. `default` decides where no rule does."""
+
+    rules: tuple[AccessRule, ...] = ()
+    default: Literal["allow", "deny"] = "allow"
+    message: str = "The call of {tool} was blocked by the rule {rule}."
+
+
+LoopAction = Literal["observe", "warn", "replace", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """When a model runs in circles, and what is done then. A number says how many times are too many; 0 is never.
+
+    same_call    the same call with the same arguments
+    same_result  the same call, and every time the same result
+    cycle        rounds of two or three different calls that repeat
+    message      the same passage of text, one behind the other, in one reply
+    tools        calls of other tools are not counted: regular expressions as in `AccessRule`
+    text         what the client gets where the reply is changed
+    """
+
+    action: LoopAction = "observe"
+    same_call: int = 7
+    same_result: int = 7
+    cycle: int = 4
+    message: int = 8
+    tools: tuple[str, ...] = (".*",)
+    text: str = "This is a loop: {what}. Stop, say what you know by now, and try another way."
+
+
+@dataclass(frozen=True, slots=True)
+class Reactor:
+    """A function of the user's on complete calls: `function` in the Python file `file` (absolute).
+
+    time_limit   seconds that one call of it may take
+    """
+
+    file: str
+    function: str
+    tools: tuple[str, ...] = (".*",)
+    time_limit: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A replacement in text. Either `literal` or `pattern`, a regular expression, is set.
+
+    replace      what stands there instead; with `pattern` it may hold groups (`\\1`, `\\g<name>`)
+    max_length   how many characters one place may have: what may still become one is held until it is known
+    calls        also in the string values of calls, which are then held until they are whole
+    """
+
+    name: str
+    literal: str | None = None
+    pattern: str | None = None
+    replace: str = ""
+    max_length: int = 200
+    calls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """What a configuration says about one kind of traffic.
 
@@ -39,6 +140,9 @@ class Route:
     marker             the words that the dialect `marker` looks for
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
     rewrite_request    the request is rewritten to what the upstream speaks (`rewriting.py`); else it is never changed
+    refuse_websocket   a request to speak WebSocket is answered with 426, so that the client uses SSE
+    access, loops, reactors, filters   what may happen to calls and text on the way (`processors`), in this order
+    steering           where the text for a blocked call goes: into the reply, in its place, or into the next request
     prepend_newlines, newline_count   a call written as text stands this many newlines below the text before it
     """
 
@@ -58,8 +162,19 @@ class Route:
     marker: tuple[str, ...] = ("TOOL_CALL",)
     max_payload_chars: int = 8000
     rewrite_request: bool = False
+    refuse_websocket: bool = False
     prepend_newlines: bool = True
     newline_count: int = 2
+    access: Access | None = None
+    loops: Loops | None = None
+    reactors: tuple[Reactor, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    steering: Literal["reply", "request"] = "reply"
+
+    @property
+    def processes(self) -> bool:
+        """Whether anything may happen to a call or a text between the two sides."""
+        return bool(self.access or self.loops or self.reactors or self.filters)
 
 
 VTC_CLIENT_PATTERNS = ("cline", "kilo", "roo")

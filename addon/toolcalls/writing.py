@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from toolcalls.dialects import all_dialects
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text, Verdict
 from toolcalls.policy import Terms
 from toolcalls.reader import Reader
 from toolcalls.request import Request
@@ -17,6 +17,8 @@ from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
+
+_CLOSER = 80  # characters that what closes a block may have
 
 
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
@@ -58,13 +60,42 @@ def separated(before: str, text: str, route: Route) -> str:
     return "\n" * max(0, route.newline_count - stands) + text
 
 
+def stands(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> bool:
+    """Whether `text` is these calls in `dialect` and nothing else, with nothing that a reader must put right."""
+    events = _events(dialect, text, tools)
+    repaired = any(isinstance(event, Verdict) and event.repairs for event in events)
+    shown = any(isinstance(event, Text) and event.text.strip() for event in events)
+    try:
+        return not (repaired or shown) and [_meaning(call) for call in calls_in(events)] == [*map(_meaning, calls)]
+    except ValueError:
+        return False
+
+
+def closing(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> str:
+    """What closes `text`, the beginning of a block in which `calls` stand; "" where nothing does or need be."""
+    if not calls or stands(dialect, text, calls, tools):
+        return ""
+    try:
+        written = write(dialect, calls, tools)
+    except Unwritable:
+        return ""
+    for at in range(len(written) - 1, max(0, len(written) - _CLOSER), -1):
+        if written[at] in "\n<[" and stands(dialect, text + written[at:], calls, tools):
+            return written[at:]
+    return ""
+
+
 def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
     """The calls in `text`; none when anything but calls stands in it."""
-    route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
-    reader = Reader(Terms(route, Request()), tools=tools)
-    events = [*reader.feed(text), *reader.finish(cut=False)]
+    events = _events(dialect, text, tools)
     shown = any(isinstance(event, Text) and event.text.strip() for event in events)
     return [] if shown else calls_in(events)
+
+
+def _events(dialect: str, text: str, tools: Toolbox) -> list[Event]:
+    route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
+    reader = Reader(Terms(route, Request()), tools=tools)
+    return [*reader.feed(text), *reader.finish(cut=False)]
 
 
 def _meaning(call: Call) -> tuple[str, list[tuple[str, object]]]:

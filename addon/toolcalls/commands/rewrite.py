@@ -1,11 +1,13 @@
 """`toolcalls rewrite`: the body of a reply in, what the addon would have sent out, verdicts beside it.
 
 Strategy: the same `Exchange` as in the proxy, fed as the bytes arrive, so a live stream can be piped through. Without a
-request nothing is declared; tools of a job count as though its request declared them.
+request nothing is declared; tools of a job count as though its request declared them. Without a content type the body
+tells its form: an event stream by its first line, lines of JSON by a second one, an array by its bracket.
 """
 
 import base64
 import binascii
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -32,7 +34,7 @@ from toolcalls.request import Request
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires
 
-_ENOUGH = 8  # bytes that tell an event stream from one JSON body
+_ENOUGH = 8  # bytes that tell an event stream from JSON
 _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
 
@@ -63,7 +65,7 @@ def run(arguments: Namespace) -> int:
 
 def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
     body = _body(job)
-    exchange = _exchange(job, given, body[:_ENOUGH])
+    exchange = _exchange(job, given, body)
     left = b"".join(exchange.feed(piece) for piece in _cut(job, body, chunk))
     as_text = "body" in job
     if job.flag("cut"):
@@ -98,10 +100,11 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
     terms, tools = terms_of(route, request, decision)
     kind = job.text("content_type", given["content_type"] or "")
-    streamed = head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM)
-    form = wire.form("", kind or ("text/event-stream" if streamed else "application/json"))
+    form = wire.form("", kind or _type_of(head))
     if form is None:
         raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
+    if form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
+        form = "json_array"
     return Exchange(wire, terms, decision, tools, form=form, seed=seed)
 
 
@@ -116,11 +119,35 @@ def _arriving(source: BinaryIO, chunk: int | None) -> Iterator[bytes]:
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first pieces, joined: enough bytes to tell an event stream from one JSON body."""
+    """The first pieces, joined: enough bytes to tell the form of the body."""
     head = b""
-    while len(head.lstrip()) < _ENOUGH and (piece := next(pieces, b"")):
+    while not _tells(head) and (piece := next(pieces, b"")):
         head += piece
     return head
+
+
+def _tells(head: bytes) -> bool:
+    """Whether the beginning of a body is enough to tell its form: of JSON, that is a line and what comes behind it."""
+    start = head.lstrip()
+    if start.startswith(b"{"):
+        return bool(start.partition(b"\n")[2].strip())
+    return len(start) >= _ENOUGH
+
+
+def _type_of(head: bytes) -> str:
+    """The content type of a body that begins like this."""
+    if head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM):
+        return "text/event-stream"
+    line, _, behind = head.lstrip().partition(b"\n")
+    return "application/x-ndjson" if line.startswith(b"{") and behind.strip() and _is_json(line) else "application/json"
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _body(job: Job) -> bytes:

@@ -57,8 +57,10 @@ class _Functionary:
             elif not calls.framed():
                 return some
             else:
-                scan.take(size)
-                calls.layout()
+                if scan.take(size).startswith(_MARK):
+                    calls.layout()
+                else:  # the prompt wrote the mark, or the reply just begins with that word
+                    calls.says()
                 yield from self._text(scan, calls, tools)
             some = True
         return some

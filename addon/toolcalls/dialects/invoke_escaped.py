@@ -67,7 +67,7 @@ class _Escaped:
             space = yield from scan.space()
             tag = yield from _tag(scan, space)
             following = yield from _behind(scan, space + tag.length if tag else 0)
-            if tag is None or tag.element != "invoke" or not tag.name or following not in {"parameter", "/invoke"}:
+            if tag is None or tag.element != "invoke" or following not in {"parameter", "/invoke"}:
                 break
             scan.take(space + tag.length)
             name = tools.resolve(tag.name)
@@ -111,7 +111,7 @@ def _tag(scan: Scanner, ahead: int = 0) -> Step[_Tag | None]:
             return None
         yield
     found = _TAG.fullmatch(scan.text, at, end + 4)
-    if found is None:
+    if found is None or (not found["name"] and not found["end"] and found["element"] != "function_calls"):
         return None
     return _Tag(found["end"] + found["element"], unescape(found["name"] or "").strip(), end + 4 - at)
 

@@ -20,6 +20,7 @@ from functools import lru_cache
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
@@ -38,6 +39,8 @@ _ENDS = Tags(
     call_end=[("<", "/", "invoke", ">")],
     wrapper_end=[("<", "/", "function_calls", ">")],
 )
+
+_CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", "function_calls", ">")])
 
 
 class _Legacy:
@@ -146,22 +149,22 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
 def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
     """The parameters and the closers. Returns whether the call is complete."""
     arguments, declared = Arguments(calls, tools, name), tools.keys(name)
+    closed = False  # something stands behind `<parameters>`, and all of it is closed
     while True:
         space = yield from scan.space()
         kind, length = yield from _ENDS.at(scan, space)
-        if kind and kind != "wrapper_end":
+        if kind in {"parameters", "call_end"}:
             scan.take(space + length)
+            closed = True
             if kind == "call_end":
                 arguments.end()
                 return True
             continue
         key = yield from _element(scan, declared, space)
-        if not key:  # `goes_on` let it come here: closers are missing
-            calls.repair("missing_closer")
-            if not kind and scan.ended:
-                scan.take(scan.rest())
-            arguments.end()
-            return True
+        if not key:
+            scan.take(space)
+            return (yield from _ends_early(scan, calls, arguments, closed=closed))
+        closed = True
         scan.take(space + len(key) + 2)
         value = arguments.value(key)
         scan.take((yield from line_end(scan)))
@@ -171,6 +174,25 @@ def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
         value.end()
         if repair:
             calls.repair(DUPLICATE_CLOSER)
+
+
+def _ends_early(scan: Scanner, calls: Calls, arguments: Arguments, *, closed: bool) -> Step[bool]:
+    """Neither a parameter nor the call's own closer stands here. Returns whether the call is complete all the same.
+
+    closed   something stands behind `<parameters>`, and all of it is closed
+    """
+    wrapper_end, _ = yield from _ENDS.at(scan)
+    if wrapper_end or (closed and not scan.cut and _ENDS.stops_short(scan)):
+        calls.repair("missing_closer")
+        scan.take(0 if wrapper_end else scan.rest())
+        arguments.end()
+        return True
+    if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
+        scan.take(scan.rest())
+        return False
+    calls.broken()
+    yield from skip(scan, _CALL_ENDS)
+    return False
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from mitmproxy import contentviews, ctx, exceptions, http
+from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Error
 
@@ -21,13 +21,15 @@ from toolcalls import report
 from toolcalls.config import ConfigError
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
-from toolcalls.mitm import store
+from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import decoder_of
+from toolcalls.mitm.commands import Commands, bind_keys
 from toolcalls.mitm.journal import Journal
+from toolcalls.mitm.live import Live
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
-from toolcalls.mitm.views import ToolCallsView
+from toolcalls.mitm.views import add_views
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,9 @@ class ToolCalls:
         self._plans: WeakKeyDictionary[http.HTTPFlow, Plan | None] = WeakKeyDictionary()
         self._settled: WeakSet[http.HTTPFlow] = WeakSet()
         self._recorded = store.Recorded()
+        self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
+        self._live = Live()
+        self.addons = [Commands(lambda: self._rules)]  # mitmproxy finds their commands here
 
     # The addon itself
 
@@ -54,7 +59,7 @@ class ToolCalls:
             "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
         )
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
-        contentviews.add(ToolCallsView())
+        add_views()
 
     def configure(self, updated: set[str]) -> None:
         """Read the options. Raises OptionsError, which stops a start and takes back a change."""
@@ -74,18 +79,22 @@ class ToolCalls:
             self._journal = journal
 
     def running(self) -> None:
-        """Show the comments in mitmweb's list, which has a column for them; the user's own columns stay."""
+        """Show the comments in mitmweb's list, which has a column for them; the user's own columns and keys stay."""
+        bind_keys()
         options: Any = ctx.options  # its methods have no types
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
 
     def done(self) -> None:
         """mitmproxy stops, or loads the addon anew; then replies go on, and the new addon settles them."""
+        self._live.stop()
         if ctx.master.should_exit.is_set():
             for flow in list(self._plans):
                 if flow.error is None:
                     flow.error = Error(_STOPPED)
                 self._end(flow, cut=True)
+            for flow in list(self._messages):
+                self.websocket_end(flow)
         if self._journal is not None:
             self._journal.close()
 
@@ -103,6 +112,7 @@ class ToolCalls:
             return
         if flow.is_replay == "request":
             store.restore(flow)
+        self._refuse_websocket(flow)
         plan = self._plan(flow)
         if plan is None:
             return
@@ -129,6 +139,49 @@ class ToolCalls:
         self._plans[flow] = plan
         return plan
 
+    # WebSocket
+
+    def _refuse_websocket(self, flow: http.HTTPFlow) -> None:
+        """Answer an upgrade that the configuration refuses, so that the client goes on with SSE."""
+        wire = websocket.wire_for(flow.request)
+        if wire is None or self._rules is None:
+            return
+        refusal = websocket.refusal(wire, flow.request, self._rules.current())
+        if refusal is not None:
+            flow.response = refusal
+            logger.info(f"{_about(flow)}: refused to speak WebSocket")
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        """A connection on which replies will come. One from a file is over, and its messages stay as they are."""
+        wire = websocket.wire_for(flow.request)
+        rules = self._rules
+        if wire is None or rules is None or not flow.live:
+            return
+
+        def plan(body: bytes) -> Plan | None:
+            try:
+                return plan_for(wire, flow.request, rules.current(), body)
+            except Unread as reason:
+                logger.info(f"{_about(flow)}: a reply passes unread: {report.visible(str(reason))}")
+                return None
+
+        ahead = websocket.ahead_of(flow)
+        if ahead is None:
+            logger.warning(f"{_about(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy")
+            return
+        self._messages[flow] = websocket.Messages(plan, lambda exchange: self._told(flow, exchange), ahead)
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """The next message, of either side."""
+        if flow in self._messages and flow.websocket is not None:
+            self._messages[flow].take(flow.websocket.messages[-1])
+
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
+        """The connection is closed."""
+        messages = self._messages.pop(flow, None)
+        if messages is not None:
+            messages.close()
+
     # Replies
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -147,6 +200,7 @@ class ToolCalls:
             if plan.changes:
                 store.open_for_change(flow)
             flow.response.stream = tap
+            self._live.begin(flow)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """The reply has ended as it should, or the flow comes from a file."""
@@ -154,6 +208,7 @@ class ToolCalls:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: upstream or client are gone."""
+        self.websocket_end(flow)
         self._end(flow, cut=True)
 
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> Tap | None:
@@ -182,6 +237,7 @@ class ToolCalls:
     def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
         """A reply is over, in whatever way: close or abort it once, and keep what there is to keep."""
         self._plans.pop(flow, None)
+        self._live.end(flow)
         response = flow.response
         if response is None or flow in self._settled:
             return
@@ -216,10 +272,15 @@ class ToolCalls:
         self._settle(flow, tap.exchange)
 
     def _settle(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
-        """Say what became of a reply, in the flow, in the log and in the journal."""
+        """Say what became of a flow's only reply."""
         self._settled.add(flow)
+        self._told(flow, exchange)
+
+    def _told(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
+        """Say what became of a reply, in the flow, in the log and in the journal."""
         data = report.of(exchange, model=exchange.terms.request.model)
-        store.annotate(flow, data)
+        earlier = flow.metadata.get(store.REPORT) if flow.websocket is not None else None
+        store.annotate(flow, websocket.joined(earlier, data) if isinstance(earlier, dict) else data)
         if data["summary"]:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")

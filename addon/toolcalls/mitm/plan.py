@@ -19,7 +19,7 @@ from toolcalls.rewriting import rewritten
 from toolcalls.route import Config
 from toolcalls.tools import Toolbox
 from toolcalls.turns import formats
-from toolcalls.wires import Wire, wire_of
+from toolcalls.wires import Wire, model_in, wire_of
 
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
@@ -77,6 +77,7 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
         asked = wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
         raise Unread(f"the request cannot be read: {error}") from error
+    asked = replace(asked, model=asked.model or model_in(request.path))
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = {name.lower(): request.headers[name] for name in request.headers}

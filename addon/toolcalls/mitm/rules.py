@@ -6,11 +6,12 @@ the log. The file is looked at once a second at most, when a request comes.
 
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from toolcalls import config
 from toolcalls.dialects import all_dialects
-from toolcalls.route import Config
+from toolcalls.route import Config, PolicyName, Route
 from toolcalls.wires import all_wires
 
 logger = logging.getLogger(__name__)
@@ -26,8 +27,25 @@ class Rules:
         self._stamp = self._changed()
         self._looked = time.monotonic()
         self._config = self._load()
+        self._policies: dict[str, PolicyName] = {}
+
+    def policy(self, route: str, policy: PolicyName | None) -> None:
+        """Read a route's replies by another policy until mitmproxy stops; None: by the file's again."""
+        self._policies.pop(route, None)
+        if policy is not None:
+            self._policies[route] = policy
 
     def current(self) -> Config:
+        """The rules as the file has them, with the policies of this session."""
+        config = self._read()
+        if not self._policies:
+            return config
+        return replace(config, routes=tuple(map(self._own, config.routes)), default=self._own(config.default))
+
+    def _own(self, route: Route) -> Route:
+        return replace(route, policy=self._policies.get(route.name, route.policy))
+
+    def _read(self) -> Config:
         """The rules as the file has them, or as it last had them when it is wrong by now."""
         now = time.monotonic()
         if now - self._looked < _INTERVAL:

@@ -48,6 +48,11 @@ class Body:
         return made
 
     @property
+    def size(self) -> int:
+        """How many bytes of it are kept."""
+        return len(self._bytes)
+
+    @property
     def microseconds(self) -> list[int]:
         """When each piece came, since the reply's headers."""
         return [moment // 1000 for moment in self._moments]

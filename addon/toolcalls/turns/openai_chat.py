@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
-from toolcalls.wires.openai_chat import choice_of, tools_of
+from toolcalls.wires import function_tools
+from toolcalls.wires.openai_chat import choice_of
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -41,7 +42,7 @@ class _ChatRequests:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Chat Completions request: {error}") from error
         turns = tuple(_turn(raw, message) for raw, message in messages)
-        return Conversation(turns, tuple(tools_of(tools)), choice_of(choice), parallel is not False)
+        return Conversation(turns, tuple(function_tools(tools)), choice_of(choice), parallel is not False)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""

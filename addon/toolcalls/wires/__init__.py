@@ -4,15 +4,17 @@ A wire turns a frame's payload into hub events and changed events into payloads 
 holds text back; what it must remember of a reply stands in one `Codec` per reply.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event
 from toolcalls.frames import Form
-from toolcalls.request import Request
+from toolcalls.request import Request, Tool
 
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
@@ -34,7 +36,8 @@ class Codec(Protocol):
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
         """The payloads that stand in for a frame whose events have become `parts`. [] when nothing is left of it.
 
-        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`.
+        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`. In a whole reply
+        `parts` hold the calls' `Markup` too: one that broke off can stay text where the wire cannot show it open.
         """
 
     @property
@@ -60,6 +63,10 @@ class Wire(Protocol):
     def names_events(self) -> bool:
         """Whether each event of a stream has a name: its payload's `type`."""
 
+    @property
+    def call_prefix(self) -> str:
+        """What the ids of calls begin with."""
+
     def form(self, path: str, content_type: str) -> Form | None:
         """How the body of a successful reply to `path` is framed; None for a body that is not read."""
 
@@ -83,6 +90,26 @@ _FORMS: dict[str, Form] = {
 def form_of(content_type: str) -> Form | None:
     """The form that a content type says, with or without its parameters."""
     return _FORMS.get(content_type.partition(";")[0].strip().lower())
+
+
+# Where APIs name the model in the path: Gemini and Vertex AI (`models/M:method`), Bedrock (`model/M/converse`), Azure.
+_MODEL = re.compile(r"/(?:models?|deployments)/([^/:]+)[/:]")
+
+
+def model_in(path: str) -> str:
+    """The model that a request path names, "" for none."""
+    found = _MODEL.search(urlsplit(path).path.replace("%3A", ":").replace("%3a", ":"))
+    return unquote(found[1]) if found else ""
+
+
+def function_tools(value: object) -> Iterator[Tool]:
+    """The function tools of a request's `tools` in OpenAI's form; what is not one is passed over."""
+    for item in value if isinstance(value, list) else ():
+        function = item.get("function") if isinstance(item, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if isinstance(function, dict) and isinstance(name, str) and name:
+            schema, about = function.get("parameters"), function.get("description")
+            yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
 
 
 @cache

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
 from toolcalls.frames import Form
-from toolcalls.request import Request, Tool
+from toolcalls.request import Request
 from toolcalls.values import quote
-from toolcalls.wires import Codec, Part, form_of
+from toolcalls.wires import Codec, Part, form_of, function_tools
 
 type _Fields = dict[str, msgspec.Raw]
 
@@ -32,7 +33,7 @@ _NOTHING_ELSE = (None, None, None, None)
 
 class _Function(msgspec.Struct):
     name: str | None = None
-    arguments: str | None = None
+    arguments: str | dict[str, Any] | None = None
 
 
 class _Call(msgspec.Struct):
@@ -43,14 +44,14 @@ class _Call(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     role: str | None = None
-    content: str | None = None
+    content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     tool_calls: list[_Call] | None = None
 
 
 class _Choice(msgspec.Struct):
-    index: int = 0
+    index: int | None = None
     delta: _Message | None = None
     message: _Message | None = None
     finish_reason: str | None = None
@@ -59,7 +60,7 @@ class _Choice(msgspec.Struct):
 class _Reply(msgspec.Struct):
     choices: list[_Choice] = []
     id: str | None = None
-    usage: msgspec.Raw = _NULL
+    usage: Any = None
 
 
 _decode_reply = msgspec.json.Decoder(_Reply).decode
@@ -70,13 +71,26 @@ _decode_list = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 def _reply(payload: bytes) -> _Reply | None:
     """The typed reply, None for a payload that is none."""
     try:
-        return _decode_reply(payload)
+        reply = _decode_reply(payload)
+        return _with_objects(reply, payload) if b'"arguments"' in payload else reply
     except (msgspec.MsgspecError, UnicodeDecodeError):
         pass
     try:  # lone surrogates, which msgspec refuses and some servers send
         return msgspec.convert(json.loads(payload), _Reply)
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
+
+
+def _with_objects(reply: _Reply, payload: bytes) -> _Reply:
+    """The reply with arguments that are objects as they are written, so that numbers keep their spelling."""
+    for place, choice in enumerate(reply.choices):
+        for key, message in (("delta", choice.delta), ("message", choice.message)):
+            for number, call in enumerate(message.tool_calls or () if message else ()):
+                if call.function is not None and isinstance(call.function.arguments, dict):
+                    raw = _fields(_list(_fields(payload)["choices"])[place][key])["tool_calls"]
+                    function = _fields(_list(raw)[number]["function"])
+                    call.function.arguments = bytes(function["arguments"]).decode()
+    return reply
 
 
 def _fields(raw: bytes | msgspec.Raw) -> _Fields:
@@ -113,6 +127,36 @@ def _call(index: int | None, id_: str, name: str, arguments: str) -> dict[str, A
     place = {} if index is None else {"index": index}
     function = {"name": _string(name), "arguments": _string(arguments)}
     return {**place, "id": _string(id_), "type": "function", "function": function}
+
+
+def _lane(choice: _Fields, place: int) -> int:
+    """A choice's number; servers leave it out, or write null."""
+    index = choice.get("index")
+    return place if index is None or _null(index) else int(bytes(index))
+
+
+def _arguments(function: _Function) -> str:
+    """The arguments as JSON text; some servers write the object itself."""
+    written = function.arguments
+    return json.dumps(written, ensure_ascii=False) if isinstance(written, dict) else written or ""
+
+
+def _said(content: str | list[Any] | None) -> Iterable[Event]:
+    """Text and reasoning of a content: a string, or the list of parts that Mistral sends beside its reasoning."""
+    if isinstance(content, str):
+        if content:
+            yield Text(content)
+        return
+    for part in content or ():
+        kind = part.get("type") if isinstance(part, dict) else None
+        said = _text_of(part.get(kind)) if kind in {"text", "thinking"} else ""
+        if said:
+            yield Text(said) if kind == "text" else Reasoning(said)
+
+
+def _others(content: msgspec.Raw | None) -> list[Any]:
+    """The parts of a content that are no text."""
+    return [part for part in rawjson.items(content) if rawjson.word(rawjson.fields(part), "type") != "text"]
 
 
 class _Native:
@@ -157,26 +201,27 @@ class _Stream:
         delta = choice.delta
         if (
             len(reply.choices) == 1
-            and bytes(reply.usage) == b"null"
+            and reply.usage is None
             and choice.finish_reason is None
             and delta is not None
+            and isinstance(delta.content, str)
             and delta.content
             and (delta.role, delta.tool_calls, delta.reasoning_content, delta.reasoning) == _NOTHING_ELSE
         ):
             self.bare = True
-            self._unfinished.setdefault(choice.index, True)
-            return [(choice.index, Text(delta.content))]
-        return [part for choice in reply.choices for part in self._choice(choice)]
+            self._unfinished.setdefault(choice.index or 0, True)
+            return [(choice.index or 0, Text(delta.content))]
+        return [part for place, choice in enumerate(reply.choices) for part in self._choice(place, choice)]
 
-    def _choice(self, choice: _Choice) -> Iterable[Part]:
-        lane, delta = choice.index, choice.delta
+    def _choice(self, place: int, choice: _Choice) -> Iterable[Part]:
+        lane, delta = place if choice.index is None else choice.index, choice.delta
         self._unfinished.setdefault(lane, True)
         if delta is not None:
             thought = delta.reasoning_content or delta.reasoning
             if thought:
                 yield lane, Reasoning(thought)
-            if delta.content:
-                yield lane, Text(delta.content)
+            for event in _said(delta.content):
+                yield lane, event
             for position, call in enumerate(delta.tool_calls or ()):
                 for event in self._native(lane, position if call.index is None else call.index, call):
                     yield lane, event
@@ -194,7 +239,7 @@ class _Stream:
             native = self._natives[lane, index] = _Native(index if index not in taken else max(taken) + 1)
             taken.add(native.index)
         native.id = native.id or call.id or ""
-        native.unsaid += function.arguments or ""
+        native.unsaid += _arguments(function)
         if not native.open and function.name:
             native.open = True
             yield CallStart(native.index, function.name, id=native.id)
@@ -236,8 +281,7 @@ class _Stream:
 
     def _chunks(self, chunk: _Fields, parts: Sequence[Part]) -> list[bytes]:
         own = {
-            int(bytes(choice.get("index", msgspec.Raw(b"0")))): choice
-            for choice in _list(chunk.get("choices", msgspec.Raw(b"[]")))
+            _lane(choice, place): choice for place, choice in enumerate(_list(chunk.get("choices", msgspec.Raw(b"[]"))))
         }
         outer = _without(chunk, "choices", "usage")
         made: list[dict[str, Any]] = []
@@ -269,7 +313,7 @@ class _Stream:
                 deltas.append({"reasoning_content": _string(event.text)})
             elif isinstance(event, CallStart):
                 if event.dialect is None and natives:
-                    natives.place(event.index)
+                    deltas.extend(natives.placed(event.index))
                 else:
                     self._made.add((lane, event.index))
                     deltas.append({"tool_calls": [_call(event.index, event.id, event.name, "")]})
@@ -278,10 +322,13 @@ class _Stream:
                     function = {"arguments": _string(event.json)}
                     deltas.append({"tool_calls": [{"index": event.index, "function": function}]})
                 else:
-                    natives.place(event.index)
+                    deltas.extend(natives.placed(event.index))
+            elif isinstance(event, Gone):
+                natives.skip(event.index)
             elif isinstance(event, Finish):
                 reason = event.reason or None
-        deltas.extend({"tool_calls": [entry]} for entry in natives.entries())
+        if others := _others(delta.get("content")):
+            deltas.insert(0, {"content": others})
         if kept and deltas and ("content" in deltas[0] or "role" not in kept):
             deltas[0] = {**kept, **deltas[0]}
         elif kept:
@@ -295,30 +342,33 @@ class _Renumbered:
     """A chunk's own native entries, to be written again under the indices that their events have by now."""
 
     def __init__(self, entries: list[_Fields]) -> None:
-        self._entries = entries
-        self._indices: list[int] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
-
-    def place(self, index: int) -> None:
-        """The next call that the entries are about has this index."""
-        if index not in self._indices:
-            self._indices.append(index)
-
-    def entries(self) -> Iterable[dict[str, Any]]:
-        """The entries whose calls were placed; those of calls that are gone are gone."""
         ids: dict[bytes, bytes] = {}
-        was = []
-        for position, entry in enumerate(self._entries):
+        calls: dict[tuple[bytes, bytes | None], list[_Fields]] = {}
+        for position, entry in enumerate(entries):
             written = b"%d" % position if _null(entry.get("index")) else bytes(entry["index"])
             if not _null(entry.get("id")):
                 ids[written] = bytes(entry["id"])
-            was.append((written, ids.get(written)))
-        now = dict(zip(dict.fromkeys(was), self._indices, strict=False))
-        for entry, call in zip(self._entries, was, strict=True):
-            if call in now:
-                yield {**entry, "index": now[call]}
+            calls.setdefault((written, ids.get(written)), []).append(entry)
+        self._calls = list(calls.values())
+        self._met: list[tuple[bool, int]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def placed(self, index: int) -> list[dict[str, Any]]:
+        """The deltas of the next call that the entries are about, which has this index; [] when it was placed before."""
+        return [{"tool_calls": [{**entry, "index": index}]} for entry in self._next(stays=True, index=index)]
+
+    def skip(self, index: int) -> None:
+        """The next call that the entries are about came with this index, and is gone."""
+        self._next(stays=False, index=index)
+
+    def _next(self, *, stays: bool, index: int) -> list[_Fields]:
+        place = len(self._met)
+        if (stays, index) in self._met or place == len(self._calls):
+            return []
+        self._met.append((stays, index))
+        return self._calls[place]
 
 
 class _Whole:
@@ -337,18 +387,17 @@ class _Whole:
             return []
         self.reply_id = reply.id or "-"
         parts: list[Part] = []
-        for choice in reply.choices:
-            lane, message = choice.index, choice.message or _Message()
+        for place, choice in enumerate(reply.choices):
+            lane, message = place if choice.index is None else choice.index, choice.message or _Message()
             for index, call in enumerate(message.tool_calls or ()):
                 function = call.function or _Function()
                 parts.append((lane, CallStart(index, function.name or "", id=call.id or "")))
-                parts.append((lane, CallPiece(index, function.arguments or "")))
+                parts.append((lane, CallPiece(index, _arguments(function))))
                 parts.append((lane, CallEnd(index)))
             thought = message.reasoning_content or message.reasoning
             if thought:
                 parts.append((lane, Reasoning(thought)))
-            if message.content:
-                parts.append((lane, Text(message.content)))
+            parts.extend((lane, event) for event in _said(message.content))
             parts.append((lane, Finish(choice.finish_reason or "")))
         return parts
 
@@ -356,14 +405,17 @@ class _Whole:
         """The reply with each choice's text, calls and finish reason as `parts` say."""
         body = _fields(payload)
         choices: list[dict[str, Any]] = []
-        for choice in _list(body.get("choices", _NULL)):
-            lane = int(bytes(choice.get("index", b"0")))
+        for place, choice in enumerate(_list(body.get("choices", _NULL))):
+            lane = _lane(choice, place)
             events = [event for of, event in parts if of == lane]
             message: dict[str, Any] = dict(_fields(choice.get("message", _NULL)))
             natives = _list(message.pop("tool_calls", _NULL))
             calls = _whole_calls(events, natives)
             text = "".join(event.text for event in events if isinstance(event, Text))
+            others = _others(message.get("content"))
             message["content"] = _string(text) if text or not calls else None
+            if others:
+                message["content"] = [*others, *([{"type": "text", "text": message["content"]}] if text else [])]
             if moved := "".join(event.text for event in events if isinstance(event, Reasoning) and event.moved):
                 thought = next((event.text for event in events if isinstance(event, Reasoning) and not event.moved), "")
                 message["reasoning_content"] = _string(thought + moved)
@@ -402,6 +454,7 @@ class _OpenAIChat:
 
     name = "openai_chat"
     names_events = False
+    call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""
@@ -431,7 +484,7 @@ class _OpenAIChat:
 
         model = fields.get("model")
         return Request(
-            tools=tuple(tools_of(fields.get("tools"))),
+            tools=tuple(function_tools(fields.get("tools"))),
             tool_choice=choice_of(fields.get("tool_choice")),
             model=model if isinstance(model, str) else "",
             system="\n".join(texts("system", "developer")),
@@ -439,16 +492,6 @@ class _OpenAIChat:
             quotable=texts("user", "tool", "function"),
             response_format=_is_structured(fields.get("response_format")),
         )
-
-
-def tools_of(value: object) -> Iterable[Tool]:
-    """The function tools of a request's `tools` (OpenAI form); what is not one is passed over."""
-    for item in value if isinstance(value, list) else ():
-        function = item.get("function") if isinstance(item, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if isinstance(function, dict) and isinstance(name, str) and name:
-            schema, about = function.get("parameters"), function.get("description")
-            yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
 
 
 def _is_structured(value: object) -> bool:

@@ -26,163 +26,88 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
 from toolcalls.frames import Form
+from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
-from toolcalls.values import quote
 from toolcalls.wires import Codec, Part, form_of
 
-# An object's members, each as raw JSON, and what is made of them: an event, an item, a content part.
-type _Fields = dict[str, Any]
-
 _NOTHING: list[Any] = []
-_MESSAGE: _Fields = {"type": "message", "status": "in_progress", "role": "assistant", "content": _NOTHING}
+_MESSAGE: Fields = {"type": "message", "status": "in_progress", "role": "assistant", "content": _NOTHING}
 
 _DELTA = "response.output_text.delta"
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
 # Statuses and reasons of this API in the words of the hub.
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
-_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-
-# --- JSON that is kept as it is written -------------------------------------------------------------------------------
-
-
-def _fields(raw: object) -> _Fields:
-    """An object's members, each as raw JSON; {} for what is no object."""
-    if isinstance(raw, dict):
-        return raw
-    if not isinstance(raw, bytes | msgspec.Raw):
-        return {}
-    try:
-        return dict(_decode_fields(raw))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        value = _loosely(raw)
-        return {key: _raw(member) for key, member in value.items()} if isinstance(value, dict) else {}
-
-
-def _list(raw: object) -> list[Any]:
-    """A list's items, each as raw JSON; [] for what is no list."""
-    if isinstance(raw, list):
-        return raw
-    if not isinstance(raw, bytes | msgspec.Raw):
-        return []
-    try:
-        return list(_decode_list(raw))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        value = _loosely(raw)
-        return [_raw(item) for item in value] if isinstance(value, list) else []
-
-
-def _loosely(raw: bytes | msgspec.Raw) -> object:
-    """Lone surrogates and keys that are not UTF-8, which msgspec refuses and some servers send. None for no JSON."""
-    try:
-        return json.loads(bytes(raw).decode(errors="replace"))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _value(raw: object) -> Any:
-    """What a member means; None for what cannot be read."""
-    if not isinstance(raw, msgspec.Raw):
-        return raw
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _loosely(raw)
-
-
-def _word(fields: Mapping[str, Any], key: str) -> str:
-    """A member that is a string, "" for any other."""
-    value = _value(fields.get(key))
-    return value if isinstance(value, str) else ""
-
-
-def _number(fields: Mapping[str, Any], key: str) -> int | None:
-    value = _value(fields.get(key))
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _place(fields: Mapping[str, Any], key: str = "output_index") -> int:
-    return _number(fields, key) or 0
-
-
-def _string(text: str) -> msgspec.Raw:
-    return msgspec.Raw(quote(text).encode())
-
-
-def _raw(value: object) -> msgspec.Raw:
-    return msgspec.Raw(json.dumps(value).encode())
-
-
-def _bytes(fields: _Fields) -> bytes:
-    return msgspec.json.encode(fields)
+def _place(event: Fields, key: str = "output_index") -> int:
+    return rawjson.number(event, key, 0)
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
 
-def _call_item(start: CallStart, namespace: str) -> _Fields:
+def _call_item(start: CallStart, namespace: str) -> Fields:
     """A function call that has just begun."""
     item = {
-        "id": _string("fc_" + start.id.removeprefix("call_")),
+        "id": rawjson.string("fc_" + start.id.removeprefix("call_")),
         "type": "function_call",
         "status": "in_progress",
-        "arguments": _string(""),
-        "call_id": _string(start.id),
-        "name": _string(start.name),
+        "arguments": rawjson.string(""),
+        "call_id": rawjson.string(start.id),
+        "name": rawjson.string(start.name),
     }
-    return item | ({"namespace": _string(namespace)} if namespace else {})
+    return item | ({"namespace": rawjson.string(namespace)} if namespace else {})
 
 
-def _text_part(like: Mapping[str, Any], text: str) -> _Fields:
+def _text_part(like: Mapping[str, Any], text: str) -> Fields:
     """The text part `like` with another text; what is told of its tokens goes with them."""
     part = dict(like) or {"type": "output_text", "text": "", "annotations": _NOTHING}
-    return {**part, "text": _string(text), **({"logprobs": _NOTHING} if "logprobs" in part else {})}
+    return {**part, "text": rawjson.string(text), **({"logprobs": _NOTHING} if "logprobs" in part else {})}
 
 
-def _thought_part(text: str) -> _Fields:
-    return {"type": "reasoning_text", "text": _string(text)}
+def _thought_part(text: str) -> Fields:
+    return {"type": "reasoning_text", "text": rawjson.string(text)}
 
 
-def _thought_item(id_: str, text: str | None) -> _Fields:
+def _thought_item(id_: str, text: str | None) -> Fields:
     """A reasoning item; one without a text has just begun."""
     content = _NOTHING if text is None else [_thought_part(text)]
-    return {"id": _string(id_), "type": "reasoning", "summary": _NOTHING, "content": content}
+    return {"id": rawjson.string(id_), "type": "reasoning", "summary": _NOTHING, "content": content}
 
 
 def _is_text(part: Mapping[str, Any]) -> bool:
-    return _word(part, "type") == "output_text"
+    return rawjson.word(part, "type") == "output_text"
 
 
 def _namespaces(tools: object) -> dict[str, str]:
     """The namespace of each function that is declared in one."""
     found: dict[str, str] = {}
-    for tool in map(_fields, _list(tools)):
-        if _word(tool, "type") == "namespace":
-            for inner in map(_fields, _list(tool.get("tools"))):
-                found[_word(inner, "name")] = _word(tool, "name")
+    for tool in map(rawjson.fields, rawjson.items(tools)):
+        if rawjson.word(tool, "type") == "namespace":
+            for inner in map(rawjson.fields, rawjson.items(tool.get("tools"))):
+                found[rawjson.word(inner, "name")] = rawjson.word(tool, "name")
     return found
 
 
 class _Made:
     """A call or a thought of ours, as far as it came. `item` is the item that also stands in the whole response."""
 
-    def __init__(self, item: _Fields, place: int) -> None:
+    def __init__(self, item: Fields, place: int) -> None:
         self.item = item
         self.place = place
         self.pieces: list[str] = []
 
     @property
-    def where(self) -> _Fields:
+    def where(self) -> Fields:
         """Where the only part of its content stands."""
         return {"item_id": self.item["id"], "output_index": self.place, "content_index": 0}
 
     def end(self, status: str) -> None:
         """Write down what came of a call."""
-        self.item["arguments"] = _string("".join(self.pieces))
+        self.item["arguments"] = rawjson.string("".join(self.pieces))
         self.item["status"] = status
 
 
@@ -194,20 +119,20 @@ class _Message:
     own    it is one of ours, for text that has none
     """
 
-    def __init__(self, item: _Fields, home: list[Any], *, own: bool = False) -> None:
+    def __init__(self, item: Fields, home: list[Any], *, own: bool = False) -> None:
         self.item = item
         self.home = home
         self.own = own
-        self.held: list[_Fields] = []
+        self.held: list[Fields] = []
         self.segment: _Segment | None = None
         self.count = 0  # segments so far
         self.touched = own  # the client does not see it as it is
 
     def id(self) -> msgspec.Raw:
         """An id for the next segment; the first one has the message's own."""
-        name = _word(self.item, "id") or "msg"
+        name = rawjson.word(self.item, "id") or "msg"
         self.count += 1
-        return _string(name if self.count == 1 else f"{name}_{self.count}")
+        return rawjson.string(name if self.count == 1 else f"{name}_{self.count}")
 
 
 class _Segment:
@@ -221,7 +146,7 @@ class _Segment:
         self.place = place
         self.base = base
         self.content: list[Any] = []
-        self.part: _Fields | None = None
+        self.part: Fields | None = None
         self.pieces: list[str] = []
         self.said = False  # `output_text.done` is out
 
@@ -246,13 +171,13 @@ class _Reading:
         self._said: set[int] = set()  # the places of calls whose arguments have begun to come
         self._ended = False
 
-    def events(self, kind: str, event: _Fields) -> Iterable[Part]:
+    def events(self, kind: str, event: Fields) -> Iterable[Part]:
         """The events of one frame."""
         if kind == _DELTA:
             return self._text(event)
         if kind in {"response.created", "response.in_progress"}:
-            response = _fields(event.get("response"))
-            self.reply_id = self.reply_id or _word(response, "id")
+            response = rawjson.fields(event.get("response"))
+            self.reply_id = self.reply_id or rawjson.word(response, "id")
             self.namespaces = self.namespaces or _namespaces(response.get("tools"))
         elif kind == "response.output_item.added":
             return self._added(event)
@@ -266,13 +191,13 @@ class _Reading:
             return self._finished(kind, event)
         return ()
 
-    def _text(self, event: _Fields) -> Iterator[Part]:
+    def _text(self, event: Fields) -> Iterator[Part]:
         place = _place(event), _place(event, "content_index")
         lane = self._lanes.get(place)
         if lane is None:
             yield from self._ends()
             lane = self._lanes[place] = self._lane = len(self._lanes)
-        delta = _word(event, "delta")
+        delta = rawjson.word(event, "delta")
         self._open = self._open or bool(delta)
         yield lane, Text(delta)
 
@@ -282,56 +207,56 @@ class _Reading:
             self._open = False
             yield self._lane, Finish("stop")
 
-    def _added(self, event: _Fields) -> Iterator[Part]:
-        item = _fields(event.get("item"))
-        if _word(item, "type") == "function_call":
+    def _added(self, event: Fields) -> Iterator[Part]:
+        item = rawjson.fields(event.get("item"))
+        if rawjson.word(item, "type") == "function_call":
             yield from self._begun(event, item)
             return
         yield from self._ends()
-        if _word(item, "type") == "message":
+        if rawjson.word(item, "type") == "message":
             yield self._lane, Text("")
 
-    def _part(self, event: _Fields) -> Iterator[Part]:
+    def _part(self, event: Fields) -> Iterator[Part]:
         yield from self._ends()
-        if _is_text(_fields(event.get("part"))):
+        if _is_text(rawjson.fields(event.get("part"))):
             yield self._lane, Text("")
 
-    def _begun(self, event: _Fields, item: _Fields) -> Iterator[Part]:
+    def _begun(self, event: Fields, item: Fields) -> Iterator[Part]:
         self._open = False
         index = len(self._calls)
         self._calls[_place(event)] = self._lane, index
-        yield self._lane, CallStart(index, _word(item, "name"), id=_word(item, "call_id"))
+        yield self._lane, CallStart(index, rawjson.word(item, "name"), id=rawjson.word(item, "call_id"))
 
-    def _arguments(self, event: _Fields, piece: bool) -> Iterator[Part]:
+    def _arguments(self, event: Fields, piece: bool) -> Iterator[Part]:
         place = _place(event)
         if place in self._calls and (piece or place not in self._said):
             lane, index = self._calls[place]
-            arguments = _word(event, "delta" if piece else "arguments")
+            arguments = rawjson.word(event, "delta" if piece else "arguments")
             if arguments:
                 self._said.add(place)
                 yield lane, CallPiece(index, arguments)
 
-    def _done(self, event: _Fields) -> Iterator[Part]:
-        item, place = _fields(event.get("item")), _place(event)
-        if _word(item, "type") != "function_call":
+    def _done(self, event: Fields) -> Iterator[Part]:
+        item, place = rawjson.fields(event.get("item")), _place(event)
+        if rawjson.word(item, "type") != "function_call":
             return
         if place not in self._calls:
             yield from self._begun(event, item)
         lane, index = self._calls[place]
-        if place not in self._said and (arguments := _word(item, "arguments")):
+        if place not in self._said and (arguments := rawjson.word(item, "arguments")):
             yield lane, CallPiece(index, arguments)
-        if _word(item, "status") != "incomplete":
+        if rawjson.word(item, "status") != "incomplete":
             yield lane, CallEnd(index)
 
-    def _finished(self, kind: str, event: _Fields) -> Iterator[Part]:
+    def _finished(self, kind: str, event: Fields) -> Iterator[Part]:
         if not self._ended:
             self._ended = True
             self._open = False
-            response = _fields(event.get("response")) if kind != "error" else {"status": "failed"}
+            response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
             yield self._lane, Finish(_reason(response, calls=bool(self._calls)))
 
 
-def _where(event: _Fields, segment: _Segment) -> _Fields:
+def _where(event: Fields, segment: _Segment) -> Fields:
     """Where the client sees what a frame of a message is about, as far as the frame says so."""
     index = _place(event, "content_index") - segment.base
     where = {"item_id": segment.id, "output_index": segment.place, "content_index": index}
@@ -356,29 +281,33 @@ def _begins(parts: Sequence[Part]) -> bool:
 
 def _as_was(raw: object, value: Any) -> Any:
     """`value` for a member that was `raw`, in the same spelling where it means the same."""
-    if isinstance(raw, msgspec.Raw) and isinstance(value, int | msgspec.Raw) and _value(raw) == _value(value):
+    if (
+        isinstance(raw, msgspec.Raw)
+        and isinstance(value, int | msgspec.Raw)
+        and rawjson.value(raw) == rawjson.value(value)
+    ):
         return raw
     return value
 
 
-def _response(response: _Fields, output: list[Any], made: list[Any], *, cut: bool) -> _Fields:
+def _response(response: Fields, output: list[Any], made: list[Any], *, cut: bool) -> Fields:
     """The whole response with other items. `cut`: one of its calls broke off, which no other member says."""
-    changes: _Fields = {}
+    changes: Fields = {}
     if made is not output:
         changes["output"] = made
         if "output_text" in response:  # some servers send what the SDK computes
-            parts = [part for item in map(_fields, made) for part in _texts(item)]
-            changes["output_text"] = _string("".join(_word(part, "text") for part in parts))
-    if cut and _word(response, "status") == "completed":
+            parts = [part for item in map(rawjson.fields, made) for part in _texts(item)]
+            changes["output_text"] = rawjson.string("".join(rawjson.word(part, "text") for part in parts))
+    if cut and rawjson.word(response, "status") == "completed":
         changes |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     return {**response, **changes} if changes else response
 
 
-def _reason(response: _Fields, *, calls: bool) -> str:
+def _reason(response: Fields, *, calls: bool) -> str:
     """Why a response ended, in the words of the hub."""
-    status = _word(response, "status")
+    status = rawjson.word(response, "status")
     if status == "incomplete":
-        return _REASONS.get(_word(_fields(response.get("incomplete_details")), "reason"), "length")
+        return _REASONS.get(rawjson.word(rawjson.fields(response.get("incomplete_details")), "reason"), "length")
     if status in {"failed", "cancelled"}:
         return "failed"
     return "tool_calls" if calls else "stop"
@@ -392,12 +321,12 @@ class _Stream:
     def __init__(self) -> None:
         self.bare = False
         self._reading = _Reading()
-        self._decoded: deque[tuple[_Fields, list[Part]]] = deque()
+        self._decoded: deque[tuple[Fields, list[Part]]] = deque()
         self._moved = False  # the client has been told something else than the upstream said
-        self._out: list[_Fields] = []
+        self._out: list[Fields] = []
         self._first: int | None = None  # the number of the frame's first event, None where events have none
         self._numbers = 0  # how much higher the client's numbers are
-        self._shared: _Fields = {}  # what every event says beside its own
+        self._shared: Fields = {}  # what every event says beside its own
         self._next = 0  # the place of the next item
         self._places: dict[int, int | None] = {}  # where the client sees the upstream's items; None: nowhere
         self._homes: dict[int, list[Any]] = {}  # what the upstream's items have become; None: what they were
@@ -407,7 +336,7 @@ class _Stream:
         self._message: _Message | None = None  # the one that text belongs to
         self._calls: dict[tuple[int, int], _Made] = {}  # those of ours that are open
         self._thought: _Made | None = None
-        self._lowered: dict[str, _Fields] = {}  # native calls that the client has not got, by their ids
+        self._lowered: dict[str, Fields] = {}  # native calls that the client has not got, by their ids
         self._own = 0  # items of ours that are no calls
 
     @property
@@ -417,8 +346,8 @@ class _Stream:
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one frame."""
-        event = _fields(payload)
-        kind = _word(event, "type")
+        event = rawjson.fields(payload)
+        kind = rawjson.word(event, "type")
         parts = list(self._reading.events(kind, event))
         self._decoded.append((event, parts))
         text = parts[0][1] if len(parts) == 1 else None
@@ -428,18 +357,18 @@ class _Stream:
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         event, came = self._decoded.popleft()
-        number = _number(event, "sequence_number")
-        self._first = None if number is None else number + self._numbers
+        number = rawjson.number(event, "sequence_number", -1)
+        self._first = None if number < 0 else number + self._numbers
         self._shared = {"stream_id": event["stream_id"]} if "stream_id" in event else {}
         self._out = []
-        _HANDLERS.get(_word(event, "type"), _Stream._other)(self, event, parts)
+        _HANDLERS.get(rawjson.word(event, "type"), _Stream._other)(self, event, parts)
         if not self._moved and _content(parts) == _content(came):
             return [payload]  # whatever state the stream is in: nothing was changed so far
         self._moved = True
         self._numbers += len(self._out) - 1
         if len(self._out) == 1 and self._out[0] == event:
             return [payload]
-        return [_bytes(made) for made in self._out]
+        return [rawjson.written(made) for made in self._out]
 
     # What is said
 
@@ -448,7 +377,7 @@ class _Stream:
         number = {} if self._first is None else {"sequence_number": self._first + len(self._out)}
         self._out.append({"type": kind, **number, **members, **self._shared})
 
-    def _pass(self, event: _Fields, **changes: Any) -> None:
+    def _pass(self, event: Fields, **changes: Any) -> None:
         """An event of the upstream's with some of its members changed, and its number."""
         if self._first is not None:
             changes["sequence_number"] = self._first + len(self._out)
@@ -478,7 +407,7 @@ class _Stream:
         elif isinstance(event, CallPiece) and (call := self._calls.get((lane, event.index))) is not None:
             call.pieces.append(event.json)
             where = {"item_id": call.item["id"], "output_index": call.place}
-            self._say("response.function_call_arguments.delta", **where, delta=_string(event.json))
+            self._say("response.function_call_arguments.delta", **where, delta=rawjson.string(event.json))
         elif isinstance(event, CallEnd) and (call := self._calls.pop((lane, event.index), None)) is not None:
             call.end("completed")
             where = {"item_id": call.item["id"], "output_index": call.place}
@@ -488,7 +417,7 @@ class _Stream:
         elif isinstance(event, Reasoning) and event.moved and event.text:
             self._think(event.text)
 
-    def _text(self, text: str, event: _Fields | None = None) -> None:
+    def _text(self, text: str, event: Fields | None = None) -> None:
         """Text of a message, in the event that brought it or in a new one."""
         if not text:
             return
@@ -500,17 +429,17 @@ class _Stream:
         if segment is None or segment.part is None:
             segment = self._open(message, 0 if event is None else _place(event, "content_index"))
         segment.pieces.append(text)
-        if event is not None and _word(event, "delta") == text:
+        if event is not None and rawjson.word(event, "delta") == text:
             self._pass(event, **_where(event, segment))
             return
         message.touched = True
         where = {"item_id": segment.id, "output_index": segment.place, "content_index": len(segment.content)}
-        self._say(_DELTA, **where, delta=_string(text), logprobs=_NOTHING)
+        self._say(_DELTA, **where, delta=rawjson.string(text), logprobs=_NOTHING)
 
     def _new_message(self) -> _Message:
         """A message of ours, for text that has none."""
         self._own += 1
-        id_ = _string(f"msg_{self.reply_id.removeprefix('resp_')}_{self._own}")
+        id_ = rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_{self._own}")
         return _Message({"id": id_, **_MESSAGE}, self._home, own=True)
 
     def _open(self, message: _Message, index: int) -> _Segment:
@@ -524,7 +453,7 @@ class _Stream:
         if segment is None:
             segment = self._show(message, held, index)
         opener = next((event for event in held if "part" in event), None)
-        segment.part = _text_part({}, "") if opener is None else _fields(opener["part"])
+        segment.part = _text_part({}, "") if opener is None else rawjson.fields(opener["part"])
         segment.pieces, segment.said = [], False
         where = {"item_id": segment.id, "output_index": segment.place, "content_index": len(segment.content)}
         if opener is not None:
@@ -533,7 +462,7 @@ class _Stream:
             self._say("response.content_part.added", **where, part=segment.part)
         return segment
 
-    def _show(self, message: _Message, held: Iterable[_Fields], index: int) -> _Segment:
+    def _show(self, message: _Message, held: Iterable[Fields], index: int) -> _Segment:
         """Show a message without its parts. `index`: where its content begins in the upstream's."""
         segment = message.segment = _Segment(message.id(), self._take(), index)
         opener = next((event for event in held if "item" in event), None)
@@ -555,7 +484,7 @@ class _Stream:
         where = {"item_id": segment.id, "output_index": segment.place, "content_index": len(segment.content)}
         if segment.part is not None:
             if not segment.said:
-                self._say("response.output_text.done", **where, text=_string(segment.text), logprobs=_NOTHING)
+                self._say("response.output_text.done", **where, text=rawjson.string(segment.text), logprobs=_NOTHING)
             segment.content.append(_text_part(segment.part, segment.text))
             self._say("response.content_part.done", **where, part=segment.content[-1])
         item = {**message.item, "id": segment.id, "status": "completed", "content": segment.content}
@@ -568,7 +497,7 @@ class _Stream:
         item = _call_item(event, self._reading.namespaces.get(event.name, ""))
         kept = self._lowered.get(event.id) if event.dialect is None else None
         if kept is not None:
-            item = {**kept, "status": "in_progress", "arguments": _string("")}
+            item = {**kept, "status": "in_progress", "arguments": rawjson.string("")}
         call = self._calls[lane, event.index] = _Made(item, self._take())
         self._home.append(item)
         self._say("response.output_item.added", output_index=call.place, item=dict(item))
@@ -585,7 +514,7 @@ class _Stream:
             self._say("response.output_item.added", output_index=thought.place, item=dict(item))
             self._say("response.content_part.added", **thought.where, part=_thought_part(""))
         thought.pieces.append(text)
-        self._say("response.reasoning_text.delta", **thought.where, delta=_string(text))
+        self._say("response.reasoning_text.delta", **thought.where, delta=rawjson.string(text))
 
     def _unthink(self) -> None:
         """Such reasoning ends where something else begins."""
@@ -595,13 +524,13 @@ class _Stream:
         text = "".join(thought.pieces)
         part = _thought_part(text)
         thought.item["content"] = [part]
-        self._say("response.reasoning_text.done", **thought.where, text=_string(text))
+        self._say("response.reasoning_text.done", **thought.where, text=rawjson.string(text))
         self._say("response.content_part.done", **thought.where, part=part)
         self._say("response.output_item.done", output_index=thought.place, item=dict(thought.item))
 
     # What the upstream's frames become
 
-    def _other(self, event: _Fields, parts: Sequence[Part]) -> None:
+    def _other(self, event: Fields, parts: Sequence[Part]) -> None:
         """A frame that is about no text of ours; where it is about an item, the item may have another place."""
         self._events(parts)
         at = _place(event)
@@ -613,9 +542,9 @@ class _Stream:
         elif (place := self._places.get(at, at)) is not None:
             self._pass(event, output_index=place)
 
-    def _delta(self, event: _Fields, parts: Sequence[Part]) -> None:
+    def _delta(self, event: Fields, parts: Sequence[Part]) -> None:
         message = self._within(event)
-        delta = _word(event, "delta")
+        delta = rawjson.word(event, "delta")
         text = "".join(part.text for _, part in parts if isinstance(part, Text))
         if any(not isinstance(part, Text) for _, part in parts):
             message.touched = True
@@ -628,7 +557,7 @@ class _Stream:
         elif _opens(parts) or message.segment is not None:
             self._pass(event, **(_where(event, message.segment) if message.segment is not None else {}))
 
-    def _within(self, event: _Fields) -> _Message:
+    def _within(self, event: Fields) -> _Message:
         """The message that a frame is about; one that nobody has opened is open."""
         at = _place(event)
         message = self._messages.get(at)
@@ -650,9 +579,9 @@ class _Stream:
             self._close()
         self._message = None
 
-    def _added(self, event: _Fields, parts: Sequence[Part]) -> None:
-        item, at = _fields(event.get("item")), _place(event)
-        kind = _word(item, "type")
+    def _added(self, event: Fields, parts: Sequence[Part]) -> None:
+        item, at = rawjson.fields(event.get("item")), _place(event)
+        kind = rawjson.word(item, "type")
         self._events(parts, natives=kind != "function_call")
         self._unthink()
         self._end_own()
@@ -668,14 +597,14 @@ class _Stream:
         else:
             self._keep(event, at)
 
-    def _keep(self, event: _Fields, at: int) -> None:
+    def _keep(self, event: Fields, at: int) -> None:
         """An item of the upstream's that stays."""
         self._places[at] = self._take()
         self._home.append(None)
         self._pass(event, output_index=self._places[at])
 
-    def _part_added(self, event: _Fields, parts: Sequence[Part]) -> None:
-        part = _fields(event.get("part"))
+    def _part_added(self, event: Fields, parts: Sequence[Part]) -> None:
+        part = rawjson.fields(event.get("part"))
         if not (_is_text(part) or _place(event) in self._messages):
             self._other(event, parts)
             return
@@ -692,20 +621,20 @@ class _Stream:
             segment.part, segment.pieces, segment.said = part, [], False
         self._pass(event, **_where(event, segment))
 
-    def _text_done(self, event: _Fields, parts: Sequence[Part]) -> None:
+    def _text_done(self, event: Fields, parts: Sequence[Part]) -> None:
         self._events(parts)
         message = self._within(event)
         segment = message.segment
         if segment is None or (message.touched and segment.part is None):
             return
         segment.said = True
-        rest: _Fields = {}
-        if message.touched and _word(event, "text") != segment.text:
-            rest = {"text": _string(segment.text), **({"logprobs": _NOTHING} if "logprobs" in event else {})}
+        rest: Fields = {}
+        if message.touched and rawjson.word(event, "text") != segment.text:
+            rest = {"text": rawjson.string(segment.text), **({"logprobs": _NOTHING} if "logprobs" in event else {})}
         self._pass(event, **_where(event, segment), **rest)
 
-    def _part_done(self, event: _Fields, parts: Sequence[Part]) -> None:
-        part = _fields(event.get("part"))
+    def _part_done(self, event: Fields, parts: Sequence[Part]) -> None:
+        part = rawjson.fields(event.get("part"))
         if not (_is_text(part) or _place(event) in self._messages):
             self._other(event, parts)
             return
@@ -715,7 +644,7 @@ class _Stream:
         if segment is None or (message.touched and _is_text(part) and segment.part is None):
             return
         where = _where(event, segment)
-        if message.touched and _is_text(part) and _word(part, "text") != segment.text:
+        if message.touched and _is_text(part) and rawjson.word(part, "text") != segment.text:
             part = _text_part(part, segment.text)
             self._pass(event, **where, part=part)
         else:
@@ -723,16 +652,16 @@ class _Stream:
         segment.content.append(part)
         segment.part = None
 
-    def _annotation(self, event: _Fields, parts: Sequence[Part]) -> None:
+    def _annotation(self, event: Fields, parts: Sequence[Part]) -> None:
         """What an annotation is about may be in a call by now; then it is about nothing that is shown."""
         self._events(parts)
         segment = self._within(event).segment
         if segment is not None:
             self._pass(event, **_where(event, segment))
 
-    def _item_done(self, event: _Fields, parts: Sequence[Part]) -> None:
-        item, at = _fields(event.get("item")), _place(event)
-        kind = _word(item, "type")
+    def _item_done(self, event: Fields, parts: Sequence[Part]) -> None:
+        item, at = rawjson.fields(event.get("item")), _place(event)
+        kind = rawjson.word(item, "type")
         if kind == "message":
             self._events(parts)
             self._message_done(event, item)
@@ -749,11 +678,11 @@ class _Stream:
                 return
             self._places[at] = None
         if self._places[at] is None:
-            self._lowered[_word(item, "call_id")] = item
+            self._lowered[rawjson.word(item, "call_id")] = item
         else:
             self._pass(event, output_index=self._places[at])
 
-    def _message_done(self, event: _Fields, item: _Fields) -> None:
+    def _message_done(self, event: Fields, item: Fields) -> None:
         message = self._within(event)
         segment, message.segment = message.segment, None
         self._message = None  # what comes now stands in a message of its own
@@ -771,7 +700,7 @@ class _Stream:
 
     # The end
 
-    def _ended(self, event: _Fields, parts: Sequence[Part]) -> None:
+    def _ended(self, event: Fields, parts: Sequence[Part]) -> None:
         """The whole response says what the stream has said."""
         self._events(parts)
         self._unthink()
@@ -782,13 +711,13 @@ class _Stream:
         if "response" not in event:
             self._pass(event)
             return
-        response = _fields(event["response"])
-        output = _list(response.get("output"))
+        response = rawjson.fields(event["response"])
+        output = rawjson.items(response.get("output"))
         made = [*self._before, *(item for place, was in enumerate(output) for item in self._became(place, was))]
         same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
         made = output if same or not output else made  # some servers leave it empty
         whole = _response(response, output, made, cut=bool(open_))
-        kind = {"type": "response.incomplete"} if open_ and _word(event, "type") == "response.completed" else {}
+        kind = {"type": "response.incomplete"} if open_ and rawjson.word(event, "type") == "response.completed" else {}
         self._pass({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
 
     def _became(self, place: int, item: Any) -> Iterator[Any]:
@@ -803,10 +732,10 @@ class _Stream:
             yield item
             return
         part = [] if segment.part is None else [_text_part(segment.part, segment.text)]
-        yield {**_fields(item), "id": segment.id, "content": [*segment.content, *part]}
+        yield {**rawjson.fields(item), "id": segment.id, "content": [*segment.content, *part]}
 
 
-type _Handler = Callable[[_Stream, _Fields, Sequence[Part]], None]
+type _Handler = Callable[[_Stream, Fields, Sequence[Part]], None]
 
 _HANDLERS: dict[str, _Handler] = {
     _DELTA: _Stream._delta,
@@ -834,21 +763,21 @@ class _Whole:
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
-        response = _fields(payload)
+        response = rawjson.fields(payload)
         if "output" not in response:
             return []
-        self.reply_id = _word(response, "id")
+        self.reply_id = rawjson.word(response, "id")
         natives: list[list[Part]] = [[]]
         texts: list[str] = []
         index = 0
-        for item in map(_fields, _list(response["output"])):
-            if _word(item, "type") == "function_call":
+        for item in map(rawjson.fields, rawjson.items(response["output"])):
+            if rawjson.word(item, "type") == "function_call":
                 natives[-1] += _native(max(0, len(texts) - 1), index, item)
                 index += 1
             for part in _texts(item):
                 if texts:
                     natives.append([])
-                texts.append(_word(part, "text"))
+                texts.append(rawjson.word(part, "text"))
         reason = _reason(response, calls=index > 0)
         parts: list[Part] = []
         for lane, calls in enumerate(natives):
@@ -860,8 +789,8 @@ class _Whole:
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
         """The reply with its items as `parts` say."""
-        response = _fields(payload)
-        output = _list(response["output"])
+        response = rawjson.fields(payload)
+        output = rawjson.items(response["output"])
         namespaces = _namespaces(response.get("tools"))
         kept = Counter(event.id for _, event in parts if isinstance(event, CallStart) and event.dialect is None)
         lanes: dict[int, list[Event]] = {}
@@ -871,19 +800,19 @@ class _Whole:
         broken: list[_Made] = []
         lane = 0
         for raw in output:
-            item = _fields(raw)
-            if _word(item, "type") == "function_call":
-                if kept[_word(item, "call_id")]:
-                    kept[_word(item, "call_id")] -= 1
+            item = rawjson.fields(raw)
+            if rawjson.word(item, "type") == "function_call":
+                if kept[rawjson.word(item, "call_id")]:
+                    kept[rawjson.word(item, "call_id")] -= 1
                     made.append(raw)
                 continue
             if not _texts(item):
                 made.append(raw)
                 continue
             rewriting = _Rewriting(item, namespaces)
-            for part in _list(item["content"]):
-                if _is_text(_fields(part)):
-                    rewriting.text(_fields(part), lanes.pop(lane, []))
+            for part in rawjson.items(item["content"]):
+                if _is_text(rawjson.fields(part)):
+                    rewriting.text(rawjson.fields(part), lanes.pop(lane, []))
                     lane += 1
                 else:
                     rewriting.content.append(part)
@@ -891,31 +820,31 @@ class _Whole:
             broken += rewriting.open.values()
         rest = [event for events in lanes.values() for event in events]
         if rest:  # text that has no message
-            id_ = _string(f"msg_{self.reply_id.removeprefix('resp_')}_1")
+            id_ = rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_1")
             rewriting = _Rewriting({"id": id_, **_MESSAGE, "status": "completed"}, namespaces)
             rewriting.text({}, rest)
             made += rewriting.items()
-        return [_bytes(_response(response, output, made, cut=bool(broken)))]
+        return [rawjson.written(_response(response, output, made, cut=bool(broken)))]
 
 
-def _native(lane: int, index: int, item: _Fields) -> Iterator[Part]:
-    yield lane, CallStart(index, _word(item, "name"), id=_word(item, "call_id"))
-    yield lane, CallPiece(index, _word(item, "arguments"))
-    if _word(item, "status") != "incomplete":
+def _native(lane: int, index: int, item: Fields) -> Iterator[Part]:
+    yield lane, CallStart(index, rawjson.word(item, "name"), id=rawjson.word(item, "call_id"))
+    yield lane, CallPiece(index, rawjson.word(item, "arguments"))
+    if rawjson.word(item, "status") != "incomplete":
         yield lane, CallEnd(index)
 
 
-def _texts(item: _Fields) -> list[_Fields]:
+def _texts(item: Fields) -> list[Fields]:
     """The text parts of a message."""
-    if _word(item, "type") != "message":
+    if rawjson.word(item, "type") != "message":
         return []
-    return [part for part in map(_fields, _list(item.get("content"))) if _is_text(part)]
+    return [part for part in map(rawjson.fields, rawjson.items(item.get("content"))) if _is_text(part)]
 
 
 class _Rewriting:
     """What one message of a whole reply becomes. `content` is what the latest segment holds so far."""
 
-    def __init__(self, item: _Fields, namespaces: Mapping[str, str]) -> None:
+    def __init__(self, item: Fields, namespaces: Mapping[str, str]) -> None:
         self.content: list[Any] = []
         self.open: dict[int, _Made] = {}
         self.touched = False
@@ -924,7 +853,7 @@ class _Rewriting:
         self._made: list[Any] = []
         self._count = 0
 
-    def text(self, part: _Fields, events: Iterable[Event]) -> None:
+    def text(self, part: Fields, events: Iterable[Event]) -> None:
         """A text part, as its events say."""
         pieces: list[str] = []
         for event in events:
@@ -950,28 +879,32 @@ class _Rewriting:
                 self._think(event.text)
         self._say(part, pieces)
 
-    def _say(self, part: _Fields, pieces: list[str]) -> None:
+    def _say(self, part: Fields, pieces: list[str]) -> None:
         text = "".join(pieces)
         pieces.clear()
-        self.touched = self.touched or text != _word(part, "text")
+        self.touched = self.touched or text != rawjson.word(part, "text")
         if text:
-            self.content.append(part if _word(part, "text") == text else _text_part(part, text))
+            self.content.append(part if rawjson.word(part, "text") == text else _text_part(part, text))
 
     def _segment(self) -> None:
         """A message ends here, if it holds anything."""
         if self.content:
             self._count += 1
-            name = _word(self._item, "id") or "msg"
-            id_ = self._item.get("id", _string(name)) if self._count == 1 else _string(f"{name}_{self._count}")
+            name = rawjson.word(self._item, "id") or "msg"
+            id_ = (
+                self._item.get("id", rawjson.string(name))
+                if self._count == 1
+                else rawjson.string(f"{name}_{self._count}")
+            )
             self._made.append({**self._item, "id": id_, "content": self.content})
             self.content = []
 
     def _think(self, text: str) -> None:
         latest = self._made[-1] if self._made else {}
-        if _word(latest, "type") == "reasoning":
-            text = _word(latest["content"][0], "text") + text
+        if rawjson.word(latest, "type") == "reasoning":
+            text = rawjson.word(latest["content"][0], "text") + text
             self._made.pop()
-        name = _word(self._item, "id").removeprefix("msg_")
+        name = rawjson.word(self._item, "id").removeprefix("msg_")
         self._made.append(_thought_item(f"rs_{name}_{len(self._made)}", text))
 
     def items(self) -> list[Any]:
@@ -992,6 +925,7 @@ class _OpenAIResponses:
 
     name = "openai_responses"
     names_events = True
+    call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""

@@ -1,0 +1,322 @@
+"""What a person can ask about flows, by name in mitmproxy's command line or by a key in its console.
+
+    toolcalls.why FLOW                  each candidate of a reply with the seven conditions, met or failed
+    toolcalls.stats FLOWS               how many calls had which outcome, by model and dialect
+    toolcalls.judge FLOWS               read recorded replies again with today's configuration
+    toolcalls.policy FLOWS POLICY       another policy for their routes until mitmproxy stops, and judge them again
+    toolcalls.copy FLOW FORM [CALL] [FILE]   a call as JSON or as text of a dialect, to the clipboard or to a file
+    toolcalls.export FORMAT FLOWS FILE  flows for other programs
+
+Signatures are typed as mitmproxy's own, so it completes arguments and says what is wrong with them. What comes from a
+model is shown with its hidden characters as escapes, and copied and exported as it is.
+"""
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, cast, get_args
+
+import mitmproxy.types
+from mitmproxy import command, ctx, exceptions, flow, hooks, http
+from mitmproxy.log import ALERT
+
+from toolcalls import report
+from toolcalls.dialects import all_dialects
+from toolcalls.mitm import formats, store
+from toolcalls.mitm.judging import Candidate, Recorded, conditions, recorded
+from toolcalls.mitm.live import redraw
+from toolcalls.mitm.plan import Unread
+from toolcalls.mitm.rules import Rules
+from toolcalls.mitm.views.message import report_of
+from toolcalls.route import PolicyName
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.tools import Toolbox
+from toolcalls.values import members, quote
+from toolcalls.writing import write
+
+logger = logging.getLogger(__name__)
+
+# They have no types.
+_pyperclip: Any = import_module("pyperclip")
+_argument: Any = command.argument
+_Choice: Any = mitmproxy.types.Choice
+
+_POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+_FILE = "file"  # the policy that the configuration names
+_CLIPBOARD = mitmproxy.types.Path("")
+_CELL = 200  # characters of a cell that a model wrote
+
+# Keys that mitmproxy leaves free in its list of flows and in its view of one; what they do, and the words of the help.
+KEYS = {
+    "Y": ("toolcalls.why @focus", "Say why text is a call or none"),
+    "t": ("toolcalls.stats @shown", "Count the tool calls of the listed flows"),
+    "J": ("toolcalls.judge @focus", "Read the recorded reply again"),
+    "R": (
+        """
+        console.choose.cmd "Policy..." toolcalls.policies
+        toolcalls.policy @focus {choice}
+        """,
+        "Read the reply by another policy",
+    ),
+    "y": (
+        """
+        console.choose.cmd "Copy the call as..." toolcalls.copy.forms
+        toolcalls.copy @focus {choice}
+        """,
+        "Copy the first tool call",
+    ),
+    "T": ("console.command toolcalls.export jsonl @shown ", "Export the verdicts of the listed flows"),
+}
+CONTEXTS = ("flowlist", "flowview")
+
+type _Table = list[list[str]]
+
+
+def _command[F: Callable[..., Any]](name: str) -> Callable[[F], F]:
+    """mitmproxy's decorator, which has no types."""
+    return cast("Callable[[F], F]", command.command(name))
+
+
+def _choice[F: Callable[..., Any]](argument: str, options: str) -> Callable[[F], F]:
+    """The argument is one of what the command `options` gives."""
+    return cast("Callable[[F], F]", _argument(argument, type=_Choice(options)))
+
+
+def bind_keys() -> None:
+    """Bind the keys in the console; one that the user has bound, or that mitmproxy has by now, stays as it is."""
+    keymap: Any = getattr(ctx.master, "keymap", None)
+    if keymap is None:
+        return
+    for key, (does, about) in KEYS.items():
+        free = [context for context in CONTEXTS if not (keymap.get(context, key) or keymap.get("global", key))]
+        if free:
+            keymap.add(key, does.strip(), free, about)
+
+
+class Commands:
+    """The commands, an addon inside the addon. `rules` gives the configuration, None before the addon is configured."""
+
+    name = "toolcalls.commands"  # among mitmproxy's addons
+
+    def __init__(self, rules: Callable[[], Rules | None]) -> None:
+        self._rules = rules
+
+    # Looking
+
+    @_command("toolcalls.why")
+    def why(self, flow: flow.Flow) -> mitmproxy.types.Data:
+        """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
+        and which of the seven conditions it meets.
+        """
+        try:
+            reply = self._recorded(flow)
+        except Unread as reason:
+            raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
+        rows: _Table = []
+        for number, candidate in enumerate(conditions(reply), 1):
+            rows += _explained(number, candidate)
+        return _data(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
+
+    @_command("toolcalls.stats")
+    def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
+        """Count what became of the tool calls in flows: by model and dialect, and by reason."""
+        counts: dict[tuple[str, str], Counter[str]] = {}
+        reasons: Counter[str] = Counter()
+        read = 0
+        for data in _reports(flows):
+            read += 1
+            for verdict in data["verdicts"]:
+                who = str(data["model"]) or "no model", str(verdict["dialect"] or "(native)")
+                for key in (who, ("all", "")):
+                    found = counts.setdefault(key, Counter())
+                    found[str(verdict["status"])] += 1
+                    found["repaired"] += bool(verdict["repairs"])
+                if verdict["reason"] is not None:
+                    reasons[f"{verdict['status']}: {verdict['reason']}"] += 1
+        columns = [status for status in (*report.SEVERITY, "repaired") if any(one[status] for one in counts.values())]
+        rows = [["model", "dialect", *columns]]
+        for model, dialect in sorted(counts, key=lambda key: (key == ("all", ""), key)):
+            found = counts[model, dialect]
+            rows.append([_cell(model), _cell(dialect), *(str(found[status] or "") for status in columns)])
+        rows += [[reason, str(count)] for reason, count in reasons.most_common()]
+        return _data([*rows, ["replies read", str(read)]])
+
+    # Judging again
+
+    @_command("toolcalls.judge")
+    def judge(self, flows: Sequence[flow.Flow]) -> None:
+        """Read the replies of flows again, as the upstream sent them, with today's configuration. Their verdicts,
+        comments and marks change, their bodies do not.
+        """
+        self._judge(flows, "again")
+
+    @_command("toolcalls.policies")
+    def policies(self) -> Sequence[str]:
+        """The policies by which text is a call; `file` is the one that the configuration names."""
+        return [*_POLICIES, _FILE]
+
+    @_command("toolcalls.policy")
+    @_choice("policy", "toolcalls.policies")
+    def policy(self, flows: Sequence[flow.Flow], policy: str) -> None:
+        """Read the replies on the routes of these flows by another policy until mitmproxy stops, new ones too, and
+        judge these flows again.
+        """
+        rules = self._configured()
+        routes = set()
+        for one in flows:
+            try:
+                reply = self._recorded(one)
+            except Unread:
+                continue
+            routes.add(reply.plan.terms.route.name)
+        if not routes:
+            raise exceptions.CommandError("none of these flows has a route of the addon's")
+        for route in routes:
+            rules.policy(route, next((name for name in _POLICIES if name == policy), None))
+        self._judge(flows, f"again, by the policy {policy}" if policy != _FILE else "again")
+
+    def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
+        judged, changed, reasons = [], 0, []
+        for one in flows:
+            try:
+                reply = self._recorded(one)
+            except Unread as reason:
+                reasons.append(str(reason))
+                continue
+            if not isinstance(one, http.HTTPFlow):
+                continue
+            exchange = reply.read()
+            data = report.of(exchange, model=reply.plan.model)
+            earlier = one.metadata.get(store.REPORT)
+            changed += not isinstance(earlier, dict) or earlier.get("verdicts") != store.writable(data["verdicts"])
+            store.annotate(one, data | {"judged": how})
+            judged.append(one)
+        if not judged:
+            raise exceptions.CommandError(
+                f"nothing was judged: {reasons[0]}" if reasons else "there is no flow to judge"
+            )
+        ctx.master.addons.trigger(hooks.UpdateHook(judged))
+        redraw()
+        about = f"Judged {len(judged)} of {len(flows)} flows {how}: {changed} changed."
+        logger.log(ALERT, about if len(judged) > 1 else f"Judged {how}: {_cell(judged[0].comment) or 'no tool calls'}")
+
+    # Taking away
+
+    @_command("toolcalls.copy.forms")
+    def forms(self) -> Sequence[str]:
+        """The forms in which a call can be copied."""
+        return ["json", *all_dialects()]
+
+    @_command("toolcalls.copy")
+    @_choice("form", "toolcalls.copy.forms")
+    def copy(self, flow: flow.Flow, form: str, call: int = 1, path: mitmproxy.types.Path = _CLIPBOARD) -> None:
+        """Copy a tool call of a reply, the first unless another number is given, as JSON or as text of a dialect:
+        to the clipboard, or to a file if one is named.
+        """
+        calls = list(_calls(flow))
+        if not calls:
+            raise exceptions.CommandError("the reply made no call")
+        if not 1 <= call <= len(calls):
+            raise exceptions.CommandError(f"the reply made {len(calls)} calls; there is no number {call}")
+        text = self._text(flow, calls[call - 1], form)
+        if path:
+            try:
+                formats.write_file(path, text.encode("utf-8", "backslashreplace"))
+            except OSError as error:
+                raise exceptions.CommandError(f"{path}: {error.strerror}") from None
+        else:
+            try:
+                _pyperclip.copy(text)
+            except _pyperclip.PyperclipException as error:
+                first = next(iter(str(error).strip().splitlines()), "")
+                raise exceptions.CommandError(f"no clipboard here, name a file instead: {first}") from None
+        logger.log(ALERT, f"Copied {_cell(calls[call - 1].name)} as {form}{f' to {path}' if path else ''}.")
+
+    def _text(self, flow: flow.Flow, call: Call, form: str) -> str:
+        try:
+            members(call.arguments)
+        except ValueError:
+            raise exceptions.CommandError("the call was cut off, or its arguments are no JSON object") from None
+        if form == "json":
+            return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
+        try:
+            tools = self._recorded(flow).plan.tools
+        except Unread:
+            tools = Toolbox()
+        try:
+            return write(form, [call], tools)
+        except Unwritable as refusal:
+            raise exceptions.CommandError(f"{form} cannot hold this call: {report.visible(str(refusal))}") from None
+
+    @_command("toolcalls.export.formats")
+    def formats(self) -> Sequence[str]:
+        """The formats for other programs."""
+        return list(formats.all_formats())
+
+    @_command("toolcalls.export")
+    @_choice("format", "toolcalls.export.formats")
+    def export(self, format: str, flows: Sequence[flow.Flow], path: mitmproxy.types.Path) -> None:  # noqa: A002
+        """Write what the addon knows of flows to a file that only its owner can read, for other programs."""
+        ours = [
+            one for one in flows if isinstance(one, http.HTTPFlow) and isinstance(one.metadata.get(store.REPORT), dict)
+        ]
+        if not ours:
+            raise exceptions.CommandError("the addon has read none of these flows")
+        try:
+            formats.write_file(path, formats.all_formats()[format](ours))
+        except OSError as error:
+            raise exceptions.CommandError(f"{path}: {error.strerror}") from None
+        logger.log(ALERT, f"Exported {len(ours)} flows to {os.fspath(path)}.")
+
+    # What they share
+
+    def _configured(self) -> Rules:
+        rules = self._rules()
+        if rules is None:
+            raise exceptions.CommandError("the addon is not configured yet")
+        return rules
+
+    def _recorded(self, one: flow.Flow) -> Recorded:
+        if not isinstance(one, http.HTTPFlow):
+            raise Unread("it is no HTTP exchange")
+        return recorded(one, self._configured().current())
+
+
+def _explained(number: int, candidate: Candidate) -> Iterator[list[str]]:
+    verdict = candidate.verdict
+    reason = f": {verdict.reason}" if verdict.reason else ""
+    name = "a call" if verdict.name is None else _cell(verdict.name)
+    yield [str(number), f"{name} ({verdict.dialect})", f"{verdict.status}{reason}"]
+    where = f"characters {verdict.start} to {verdict.end}"
+    yield ["", where, _cell(next(iter(candidate.text.strip().splitlines()), ""))]
+    for condition in candidate.conditions:
+        met = {True: "met", False: "FAILED", None: "not asked"}[condition.met]
+        label = f"{condition.number}  " if condition.number is not None else "+  "
+        yield ["", f"{label}{condition.words}", f"{met}{': ' if condition.said else ''}{_cell(condition.said)}"]
+
+
+def _calls(one: flow.Flow) -> Iterator[Call]:
+    """The calls that a reply made, in the order of the flow view."""
+    for data in _reports([one]):
+        for verdict in data["verdicts"]:
+            if verdict["arguments"] is not None:
+                yield Call(str(verdict["name"]), str(verdict["arguments"]))
+
+
+def _reports(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
+    for one in flows:
+        data = report_of(one) if isinstance(one, http.HTTPFlow) else None
+        if data is not None:
+            yield dict(data)
+
+
+def _cell(text: str) -> str:
+    return report.visible(text if len(text) <= _CELL else f"{text[:_CELL]}…")
+
+
+def _data(rows: _Table) -> mitmproxy.types.Data:
+    """A table whose rows are all as long as its longest."""
+    width = max(map(len, rows))
+    return cast("mitmproxy.types.Data", [[*row, *[""] * (width - len(row))] for row in rows])

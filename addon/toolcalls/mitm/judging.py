@@ -1,0 +1,270 @@
+"""A recorded reply read once more with today's configuration, and what each of the seven conditions says of its calls.
+
+`again` is what the addon itself does to flows from a file: the upstream's body as it was recorded, today's rules. It
+changes no body.
+
+`conditions` asks more than a verdict tells, which names only the first condition that failed. It reads the reply twice
+more on relaxed terms, once by the standard policy and once by the lenient one, with every name, choice and echo let
+pass: what is declined there as well is declined for its place, its quotation or its end. The other conditions are asked
+directly. So a call that is both undeclared and fenced is told to be both.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mitmproxy import http
+
+from toolcalls.dialects import all_dialects
+from toolcalls.events import Text, Verdict
+from toolcalls.exchange import Exchange
+from toolcalls.frames import FRAMES, Form
+from toolcalls.mitm import store
+from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
+from toolcalls.policy import REASONS, Terms
+from toolcalls.route import Config, PolicyName
+
+CONDITIONS = {
+    1: "the route lifts this dialect",
+    2: "the name is declared and allowed",
+    3: "the opener stands where it may",
+    4: "it is not quoted",
+    5: "it does not repeat the request",
+    6: "the reply does not hold it natively",
+    7: "it is complete",
+}
+_QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"})
+_INCOMPLETE = frozenset({"unclosed", "cut_off", "not_a_call", "bad_arguments"})
+_OWN = "the policy's and the route's own"  # what a policy or a route asks beyond the seven
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A reply as it was recorded, and what today's configuration says of it. `cut`: it broke off."""
+
+    plan: Plan
+    form: Form
+    body: bytes
+    cut: bool
+
+    def read(self, terms: Terms | None = None) -> Exchange:
+        """The reply read from its beginning to its end, on other `terms` as calls to lift."""
+        plan = self.plan
+        if terms is not None:
+            plan = replace(plan, terms=terms, decision=replace(plan.decision, kind="lift"))
+        exchange = plan.exchange(self.form)
+        exchange.feed(self.body)
+        if self.cut:
+            exchange.abort()
+        else:
+            exchange.close()
+        return exchange
+
+
+def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
+    """Raises Unread, with the reason, for a flow that the addon would not read."""
+    wire = wire_for(flow.request)
+    if wire is None or flow.response is None:
+        raise Unread("it is no exchange with an API that the addon reads")
+    form = form_of(wire, flow.request, flow.response)
+    body = flow.metadata.get(store.UPSTREAM)
+    if form is None or flow.response.raw_content is None:
+        raise Unread("it has no reply that can be read")
+    if not isinstance(body, bytes):
+        try:
+            body = decoded(flow.response.raw_content, flow.response.headers.get("content-encoding", ""))
+        except (CodingError, LookupError) as error:
+            raise Unread(f"its reply cannot be read: {error}") from error
+    plan = plan_for(wire, flow.request, config, store.original(flow))
+    return Recorded(plan, form, body, cut=flow.error is not None)
+
+
+# --- the seven conditions ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition. `met` is None where the question does not come up, `said` is the reason or an explanation."""
+
+    number: int | None
+    words: str
+    met: bool | None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate of a reply: its verdict today, what was written, and its conditions."""
+
+    lane: int
+    verdict: Verdict
+    text: str
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one reading says: the verdict of each place, and the arguments of the calls it made."""
+
+    verdicts: dict[tuple[int, int], Verdict]
+    arguments: dict[tuple[int, int | None], str]
+
+    def call(self, lane: int, verdict: Verdict | None) -> str | None:
+        """The arguments of the call that was made at a place."""
+        return None if verdict is None else self.arguments.get((lane, verdict.index))
+
+
+def conditions(reply: Recorded) -> list[Candidate]:
+    """All candidates of a reply in order, also those in dialects that the route does not read."""
+    today = reply.read()
+    standard, lenient = (_reading(reply.read(_relaxed(reply.plan.terms, policy))) for policy in ("standard", "lenient"))
+    texts = _texts(reply)
+    natives = [(record.name, record.arguments) for _, record in today.records if record.dialect is None]
+    found = [(lane, verdict) for lane, verdict in today.verdicts if verdict.dialect is not None and verdict.end]
+    for (lane, _), verdict in standard.verdicts.items():
+        if verdict.dialect is not None and verdict.end and not _overlaps(lane, verdict, found):
+            hidden = Verdict("declined", "observed", verdict.dialect, verdict.name, verdict.start, verdict.end)
+            found.append((lane, hidden))
+    made = []
+    for lane, verdict in sorted(found, key=lambda one: (one[0], one[1].start)):
+        place = (lane, verdict.start)
+        case = _Case(reply.plan.terms, verdict, texts.get(lane, ""), natives)
+        case.standard, case.lenient = standard.verdicts.get(place), lenient.verdicts.get(place)
+        case.arguments = standard.call(lane, case.standard) or lenient.call(lane, case.lenient)
+        made.append(Candidate(lane, verdict, case.written, tuple(case.all())))
+    return made
+
+
+def _relaxed(terms: Terms, policy: PolicyName) -> Terms:
+    """Terms on which nothing fails but the place, the quotation, the native twin and the end."""
+    route = replace(terms.route, policy=policy, allowed_tools=None, dialects=None, multiple_calls=True)
+    request = replace(terms.request, tool_choice="auto", quotable=())
+    return replace(terms, route=route, request=request, lift=True, any_name=True)
+
+
+def _reading(exchange: Exchange) -> _Reading:
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    for lane, verdict in exchange.verdicts:
+        if verdict.end:
+            verdicts.setdefault((lane, verdict.start), verdict)
+    return _Reading(verdicts, {(lane, record.index): record.arguments for lane, record in exchange.records})
+
+
+def _overlaps(lane: int, verdict: Verdict, found: Sequence[tuple[int, Verdict]]) -> bool:
+    return any(lane == other and verdict.start < one.end and one.start < verdict.end for other, one in found)
+
+
+def _texts(reply: Recorded) -> dict[int, str]:
+    """The model's text, per lane."""
+    codec = reply.plan.wire.codec(streamed=reply.form != "whole")
+    payloads: list[bytes | None] = [reply.body]
+    if reply.form in FRAMES:
+        frames = FRAMES[reply.form]()
+        payloads = [frame.data for frame in (*frames.feed(reply.body), *frames.flush())]
+    pieces: dict[int, list[str]] = {}
+    for payload in payloads:
+        for lane, event in codec.decode(payload) if payload is not None else ():
+            if isinstance(event, Text):
+                pieces.setdefault(lane, []).append(event.text)
+    return {lane: "".join(written) for lane, written in pieces.items()}
+
+
+class _Case:
+    """One candidate before its conditions: what is known of it from three readings."""
+
+    def __init__(self, terms: Terms, verdict: Verdict, text: str, natives: list[tuple[str, str]]) -> None:
+        self._terms = terms
+        self._verdict = verdict
+        self._text = text
+        self._natives = natives
+        self.standard: Verdict | None = None
+        self.lenient: Verdict | None = None
+        self.arguments: str | None = None
+
+    @property
+    def written(self) -> str:
+        """The candidate's text, as far as any reading went."""
+        ends = [one.end for one in (self._verdict, self.standard, self.lenient) if one is not None]
+        return self._text[self._verdict.start : max(ends)]
+
+    def all(self) -> Iterator[Condition]:
+        """The seven, and what the policy or the route asks beyond them where that is what failed."""
+        asked = {
+            1: self._route(),
+            2: self._name(),
+            3: self._place(),
+            4: self._quotation(),
+            5: self._echo(),
+            6: self._twin(),
+            7: self._end(),
+        }
+        for number, (met, said) in asked.items():
+            yield Condition(number, CONDITIONS[number], met, said)
+        reason = self._verdict.reason
+        if reason is not None and all(met is not False for met, _ in asked.values()):
+            yield Condition(None, _OWN, False, _reason(reason))
+
+    def _route(self) -> tuple[bool | None, str]:
+        dialects = self._terms.route.dialects
+        if dialects is not None and self._verdict.dialect not in dialects:
+            return False, f"the route does not read {self._verdict.dialect}"
+        return (True, "") if self._terms.lift else (False, _reason("observed"))
+
+    def _name(self) -> tuple[bool | None, str]:
+        if self._verdict.name is None:
+            return None, "no name was read"
+        asking = replace(self._terms, lift=True)
+        reason = asking.declines(self._verdict.name, None)
+        return (True, "") if reason is None else (False, _reason(reason))
+
+    def _place(self) -> tuple[bool | None, str]:
+        if self.standard is not None and self.standard.reason == "inline":
+            lenient = self._terms.policy == "lenient"
+            return (True, "the policy takes it inline, too") if lenient else (False, _reason("inline"))
+        dialect = all_dialects().get(self._verdict.dialect or "")
+        before = self._text[: self._verdict.start].rpartition("\n")[2].strip()
+        if self.standard is not None and self.standard.reason in _QUOTED and before and dialect is not None:
+            return (True, "") if dialect.place == "anywhere" else (False, _reason("inline"))
+        return True, ""
+
+    def _quotation(self) -> tuple[bool | None, str]:
+        reason = self.standard.reason if self.standard is not None else None
+        if reason not in _QUOTED:
+            return True, ""
+        if self._terms.declines(self._verdict.name or "", reason) != reason and self._terms.policy == "lenient":
+            return True, f"the policy takes it {reason}, too"
+        return False, _reason(reason)
+
+    def _echo(self) -> tuple[bool | None, str]:
+        written = self.written.strip()
+        repeats = bool(written) and any(written in quoted for quoted in self._terms.request.quotable)
+        return (False, _reason("echo")) if repeats else (True, "")
+
+    def _twin(self) -> tuple[bool | None, str]:
+        if any(name == self._verdict.name and _same(self.arguments, arguments) for name, arguments in self._natives):
+            return False, _reason("duplicate")
+        return True, ""
+
+    def _end(self) -> tuple[bool | None, str]:
+        for one in (self._verdict, self.standard, self.lenient):
+            if one is not None and one.reason in _INCOMPLETE:
+                return False, _reason(one.reason)
+        for one in (self._verdict, self.standard, self.lenient):
+            if one is not None and (one.reason is None or one.reason in {"duplicate", "echo", "not_terminal"}):
+                return True, ""
+        return None, "it was read only up to its name"
+
+
+def _reason(reason: str) -> str:
+    return f"{reason}: {REASONS.get(reason, '')}"
+
+
+def _same(mine: str | None, native: str) -> bool:
+    """Whether two argument texts mean the same object."""
+    if mine is None:
+        return False
+    try:
+        return mine == native or bool(json.loads(mine, parse_int=str) == json.loads(native, parse_int=str))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,281 @@
+"""The content view "Tool calls": what became of each call of a reply, and why, above the message itself.
+
+Whoever opens it has an agent that printed a call as text, and wants four answers: did the model write a call, in which
+dialect, what did the client get, and which rule said no. So each verdict begins with a line for what the model did, one
+for what the client got, and the rule; then what the model wrote, and what became of it. The client's message is last.
+
+It reads the report in the flow's metadata, so it shows what was decided when the reply came, and judges nothing again.
+Whatever came from a model or a server is shown with its hidden characters as escapes: mitmproxy's own escaping lets
+eight-bit control sequences and bidi controls through.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import msgspec
+from mitmproxy import contentviews
+
+from toolcalls.events import CallPiece, CallStart, Finish, Reasoning, Text
+from toolcalls.mitm.views.excerpt import Excerpt, excerpt
+from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened
+from toolcalls.mitm.views.lines import field as named
+from toolcalls.mitm.views.message import Reply, is_ours, reply_of
+from toolcalls.policy import REASONS, REPAIRS
+from toolcalls.report import visible
+from toolcalls.wires import Wire
+
+_KINDS = {
+    "lift": "calls written as text become native calls",
+    "lower": "native calls become text",
+    "roundtrip": "calls in the text are read and written again as text",
+    "observe": "nothing is changed",
+}
+
+_NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its history holds calls as text"
+
+_WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it stands in the call or in the message
+_WRITTEN_WIDTH = 240  # characters of one such line
+_MOST_VERDICTS = 60  # of one reply; the rest is counted, and stands in the report
+_MOST_JSON = 256 * 1024  # characters of arguments that are laid out in one view
+
+
+class ToolCallsView(contentviews.Contentview):
+    """For replies that the addon has read; the first choice for those, and for nothing else."""
+
+    name = "Tool calls"
+    syntax_highlight = "none"
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Raises ValueError when the addon has not read this message."""
+        reply = reply_of(data, metadata)
+        sent = _read(reply.wire, excerpt(reply.upstream, reply.form), streamed=reply.form != "whole")
+        got = sent
+        if reply.changed:
+            got = _read(reply.wire, excerpt(reply.client, reply.form), streamed=reply.form != "whole")
+        lines = [*_head(reply), "", *_verdicts(reply.report, sent), *_messages(got, live=reply.live)]
+        return "\n".join(line or " " for line in lines)  # mitmweb gives a line without characters no height
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
+        """Above every view of mitmproxy's own, where the addon reads the reply."""
+        return 2 if is_ours(metadata) else -1
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _head(reply: Reply) -> Iterator[str]:
+    report = reply.report
+    summary = visible(report["summary"])
+    if reply.live:
+        yield f"the reply is still coming{': ' if summary else ''}{summary}"
+    else:
+        yield summary or "no tool calls in this reply"
+    yield ""
+    if report["failure"]:
+        yield from named("failed", f"{report['failure']}; from there the upstream's bytes passed as they are")
+    if report.get("judged"):
+        yield from named("judged", f"{report['judged']}: so it would be today; the bodies are those of then")
+    yield from what_is_done(report)
+
+
+def what_is_done(report: Mapping[str, Any], label: str = "reply") -> Iterator[str]:
+    """What is done to an exchange, and why: the lines that the reply's and the request's view have in common."""
+    yield from named("does", f"{report['kind']}: {_KINDS.get(report['kind'], 'no such kind is known here')}")
+    for number, evidence in enumerate(report["evidence"] or [_NO_EVIDENCE]):
+        yield from named("" if number else "because", evidence)
+    speaks = f"client {report['client']}, upstream {report['upstream']}"
+    written = f", calls written as {report['dialect']}" if report["dialect"] else ""
+    yield from named("route", f"{report['route']}: policy {report['policy']}, {speaks}{written}")
+    yield from named(label, report["wire"] + (f", model {report['model']}" if report["model"] else ""))
+
+
+def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
+    verdicts = report["verdicts"]
+    budget = _MOST_JSON
+    for verdict in islice(verdicts, _MOST_VERDICTS):
+        yield visible(verdict["status"].upper() + ("" if verdict["name"] is None else f"  {verdict['name'][:200]}"))
+        model, client = _story(verdict, report)
+        yield from named("model", model)
+        yield from named("client", client)
+        reason = verdict["reason"]
+        if reason is not None:
+            yield from named("rule", f"{reason}: {REASONS.get(reason, 'no such reason is known here')}")
+        for repair in verdict["repairs"]:
+            yield from named("repaired", f"{repair}: {REPAIRS.get(repair, 'no such repair is known here')}")
+        if verdict["end"]:
+            yield from block("written", _written(sent, verdict))
+        arguments = verdict["arguments"]
+        if arguments is not None:
+            budget -= len(arguments)
+            yield from block("call", pretty(arguments) if budget >= 0 else folded(arguments, size=1024))
+        if verdict["id"]:
+            yield from named("id", verdict["id"])
+        if verdict["end"]:
+            yield from named("where", f"characters {verdict['start']} to {verdict['end']} of the model's text")
+        yield ""
+    if len(verdicts) > _MOST_VERDICTS:
+        yield f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …"
+        yield ""
+
+
+def _story(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str, str]:
+    """What the model did, and what the client got."""
+    dialect, status = verdict["dialect"], verdict["status"]
+    if verdict["reason"] in {"invented_result", "dropped_result"}:
+        dropped = verdict["reason"] == "dropped_result"
+        return "wrote a tool result itself", "did not get it" if dropped else "got the text as the model wrote it"
+    if dialect is None or (status == "lowered" and not verdict["end"]):
+        made = {"truncated": "began a native call and did not end it", "malformed": "made a native call with a fault"}
+        got = f"got it as text ({dialect})" if status == "lowered" else "got it as the model made it"
+        model = made.get(status, "made a native call")
+    else:
+        wrote = {
+            "truncated": f"began a call as text ({dialect}) and did not end it",
+            "malformed": f"wrote what begins like a call ({dialect}) and is none",
+        }
+        model = wrote.get(status, f"wrote this call as text ({dialect})")
+        got = "got the text as the model wrote it"
+        if status == "lifted":
+            got = "got a native call"
+        elif status == "lowered" and dialect != report["dialect"]:
+            got = f"got it as text in another dialect ({report['dialect']})"
+        elif verdict["index"] is not None and report["kind"] == "lift":
+            got = "got the beginning of a native call; the finish reason says that it is not whole"
+        elif status == "truncated":
+            got = "got no call"
+    return model, "did not get it" if status == "blocked" else got
+
+
+def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
+    """What the model wrote of a candidate. One that was not read to its end is shown to the end of its line."""
+    lane = sent.lanes.get(verdict["lane"])
+    text = lane.text if lane else ""
+    start, end = verdict["start"], verdict["end"]
+    if start >= len(text) and sent.left_out:
+        yield "(it stands in the part of the body that is not read here)"
+        return
+    if verdict["status"] in {"declined", "malformed"}:
+        line_end = text.find("\n", end)
+        end = len(text) if line_end < 0 else line_end
+    yield from shortened(text[start:end], _WRITTEN_LINES, _WRITTEN_WIDTH)
+
+
+def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
+    """What the client got, per lane: reasoning, text, calls, how it ended and what it cost."""
+    for number, lane in got.lanes.items():
+        unended = "it is still coming" if live else "it was cut off"
+        ended = unended if lane.reason is None else f"finish: {visible(lane.reason) or 'no reason given'}"
+        yield f"CLIENT GOT{f' (choice {number})' if len(got.lanes) > 1 else ''}  {ended}"
+        if lane.reasoning:
+            reasoning = "".join(lane.reasoning)
+            yield f"    (reasoning, {counted(len(reasoning), 'character')})"
+            yield from (f"    │ {line}" for line in folded(reasoning, lines=40, tail=10, size=8192))
+        text = lane.text or ("" if lane.calls else "(no text)")
+        if text:
+            yield from ("    " + line for line in folded(text))
+        for name, pieces in islice(lane.calls.values(), _MOST_VERDICTS):
+            yield f"    → {clipped(name, 100)} {clipped(''.join(pieces), 240)}"
+        yield ""
+    if got.left_out:
+        yield f"… {counted(got.left_out, 'byte')} in the middle of the body are not read here …"
+    if got.usage:
+        yield from named("usage", got.usage)
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word."""
+
+    pieces: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+@dataclass(slots=True)
+class _Message:
+    """What a body says. `left_out` bytes in its middle were not read; a lane's text has a line in their place."""
+
+    lanes: dict[int, _Lane] = field(default_factory=dict)
+    left_out: int = 0
+    usage: str = ""
+
+
+def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
+    message = _Message(left_out=body.left_out)
+    if wire is None:
+        return message
+    codec = wire.codec(streamed=streamed)
+    if not streamed and body.frames and body.frames[0].data is None:
+        message.left_out = len(body.frames[0].raw)
+    for number, frame in enumerate(body.frames):
+        if number == len(body.head):
+            for lane in message.lanes.values():
+                lane.pieces.append(f"\n… {counted(body.left_out, 'byte')} of the body are not read here …\n")
+        if frame.data is None:
+            continue
+        for place, event in codec.decode(frame.data):
+            lane = message.lanes.setdefault(place, _Lane())
+            if isinstance(event, Text):
+                lane.pieces.append(event.text)
+            elif isinstance(event, Reasoning):
+                lane.reasoning.append(event.text)
+            elif isinstance(event, CallStart):
+                lane.calls[event.index] = (event.name, [])
+            elif isinstance(event, CallPiece):
+                lane.calls.setdefault(event.index, ("", []))[1].append(event.json)
+            elif isinstance(event, Finish):
+                lane.reason = event.reason
+    message.usage = _usage(body)
+    return message
+
+
+class _Inner(msgspec.Struct):
+    usage: Any = None
+
+
+class _Usage(msgspec.Struct):
+    """Where the APIs say what a reply cost."""
+
+    usage: Any = None
+    response: _Inner | None = None
+    message: _Inner | None = None
+    usageMetadata: Any = None  # noqa: N815 - Gemini's word
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+
+
+_decode_usage = msgspec.json.Decoder(_Usage).decode
+
+
+def _usage(body: Excerpt) -> str:
+    """The latest account of tokens: numbers with their names; "" where the last frames have none."""
+    for frame in reversed(body.frames[-8:]):
+        try:
+            told = _decode_usage(frame.data or b"null")
+        except (msgspec.MsgspecError, UnicodeError):
+            continue
+        inner = told.response or told.message or _Inner()
+        counts = told.usage or told.usageMetadata or inner.usage
+        if told.eval_count is not None:
+            counts = {"prompt_eval_count": told.prompt_eval_count, "eval_count": told.eval_count}
+        if isinstance(counts, dict):
+            return ", ".join(f"{key} {count}" for key, count in islice(_numbers(counts), 12))
+    return ""
+
+
+def _numbers(counts: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for key, count in counts.items():
+        if isinstance(count, int) and not isinstance(count, bool):
+            yield str(key), count
+        elif isinstance(count, dict):
+            yield from ((f"{key}.{inner}", number) for inner, number in _numbers(count) if number)

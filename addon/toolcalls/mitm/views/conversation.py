@@ -1,0 +1,325 @@
+"""The content view "Conversation": a request as a reader wants it, from the model's name to the last message.
+
+First what is done to the exchange and why, then the tools with their schemas folded, then the messages in order, each
+result beside its call. Where the upstream was sent another body than the client sent, that body is the one shown; what
+the rewriting made of it is marked, and the client's own messages that are no longer in it stand at the end.
+
+Agents send their whole history with each turn, so a request may have megabytes. A long one is made small before it is
+read (`reduced`): messages from both ends, and long ones cut; what is left out is said where it stood.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+from mitmproxy import contentviews, http
+
+from toolcalls.mitm.plan import wire_for
+from toolcalls.mitm.store import REPORT, original
+from toolcalls.mitm.views.calls import what_is_done
+from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty
+from toolcalls.mitm.views.message import report_of, tap_of
+from toolcalls.report import visible
+from toolcalls.request import Request, Tool
+from toolcalls.tools import Toolbox
+from toolcalls.turns import Conversation, PastCall, Result, Text, Turn, formats
+
+MAX_BODY = 512 * 1024  # bytes of a request that is read as it is
+MAX_MESSAGES = 200  # of a request; of a longer one so many of its end, and a few of its beginning
+_FIRST = 8  # messages of the beginning
+_MESSAGE = 64 * 1024  # bytes of one message that are read
+_BUDGET = 256 * 1024  # bytes of messages, and of tools
+_MOST_TOOLS = 120
+_MOST_JSON = 64 * 1024  # characters of past arguments that are laid out in one view
+_MOST_TEXT = 128 * 1024  # characters of text in one view
+_LISTS = ("messages", "input", "contents")
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class ConversationView(contentviews.Contentview):
+    """For requests to an LLM API that the addon reads; the first choice for those, and for nothing else."""
+
+    name = "Conversation"
+    syntax_highlight = "none"
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Raises ValueError for a message that is no request of an API that is known here."""
+        flow = metadata.flow
+        if not isinstance(flow, http.HTTPFlow) or not _is_ours(data, metadata):
+            raise ValueError("this is no request of an API that the addon reads")
+        wire = wire_for(flow.request)
+        if wire is None:
+            raise ValueError("this is no request of an API that the addon reads")
+        came = original(flow)
+        small = reduced(data)
+        body = small.body
+        asked = wire.request(body)
+        format_ = formats().get(wire.name)
+        sent = format_.read(body) if format_ is not None else None
+        client = format_.read(reduced(came).body) if format_ is not None and came is not None else None
+        lines = [
+            *_head(flow, wire.name, asked, small, came, len(data)),
+            " ",
+            *_tools(sent.tools if sent is not None else asked.tools, asked.tool_choice, client),
+            *(_messages(sent, client, small) if sent is not None else _texts(asked)),
+        ]
+        return "\n".join(line or " " for line in lines)
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
+        """Above every view of mitmproxy's own, for our requests."""
+        return 2 if _is_ours(data, metadata) else -1
+
+
+def _is_ours(data: bytes, metadata: contentviews.Metadata) -> bool:
+    flow = metadata.flow
+    if not isinstance(flow, http.HTTPFlow) or metadata.http_message is not flow.request:
+        return False
+    known = isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
+    return wire_for(flow.request) is not None and (known or data[:1] == b"{")
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _head(
+    flow: http.HTTPFlow, wire: str, asked: Request, small: "Reduced", came: bytes | None, size: int
+) -> Iterator[str]:
+    turns = f" · {counted(small.messages, 'message')}" if small.messages else ""
+    tools = counted(len(asked.tools), "tool")
+    yield f"{clipped(asked.model, 100) or 'no model'}{turns} · {tools} · {counted(size, 'byte')}"
+    yield ""
+    report = report_of(flow)
+    if report is not None:
+        yield from what_is_done(report, "request")
+    else:
+        yield from field("request", f"{wire}; the reply was not read, or has not come yet")
+    if came is not None:
+        yield from field(
+            "rewritten",
+            f"the client sent {counted(len(came), 'byte')}, and the upstream was sent what stands here instead; "
+            "what the addon made bears a *",
+        )
+
+
+def _tools(tools: Sequence[Tool], choice: str, client: Conversation | None) -> Iterator[str]:
+    if tools:
+        yield f"TOOLS  {len(tools)}, choice: {clipped(choice, 60)}"
+    box = Toolbox(tools)
+    for tool in islice(tools, _MOST_TOOLS):
+        required = box.required(tool.name)
+        keys = [f"{key}{'' if key in required else '?'}" for key in islice(box.keys(tool.name), 24)]
+        folded_schema = counted(len(json.dumps(tool.schema, ensure_ascii=False)), "character") if tool.schema else "no"
+        yield f"  {clipped(tool.name, 60)}({clipped(', '.join(keys), 160)})  [{folded_schema} of schema]"
+        about = next(iter(tool.description.strip().splitlines()), "")
+        if about:
+            yield f"    {clipped(about, 100)}"
+    if len(tools) > _MOST_TOOLS:
+        yield f"  … {counted(len(tools) - _MOST_TOOLS, 'more tool')} …"
+    gone = [] if client is None else [tool.name for tool in client.tools if tool.name not in box.names]
+    if gone:
+        yield from field("not sent", f"the client's {counted(len(gone), 'tool')}: {', '.join(gone[:24])}")
+    if tools or gone:
+        yield " "
+
+
+def _messages(sent: Conversation, client: Conversation | None, small: "Reduced") -> Iterator[str]:
+    own = None if client is None else {_print(turn) for turn in client.turns}
+    shower = _Turns(sent, small)
+    for turn in sent.turns:
+        yield from shower.lines(turn, changed=own is not None and _print(turn) not in own)
+    if client is None:
+        return
+    kept = {_print(turn) for turn in sent.turns}
+    lost = [turn for turn in client.turns if _print(turn) not in kept]
+    if lost:
+        yield f"THE CLIENT'S OWN  {counted(len(lost), 'message')} that the upstream was not sent so"
+        yield " "
+        shower = _Turns(client, Reduced(b""))
+        for turn in lost:
+            yield from shower.lines(turn)
+
+
+def _texts(asked: Request) -> Iterator[str]:
+    """A request whose messages nobody here can tell apart: what is known of it."""
+    for title, texts in (
+        ("SYSTEM", (asked.system,) if asked.system else ()),
+        ("THE MODEL'S EARLIER TURNS", asked.assistant),
+        ("USER MESSAGES AND TOOL RESULTS", asked.quotable),
+    ):
+        if texts:
+            yield f"{title}  {len(texts)}"
+            for text in texts[-MAX_MESSAGES:]:
+                yield from (f"    {line}" for line in folded(text, lines=20, tail=4, size=2048))
+                yield " "
+
+
+class _Turns:
+    """The messages of one conversation on their way into lines; a result stands beside its call, and only there."""
+
+    def __init__(self, conversation: Conversation, small: "Reduced") -> None:
+        self._small = small
+        self._results: dict[str, Result] = {}
+        for turn in conversation.turns:
+            for block_ in turn.blocks:
+                if isinstance(block_, Result) and block_.id:
+                    self._results.setdefault(block_.id, block_)
+        self._shown: set[int] = set()
+        self._number = 0
+        self._json = _MOST_JSON
+        self._size = max(256, min(4096, _MOST_TEXT // max(1, len(conversation.turns))))  # characters of one text
+
+    def lines(self, turn: Turn, *, changed: bool = False) -> Iterator[str]:
+        """One message."""
+        self._number += 1
+        first = turn.blocks[0] if turn.blocks else None
+        if self._small.note and isinstance(first, Text) and first.text == self._small.note:
+            self._number += self._small.left_out - 1
+            yield first.text
+            yield " "
+            return
+        blocks = [one for one in turn.blocks if id(one) not in self._shown]
+        if turn.blocks and not blocks:
+            return  # all of its results stand beside their calls
+        size = sum(len(one.text) for one in blocks if isinstance(one, Text | Result))
+        yield f"{self._number} {turn.role.upper()}{' *' if changed else ''}  {counted(size, 'character')}"
+        for one in blocks:
+            if isinstance(one, Text):
+                lines, end = (12, 3) if turn.role == "system" else (60, 8)
+                yield from (f"    {line}" for line in folded(one.text, lines=lines, tail=end, size=self._size))
+            elif isinstance(one, PastCall):
+                yield from self._call(one)
+            elif isinstance(one, Result):
+                yield from self._result(one)
+            else:
+                yield from block("other", folded(_raw(one.raw), lines=6, tail=0, size=240))
+        yield " "
+
+    def _call(self, call: PastCall) -> Iterator[str]:
+        yield from block("call", [f"{clipped(call.name, 100)}  {clipped(call.id, 60)}".rstrip()])
+        self._json -= len(call.arguments)
+        short = self._json < 0 or len(call.arguments) > 4096
+        yield from block("", folded(call.arguments, lines=12, tail=2, size=1024) if short else pretty(call.arguments))
+        result = self._results.get(call.id)
+        if result is not None and id(result) not in self._shown:
+            self._shown.add(id(result))
+            yield from self._result(result)
+
+    def _result(self, result: Result) -> Iterator[str]:
+        length = f"({counted(len(result.text), 'character')})"
+        yield from block("result", [length, *folded(result.text, lines=20, tail=5, size=self._size // 2)])
+        for other in result.others:
+            yield from block("", folded(_raw(other.raw), lines=6, tail=0, size=240))
+
+
+def _raw(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return visible(repr(value))
+
+
+def _print(turn: Turn) -> tuple[object, ...]:
+    """What tells a message from others: who said what, not how its JSON is spelt."""
+    return (turn.role, *(_block_print(one) for one in turn.blocks))
+
+
+def _block_print(one: object) -> tuple[str, ...]:
+    if isinstance(one, Text):
+        return "text", one.text
+    if isinstance(one, PastCall):
+        return "call", one.id, one.name, one.arguments
+    if isinstance(one, Result):
+        return "result", one.id, one.text
+    return "other", _raw(getattr(one, "raw", None))
+
+
+# --- making a long request small --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A request's body, small enough to be read.
+
+    messages   how many it had, 0 for an unknown number
+    left_out   how many of them one message stands for, whose text is `note`
+    """
+
+    body: bytes
+    messages: int = 0
+    left_out: int = 0
+    note: str = ""
+
+
+class _Named(msgspec.Struct):
+    role: str | None = None
+
+
+_role = msgspec.json.Decoder(_Named).decode
+
+
+def reduced(body: bytes) -> Reduced:
+    """A request's body with its messages cut down to what a view shows. One that is short stays as it is.
+
+    Skipping JSON is fast, building objects of it is not: so the body is cut into the raw text of its fields, and only
+    what is kept is ever read. A body that is no JSON object stays what it is, and its reader says what is wrong.
+    """
+    try:
+        fields: dict[str, Any] = dict(_fields(body))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return Reduced(body[:MAX_BODY])  # no JSON, or no object: whoever reads it says so
+    key = next((one for one in _LISTS if bytes(fields.get(one, b""))[:1] == b"["), "")
+    messages = _list(fields[key]) if key else []
+    if len(body) <= MAX_BODY and len(messages) <= MAX_MESSAGES:
+        return Reduced(body, len(messages))
+    for name, raw in fields.items():
+        size = len(bytes(raw))
+        if name != key and size > (_BUDGET if name == "tools" else _MESSAGE):
+            text = f"({size:,} bytes, which are not read here)"
+            fields[name] = text if bytes(raw)[:1] == b'"' else None
+    left_out, note = 0, ""
+    if key:
+        first, last = _ends(messages, key)
+        left_out = len(messages) - len(first) - len(last)
+        size = sum(len(bytes(one)) for one in messages[len(first) : len(messages) - len(last)])
+        note = f"… {counted(left_out, 'message')} of {counted(size, 'byte')} left out …" if left_out else ""
+        fields[key] = [*first, *([_message(key, "user", note)] if note else []), *last]
+    return Reduced(msgspec.json.encode(fields), len(messages), left_out, note)
+
+
+def _ends(messages: list[msgspec.Raw], key: str) -> tuple[list[msgspec.Raw], list[msgspec.Raw]]:
+    """The messages of the beginning and of the end that are shown."""
+    first: list[msgspec.Raw] = []
+    last: list[msgspec.Raw] = []
+    for message in messages[:_FIRST]:
+        first.append(_small(message, key))
+    budget = _BUDGET
+    for message in reversed(messages[len(first) :][-MAX_MESSAGES:]):
+        small = _small(message, key)
+        budget -= len(bytes(small))
+        if budget < 0:
+            break
+        last.append(small)
+    return first, last[::-1]
+
+
+def _small(message: msgspec.Raw, key: str) -> msgspec.Raw:
+    """A message as it is, or its beginning as text in its place."""
+    raw = bytes(message)
+    if len(raw) <= _MESSAGE:
+        return message
+    try:
+        role = _role(raw).role or "user"
+    except (msgspec.MsgspecError, UnicodeError):
+        role = "user"
+    beginning = raw[:2048].decode("utf-8", "replace")
+    return _message(key, role, f"(a message of {counted(len(raw), 'byte')}, its beginning as it came) {beginning}")
+
+
+def _message(key: str, role: str, text: str) -> msgspec.Raw:
+    content: dict[str, Any] = {"parts": [{"text": text}]} if key == "contents" else {"content": text}
+    return msgspec.Raw(msgspec.json.encode({"role": role, **content}))

@@ -1,0 +1,130 @@
+"""Lines of a view: fields with names, blocks, text whose hidden characters are seen, long values folded.
+
+mitmproxy asks for a view's text in the proxy's own loop, so nothing here is larger than what somebody would read: a
+long text is shown from both of its ends, and what lies between is counted, not looked at. Nothing is cut silently.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+import msgspec
+
+from toolcalls.report import visible
+
+_WIDTH = 60  # characters of a field's value in one line
+_LINE = 2000  # characters of one line of a text
+MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is shown as it came, folded
+
+# A line of indented JSON that is a member or an item with a string in it: what comes before, the string, a comma.
+_STRING_LINE = re.compile(r'( *+(?:"(?:[^"\\]|\\.)*+": )?+)("(?:[^"\\]|\\.)*+")(,?)')
+
+
+def counted(number: int, what: str) -> str:
+    """`1 event`, `2,345 events`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def field(name: str, value: str) -> Iterator[str]:
+    """A few words with their name in front, in lines that fit half a browser's window, where nothing is wrapped."""
+    return block(name, wrap(visible(value), _WIDTH) or [""])
+
+
+def block(name: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines, already visible, with a name in front of the first."""
+    for number, line in enumerate(lines):
+        yield f"  {'' if number else name:<9} {line}".rstrip(" ")
+
+
+def clipped(text: str, width: int) -> str:
+    """The beginning of one line, visible, and how much more there is."""
+    if len(text) <= width:
+        return visible(text)
+    return f"{visible(text[:width])} … {len(text) - width:,} more"
+
+
+def shown(text: str) -> Iterator[str]:
+    """Lines that show what they hold. Tabs stay: in code they are seen, and hide nothing."""
+    for line in text.split("\n"):
+        rest = f" … {len(line) - _LINE:,} more" if len(line) > _LINE else ""
+        yield "\t".join(visible(part) for part in line[:_LINE].removesuffix("\r").split("\t")) + rest
+
+
+def folded(text: str, *, lines: int = 400, tail: int = 40, size: int = 32 * 1024) -> Iterator[str]:
+    """A text's lines. Of one that is longer than `lines` or `size` characters, `tail` lines of its end as well."""
+    first = _beginning(text[:size], lines)
+    if len(first) == len(text):
+        yield from shown(text)
+        return
+    last = _end(text[max(len(first), len(text) - size // 4) :], tail)
+    between = len(text) - len(first) - len(last)
+    yield from shown(first.removesuffix("\n"))
+    if between:
+        yield f"… {counted(between, 'character')} left out …"
+    if last:
+        yield from shown(last)
+
+
+def _beginning(text: str, lines: int) -> str:
+    at = -1
+    for _ in range(lines):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return text
+    return text[: at + 1]
+
+
+def _end(text: str, lines: int) -> str:
+    at = len(text)
+    for _ in range(lines):
+        at = text.rfind("\n", 0, at)
+        if at < 0:
+            return text
+    return text[at + 1 :]
+
+
+def shortened(text: str, lines: int, width: int) -> Iterator[str]:
+    """The beginning of a text, and how much more there is."""
+    split = text.split("\n", lines)
+    for line in split[:lines]:
+        yield from shown(line) if len(line) <= width else (clipped(line, width),)
+    if len(split) > lines:
+        yield f"… {counted(split[-1].count(chr(10)) + 1, 'more line')}"
+
+
+def pretty(arguments: str) -> list[str]:
+    """JSON with indentation and nothing else changed, no number and no key; what is not whole stays as it is.
+
+    A string of more than one line, as of a file's content, is shown as these lines, each behind a bar.
+    """
+    if len(arguments) > MAX_PRETTY:
+        return list(folded(arguments, size=4096))
+    try:
+        laid_out = msgspec.json.format(arguments.encode(), indent=2).decode()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return list(shown(arguments))
+    out: list[str] = []
+    for line in laid_out.split("\n"):
+        found = _STRING_LINE.fullmatch(line)
+        if found is None or "\\n" not in found[2] or "\n" not in (value := str(json.loads(found[2]))):
+            out += shown(line)
+            continue
+        before = found[1].rstrip(" ") or found[1] + "-"
+        bar = " " * (len(found[1]) - len(found[1].lstrip(" ")) + 2) + "│ "
+        count = value.count("\n") + 1
+        length = f"  ({counted(count, 'line')}, {counted(len(value), 'character')})" if count > 20 else ""
+        out.append(visible(before) + length)
+        out += [bar + "\t".join(visible(part) for part in one.split("\t")) for one in _folded_value(value)]
+    return out
+
+
+def _folded_value(value: str) -> Iterator[str]:
+    """The lines of a long string, raw: the beginning, what is left out, the end."""
+    lines = value.split("\n")
+    if len(lines) <= 220:
+        yield from lines
+        return
+    yield from lines[:200]
+    yield f"… {counted(len(lines) - 210, 'line')} left out …"
+    yield from lines[-10:]

@@ -1,0 +1,119 @@
+"""The reply that a view is asked for: its report, both of its bodies and their times, live or from the flow's metadata.
+
+While a reply streams, its tap has all of this and the flow has no report yet; so an open view shows the reply as far as
+it came. Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mitmproxy import contentviews, http
+
+from toolcalls import report as reports
+from toolcalls.frames import Form
+from toolcalls.mitm.store import REPORT, TIMES, UPSTREAM
+from toolcalls.wires import Wire, all_wires
+
+# When the pieces of a body came, in microseconds, and their sizes.
+type Times = tuple[list[int], list[int]]
+
+_MOST_PIECES = 500_000  # a body in more pieces is shown without times
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that the addon has read, or reads now (`live`). `client` and `upstream` are without content coding."""
+
+    report: Mapping[str, Any]
+    wire: Wire | None
+    form: Form
+    client: bytes
+    upstream: bytes
+    client_times: Times | None
+    upstream_times: Times | None
+    live: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether the client got something else than the upstream sent."""
+        return self.client is not self.upstream
+
+
+def tap_of(flow: http.HTTPFlow) -> Any:
+    """The tap that reads a flow's reply now, None for no such. Also one that an older load of the addon made."""
+    stream: Any = flow.response.stream if flow.response is not None else None
+    return stream if getattr(stream, "is_toolcalls_tap", False) else None
+
+
+def is_ours(metadata: contentviews.Metadata) -> bool:
+    """Whether the message that is shown is a reply which the addon has read, or reads."""
+    flow, message = metadata.flow, metadata.http_message
+    if not isinstance(flow, http.HTTPFlow) or flow.response is None or message is not flow.response:
+        return False
+    return isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
+
+
+def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
+    """A flow's report, of a reply that streams as far as it came; None for a flow that the addon has not read."""
+    report = flow.metadata.get(REPORT)
+    if isinstance(report, dict):
+        return report
+    tap = tap_of(flow)
+    return None if tap is None else reports.of(tap.exchange, model=tap.exchange.terms.request.model)
+
+
+def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
+    """The reply that is shown. Raises ValueError when the addon has not read this message.
+
+    data   what mitmproxy shows: the client's body, without its coding
+    """
+    flow = metadata.flow
+    if not is_ours(metadata) or not isinstance(flow, http.HTTPFlow) or flow.response is None:
+        raise ValueError("the addon has not read this message")
+    report = report_of(flow) or {}
+    wire = all_wires().get(str(report.get("wire")))
+    form = wire.form(flow.request.path, flow.response.headers.get("content-type", "")) if wire else None
+    tap = tap_of(flow)
+    mine: Times | None
+    theirs: Times | None
+    if tap is not None and REPORT not in flow.metadata:
+        client, upstream = tap.client.whole(), tap.upstream.whole()
+        same = tap.client is tap.upstream or tap.encoded
+        mine = (tap.client.microseconds, tap.client.sizes)
+        theirs = (tap.upstream.microseconds, tap.upstream.sizes)
+    else:
+        client, upstream = data, flow.metadata.get(UPSTREAM)
+        same = not isinstance(upstream, bytes)
+        theirs = _recorded(flow.metadata.get(TIMES), "upstream")
+        mine = _recorded(flow.metadata.get(TIMES), "client")
+    upstream = upstream if isinstance(upstream, bytes) else data
+    client = upstream if same else client if isinstance(client, bytes) else data
+    return Reply(
+        report,
+        wire,
+        form or "whole",
+        client,
+        upstream,
+        _fitting(theirs if same else mine, client),
+        _fitting(theirs, upstream),
+        live=tap is not None and REPORT not in flow.metadata,
+    )
+
+
+def _recorded(times: Any, side: str) -> Times | None:
+    one = times.get(side) if isinstance(times, dict) else None
+    if not isinstance(one, dict):
+        return None
+    moments, sizes = one.get("microseconds"), one.get("bytes")
+    return (moments, sizes) if isinstance(moments, list) and isinstance(sizes, list) else None
+
+
+def _fitting(times: Times | None, body: bytes) -> Times | None:
+    """The times if they are this body's."""
+    if times is None or len(times[0]) != len(times[1]) or len(times[0]) > _MOST_PIECES:
+        return None
+    try:
+        return times if sum(times[1]) == len(body) else None
+    except TypeError:
+        return None

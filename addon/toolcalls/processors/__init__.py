@@ -1,0 +1,520 @@
+"""Processors: what may happen to calls and to text between what was read and what leaves.
+
+They work on the hub's events inside a lane, so they act the same for native and text clients, for every dialect and
+wire, streamed and whole, live and replayed. In this order, which `docs/processors.md` states:
+
+    access    rules for calls: decided by name at once, by an argument as soon as it is final
+    loops     the guard against circles: the same call, the same result, rounds, a passage of text
+    reactors  functions of the user's own, on complete calls; what they changed goes through the rules once more
+    filters   replacements in text, and in calls only where asked
+    steering  the text in the place of a call that does not leave
+
+A call is held until its fate is known and no longer, and what comes behind it waits behind it. Each call's own look
+goes on while it waits, so nothing is looked at twice. Text and calls that pass are the same objects that came.
+
+This is also what the files of reactors import: `Call`, and `Keep`, `Drop`, `Edit`, `Say`.
+Past 300 lines, because a call's fate and the order of what leaves are one state.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Change,
+    Event,
+    Gone,
+    Markup,
+    Note,
+    Removed,
+    Text,
+    Verdict,
+)
+from toolcalls.processors.access import Gate, Judgement, Refusal
+from toolcalls.processors.arguments import Arguments
+from toolcalls.processors.filters import Filters
+from toolcalls.processors.loops import Circle, Circles, Made, Passages
+from toolcalls.processors.reactors import Answer, Call, Drop, Edit, Keep, Reactors, Runner, Say, rewritten
+from toolcalls.processors.steering import Voice, notice
+from toolcalls.route import Reactor, Route
+from toolcalls.values import members, to_text
+
+__all__ = ["Answer", "Call", "Chain", "Drop", "Edit", "Keep", "Made", "Processing", "Processors", "Say"]
+
+# What leaves a chain: True and what has become of the next native event that came, in order; or False and one event
+# or text of our own that stands in the reply's text.
+type Left = tuple[Literal[True], tuple[Event | str, ...]] | tuple[Literal[False], Event | str]
+
+_Fate = Literal["open", "passed", "made", "gone", "cut"]
+
+
+class Processing(Protocol):
+    """One lane's processors, as the lane sees them."""
+
+    def quiet(self, piece: str) -> bool:
+        """Whether nothing can happen to a piece of plain text. If it then passes, `passed` is told."""
+
+    def passed(self, piece: str) -> bool:
+        """A quiet piece of text has left; always True."""
+
+    def read(self, events: Sequence[Event]) -> list[Left]:
+        """The next events that were read from text."""
+
+    def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
+        """The next event of a native call."""
+
+    def finish(self) -> list[Left]:
+        """Nothing follows: everything is decided now."""
+
+    def judged(self, index: int, verdict: Verdict) -> Verdict:
+        """The verdict of a native call that was let through, with what happened to it here."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the reply was stopped: nothing of it leaves any more."""
+
+
+class Processors:
+    """What a route's processors need to know of one exchange; makes a chain for each lane.
+
+    agent     the client's User-Agent
+    history   the calls of the conversation so far
+    run       runs a reactor within its time limit; only the host has a clock, so without one there is none
+    """
+
+    def __init__(
+        self, route: Route, *, model: str = "", agent: str = "", history: tuple[Made, ...] = (), run: Runner
+    ) -> None:
+        self.route = route
+        self.gate = Gate(route.access, model=model, agent=agent) if route.access else None
+        self.history = history
+        self.reactors = Reactors(route.reactors, run, model=model) if route.reactors else None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a rule was written to block: then what fails must not let anything through."""
+        access = self.route.access
+        return access is not None and (access.default == "deny" or any(r.action == "block" for r in access.rules))
+
+    def chain(self, *, whole: bool) -> "Chain":
+        """The processors of one lane. `whole`: the reply comes as one body, whose native calls are read first."""
+        return Chain(self, whole=whole)
+
+
+class _Held:
+    """One call on its way."""
+
+    __slots__ = (
+        "arguments", "changes", "collects", "complete", "fate", "judgement", "learned", "made", "native", "pieces",
+        "refusal", "start", "texts", "told", "waits",
+    )  # fmt: skip
+
+    def __init__(self, start: CallStart, *, native: bool) -> None:
+        self.start = start
+        self.native = native
+        self.fate: _Fate = "open"
+        self.judgement: Judgement | None = None
+        self.waits = False  # for the whole of it
+        self.collects = False  # its pieces are kept
+        self.arguments: Arguments | None = None
+        self.learned: list[tuple[str, str]] = []
+        self.pieces: list[str] = []
+        self.complete = False
+        self.refusal: Refusal | None = None
+        self.texts: list[str] = []
+        self.made: tuple[str, str] = ("", "")
+        self.changes: list[Change] = []
+        self.told = False  # its verdict is given
+
+    @property
+    def call(self) -> tuple[str, str]:
+        """Its name and argument JSON, as the model made it and as far as it came."""
+        return self.start.name, "".join(self.pieces)
+
+
+class Chain:
+    """One lane's processors (`Processing`)."""
+
+    def __init__(self, of: Processors, *, whole: bool) -> None:
+        route = of.route
+        self.stopped = False
+        self._stopped_by = ""
+        self._of = of
+        self._loops = route.loops
+        self._acts = route.loops is not None and route.loops.action in {"replace", "stop"}
+        self._circles = Circles(route.loops, of.history) if route.loops else None
+        self._passages = Passages(route.loops.message) if route.loops and route.loops.message else None
+        self._filters = Filters(route.filters) if route.filters else None
+        self._inside = any(filter_.calls for filter_ in route.filters)
+        self._notices = route.steering == "request"
+        self._voice = Voice()
+        self._silent = False  # the text from here on was taken away
+        self._whole = whole
+        self._late: list[str] = []
+        self._calls: dict[tuple[bool, int], _Held] = {}
+        self._queue: deque[tuple[bool, Event, _Held | None]] = deque()
+        self._notes: list[Note] = []
+        self._lead: Markup | None = None  # what stands before a call, if one begins behind it
+        self._reading: _Held | None = None  # the call whose text is being read, up to its verdict
+        self._out: list[Left] = []
+
+    # Text that just passes
+
+    def quiet(self, piece: str) -> bool:
+        """Whether nothing can happen to a piece of plain text."""
+        if self._queue or self._silent or self.stopped or not self._voice.quiet:
+            return False
+        return not (self._acts and self._passages) and (self._filters is None or self._filters.quiet(piece))
+
+    def passed(self, piece: str) -> bool:
+        """A quiet piece of text has left; always True."""
+        self._voice.heard(piece)
+        if self._filters is not None:
+            self._filters.passed(piece)
+        if self._passages is not None and self._passages.feed(piece) is not None:
+            self._note(self._passages.circle)
+        return True
+
+    # In
+
+    def read(self, events: Sequence[Event]) -> list[Left]:
+        """The next events that were read from text."""
+        for event in events:
+            self._take(event, native=False)
+        return self._left()
+
+    def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
+        """The next event of a native call."""
+        self._take(event, native=True)
+        return self._left()
+
+    def finish(self) -> list[Left]:
+        """Nothing follows: everything is decided now."""
+        for call in self._calls.values():
+            if call.fate == "open":
+                self._over(call)
+        self._flow()
+        self._flush()
+        for text in self._late:
+            self._say(text)
+        for call in self._calls.values():
+            if call.native and call.fate == "gone" and not call.told:
+                call.told = True
+                self._out.append((False, self._marked(call, Verdict("blocked", None, None, call.start.name, 0, 0))))
+        if self._filters is not None:
+            for rule, count in self._filters.counts.items():
+                self._notes.append(Note(rule, f"replaced {count} place{'' if count == 1 else 's'}"))
+            self._filters.counts.clear()
+        self._out.extend((False, note) for note in self._notes)
+        self._notes.clear()
+        return self._left()
+
+    def judged(self, index: int, verdict: Verdict) -> Verdict:
+        """The verdict of a native call that was let through, with what happened to it here."""
+        call = self._calls.get((True, index))
+        return verdict if call is None else self._marked(call, verdict)
+
+    def _take(self, event: Event, *, native: bool) -> None:
+        call = None
+        if isinstance(event, CallStart):
+            call = self._calls[native, event.index] = _Held(event, native=native)
+            self._begin(call)
+        elif isinstance(event, CallPiece):
+            call = self._calls[native, event.index]
+            if call.collects:
+                call.pieces.append(event.json)
+            if call.arguments is not None:
+                self._look(call, call.arguments, event.json)
+        elif isinstance(event, CallEnd):
+            call = self._calls[native, event.index]
+            call.complete = True
+            self._ended(call)
+        elif isinstance(event, Verdict) and event.index is not None:
+            call = self._calls[native, event.index]
+            if call.fate == "open":
+                self._over(call)
+        self._queue.append((native, event, call))
+        self._flow()
+
+    # A call's fate
+
+    def _begin(self, call: _Held) -> None:
+        name = call.start.name
+        if self.stopped and self._loops is not None:
+            self._block(call, Refusal(self._stopped_by, "loop", ""))
+            return
+        of = self._of
+        if of.gate is not None:
+            call.judgement = of.gate.judge(name)
+            if call.judgement.refusal is not None:
+                self._block(call, call.judgement.refusal)
+                return
+        circles = self._circles
+        counted = circles is not None and circles.watches(name)
+        closes = self._acts and circles is not None and circles.may_close(name)
+        call.waits = (of.reactors is not None and of.reactors.watches(name)) or self._inside
+        call.collects = counted or call.waits or (call.judgement is not None and call.judgement.watches)
+        if closes or call.waits or (call.judgement is not None and call.judgement.watches):
+            call.arguments = Arguments()
+        if not (call.waits or closes) and (call.judgement is None or call.judgement.decided):
+            call.fate = "passed"
+
+    def _look(self, call: _Held, arguments: Arguments, piece: str) -> None:
+        """A piece of a call that is looked at: what became final in it may decide."""
+        found = arguments.feed(piece)
+        if not found:
+            return
+        call.learned.extend(found)
+        judgement = call.judgement
+        if judgement is not None:
+            for key, raw in found:
+                judgement.learn(key, raw)
+            if judgement.refusal is not None:
+                self._block(call, judgement.refusal)
+                return
+        undecided = call.waits or (judgement is not None and not judgement.decided)
+        if call.fate == "open" and not undecided and not self._may_close(call):
+            call.fate = "passed"
+            if judgement is None:
+                call.arguments = None
+
+    def _may_close(self, call: _Held) -> bool:
+        circles = self._circles
+        return self._acts and circles is not None and circles.may_close(call.start.name, tuple(call.learned))
+
+    def _ended(self, call: _Held) -> None:
+        """All of a call is here."""
+        read = call.arguments is not None and call.arguments.whole and not call.arguments.broken
+        if call.judgement is not None and call.fate in {"open", "passed"}:
+            call.judgement.end(whole=read or not call.judgement.watches)
+            if call.judgement.refusal is not None:
+                self._block(call, call.judgement.refusal)
+        circle = None
+        if self._circles is not None and call.collects:
+            circle = self._circles.closes(*call.call)
+            self._circles.add(*call.call)
+        if circle is not None and call.fate != "gone":
+            self._note(circle)
+            if self._acts and call.fate == "open":
+                self._break(call, circle)
+        if call.fate == "open":
+            self._react(call, readable=read)
+
+    def _over(self, call: _Held) -> None:
+        """A call will not be whole. What needs the whole of it leaves it as it is; a rule that blocks does not."""
+        if call.judgement is not None:
+            call.judgement.end(whole=False)
+            if call.judgement.refusal is not None:
+                self._block(call, call.judgement.refusal)
+        if call.fate == "open":
+            call.fate = "passed"
+
+    def _block(self, call: _Held, refusal: Refusal) -> None:
+        """The call does not leave; one that has begun to is never completed."""
+        if call.fate in {"gone", "cut"}:
+            return
+        call.refusal = refusal
+        call.fate = "cut" if call.fate == "passed" else "gone"
+        call.collects = True
+        if refusal.text:
+            texts = self._late if call.fate == "cut" else call.texts
+            texts.append(notice(refusal.rule) if self._notices else refusal.text)
+
+    def _break(self, call: _Held, circle: Circle) -> None:
+        loops = self._loops
+        text = loops.text.replace("{what}", circle.text) if loops else ""
+        self._block(call, Refusal(circle.what, "loop", text))
+        if loops is not None and loops.action == "stop":
+            self.stopped, self._stopped_by = True, circle.what
+
+    def _react(self, call: _Held, *, readable: bool) -> None:
+        """The user's own functions, and the filters that are asked into calls; then the rules once more."""
+        before = name, arguments = call.call
+        if readable and self._of.reactors is not None and self._of.reactors.watches(name):
+            reacted = self._of.reactors.react(name, arguments, call.start.dialect)
+            call.texts.extend(reacted.texts)
+            self._notes.extend(Note(rule, f"{why}; the call of {name} stays", True) for rule, why in reacted.failures)
+            for rule, after in reacted.changes:
+                call.changes.append(Change(rule, before, after))
+                before = after or before
+            if reacted.call is None:
+                call.fate = "gone"
+                call.refusal = Refusal(reacted.changes[-1][0], "dropped", "")
+                return
+        if readable and self._inside and self._filters is not None:
+            after = before[0], _filtered(before[1], self._filters)
+            if after != before:
+                call.changes.append(Change("filters", before, after))
+                before = after
+        call.made = before
+        call.fate = "made" if call.changes else "passed"
+        if call.changes and self._of.gate is not None:
+            judgement = self._of.gate.judge(before[0])
+            for key, raw in members(before[1]):
+                judgement.learn(key, raw)
+            judgement.end(whole=True)
+            if judgement.refusal is not None:
+                self._block(call, judgement.refusal)
+
+    def _note(self, circle: Circle) -> None:
+        loops = self._loops
+        self._notes.append(Note(circle.what, circle.text, loops is not None and loops.action != "observe"))
+
+    # Out
+
+    def _left(self) -> list[Left]:
+        if not self._queue:
+            self._led()
+        out, self._out = self._out, []
+        return out
+
+    def _flow(self) -> None:
+        """Let out what stands behind no call whose fate is open."""
+        queue = self._queue
+        while queue:
+            native, event, call = queue[0]
+            if call is not None and call.fate == "open":
+                return
+            queue.popleft()
+            if isinstance(event, CallStart) and call is not None:
+                self._flush()
+                self._leave(call, event, native=native)
+                continue
+            self._led()
+            if isinstance(event, Markup):
+                self._flush()
+                self._lead = event
+                if self._reading is not None and self._reading.fate in {"gone", "cut"}:
+                    self._led(gone=True)
+            elif isinstance(event, Text):
+                self._text(event)
+            elif isinstance(event, Verdict):
+                self._reading = None if call is self._reading else self._reading
+                self._out.append((False, event if call is None else self._marked(call, event)))
+            elif call is None:
+                self._flush()
+                self._out.append((False, event))
+            else:
+                self._leave(call, event, native=native)
+
+    def _led(self, *, gone: bool = False) -> None:
+        """Let the latest markup out. `gone`: its call does not leave."""
+        if self._lead is not None:
+            self._out.append((False, Removed(self._lead.text) if gone else self._lead))
+            self._lead = None
+
+    def _leave(self, call: _Held, event: Event, *, native: bool) -> None:
+        """One event of a call whose fate is known."""
+        out: list[Event | str] = []
+        if isinstance(event, CallStart):
+            texts = call.texts
+            if native and self._whole:
+                self._late.extend(texts)
+                texts = []
+            said = [text for text in map(self._voice.say, texts) if text]
+            if call.fate == "passed":
+                self._out.extend((False, text) for text in said if not native)
+                out = [*(said if native else ()), event]
+            else:
+                out = [Gone(call.start.index), *said, *(_made(call) if call.fate == "made" else ())]
+            self._led(gone=call.fate == "gone" and not native)
+            self._reading = self._reading if native else call
+        elif call.fate == "passed":
+            out.append(event)
+        elif isinstance(event, CallPiece) and (native or call.fate == "cut"):
+            out.append(Gone(call.start.index))
+        if native:
+            self._out.append((True, tuple(out)))
+        else:
+            self._out.extend((False, one) for one in out)
+
+    def _marked(self, call: _Held, verdict: Verdict) -> Verdict:
+        """A verdict with what happened to its call here."""
+        changes = tuple(call.changes)
+        if call.refusal is None:
+            return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
+        refusal = call.refusal
+        if not changes or changes[-1].after is not None:
+            before = (changes[-1].after if changes else None) or call.call
+            changes = (*changes, Change(refusal.rule, before, None))
+        index = verdict.index if call.fate == "cut" else None
+        return msgspec.structs.replace(
+            verdict, status="blocked", reason=refusal.reason, rule=refusal.rule, index=index, changes=changes
+        )
+
+    def _text(self, event: Text) -> None:
+        text = event.text
+        if self.stopped or self._silent:
+            self._out.append((False, Removed(text)))
+            return
+        at = self._passages.feed(text) if self._passages is not None else None
+        if at is not None and self._passages is not None:
+            circle = self._passages.circle
+            self._note(circle)
+            if self._acts and self._loops is not None:
+                self._show(text[:at])
+                self._flush()
+                self._say(notice(circle.what) if self._notices else self._loops.text.replace("{what}", circle.text))
+                self._silent = True
+                self.stopped, self._stopped_by = self._loops.action == "stop", circle.what
+                if text[at:]:
+                    self._out.append((False, Removed(text[at:])))
+                return
+        self._show(text)
+
+    def _show(self, text: str) -> None:
+        """Text of the model's, through the filters."""
+        if not text:
+            return
+        apart = self._voice.before(text)
+        if apart:
+            self._out.append((False, apart))
+        shown: list[Event | str] = [Text(text)] if self._filters is None else self._filters.feed(text)
+        self._shown(shown)
+
+    def _flush(self) -> None:
+        if self._filters is not None:
+            self._shown(self._filters.flush())
+
+    def _shown(self, outcomes: Sequence[Event | str]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome, Text | str):
+                self._voice.heard(outcome if isinstance(outcome, str) else outcome.text)
+            self._out.append((False, outcome))
+
+    def _say(self, text: str) -> None:
+        said = self._voice.say(text)
+        if said:
+            self._out.append((False, said))
+
+
+def _made(call: _Held) -> Iterator[Event]:
+    """A call as processors made it anew."""
+    name, arguments = call.made
+    index = call.start.index
+    yield CallStart(index, name, "", call.start.id)
+    yield CallPiece(index, arguments)
+    yield CallEnd(index)
+
+
+def _filtered(arguments: str, filters: Filters) -> str:
+    """Argument JSON with the filters' replacements in its strings, of objects and lists only those at the top."""
+    values: dict[str, str] = {}
+    for key, raw in members(arguments):
+        text, is_string = to_text(raw)
+        new = filters.rewrite(text) if is_string else text
+        if is_string and new != text:
+            values[key] = new
+    if not values:
+        return arguments
+    return rewritten(arguments, values, rest=True)
+
+
+def direct(reactor: Reactor, call: Call) -> Answer:
+    """A runner for hosts without reactors: there is nobody to load their files."""
+    raise LookupError(f"{reactor.function} of {reactor.file} is not loaded; {call.name} stays")

@@ -1,0 +1,109 @@
+"""The top-level arguments of a call, each as soon as it is final, while its JSON arrives in pieces.
+
+Strategy: one pass that only counts brackets and strings finds where a member ends; the member's text is then read by
+`values.members`, which is strict. Nothing is read twice, and what was read is not kept.
+"""
+
+import json
+import re
+from typing import Any
+
+from toolcalls.values import members
+
+_STRUCTURE = re.compile(r'["{}\[\],]')
+_IN_STRING = re.compile(r'["\\]')
+
+
+class Arguments:
+    """Reads one argument object. `broken`: it is none, and nothing more comes of it; `whole`: its brace is closed."""
+
+    __slots__ = ("_depth", "_escaped", "_string", "_text", "broken", "whole")
+
+    def __init__(self) -> None:
+        self._text: list[str] = []  # of the member that has not ended
+        self._depth = 0
+        self._string = False
+        self._escaped = False
+        self.broken = False
+        self.whole = False
+
+    def feed(self, piece: str) -> list[tuple[str, str]]:
+        """The members that `piece` makes final: decoded key, raw JSON text."""
+        found: list[tuple[str, str]] = []
+        start = at = 0
+        while at < len(piece) and not self.broken:
+            if self._escaped:
+                self._escaped = False
+                at += 1
+                continue
+            mark = (_IN_STRING if self._string else _STRUCTURE).search(piece, at)
+            if mark is None:
+                break
+            at = mark.end()
+            sign = mark[0]
+            if sign == '"':
+                self._string = not self._string
+            elif sign == "\\":
+                self._escaped = True
+            elif sign in "{[":
+                self._depth += 1
+                if self._depth == 1:
+                    self._open(piece[start : at - 1], sign)
+                    start = at
+            elif sign == ",":
+                if self._depth == 1:
+                    found.extend(self._member(piece[start : at - 1]))
+                    start = at
+            else:
+                self._depth -= 1
+                if self._depth == 0 and not self.whole:
+                    found.extend(self._member(piece[start : at - 1], last=True))
+                    start, self.whole = at, True
+        self._text.append(piece[start:])
+        if self.whole and "".join(self._text).strip(" \t\r\n"):
+            self.broken = True  # something behind the object
+        return found
+
+    def _open(self, before: str, sign: str) -> None:
+        if sign != "{" or before.strip(" \t\r\n") or self.whole or "".join(self._text).strip(" \t\r\n"):
+            self.broken = True
+        self._text.clear()
+
+    def _member(self, end: str, *, last: bool = False) -> list[tuple[str, str]]:
+        self._text.append(end)
+        text = "".join(self._text)
+        self._text.clear()
+        if last and not text.strip(" \t\r\n"):
+            return []
+        try:
+            return members(f"{{{text}}}")
+        except ValueError:
+            self.broken = True
+            return []
+
+
+def plain(raw: str) -> str:
+    """A value as patterns look at it: a string as itself, all else as JSON without escapes that hide what it holds.
+
+    Raises ValueError or RecursionError for what is no JSON that can be taken apart.
+    """
+    value = json.loads(raw, parse_int=str, parse_float=str)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def canonical(raw: str) -> str:
+    """One spelling for each value: white space, escapes and the order of keys do not count, spelling of numbers does."""
+    try:
+        value: Any = json.loads(raw, parse_int=_Number, parse_float=_Number)
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (ValueError, RecursionError):
+        return raw
+
+
+class _Number(str):
+    """A number's spelling, kept apart from a string of the same letters."""
+
+    __slots__ = ()
+
+    def __new__(cls, spelling: str) -> "_Number":
+        return super().__new__(cls, f"\0{spelling}")

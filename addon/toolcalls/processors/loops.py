@@ -1,0 +1,180 @@
+"""The loop guard: whether a model runs in circles, in its calls over the whole conversation and in the text of a reply.
+
+Calls: what the request's history holds (`PastCall`, native or read from text) and what the reply adds are one row. Only
+what came since the user last said something counts. A call closes a circle when it makes one of the guard's numbers
+full. Text: `Passages` looks for a passage that stands there again and again, one behind the other; code, tables and
+what has hardly any letters do not count, since those repeat by nature.
+
+Numbers are the seed's: seven equal calls, seven equal results; windows of 128 characters, eight times, over 2000.
+"""
+
+import re
+from dataclasses import dataclass
+
+from toolcalls.processors.arguments import canonical
+from toolcalls.route import Loops
+
+WINDOW = 128  # characters
+HISTORY = 2000
+_STEP = 32  # how often, in characters, a reply's text is looked at
+_RECENT = 64  # calls
+_KIND = 4  # characters that tell what kind of line it is
+
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that the history holds. `arguments` is JSON text; `result` is what the tool said, None while unknown."""
+
+    name: str
+    arguments: str
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """What the guard found: `what` names it in the configuration's words, `text` says it in a line without values."""
+
+    what: str
+    text: str
+
+
+class Circles:
+    """The row of calls of one conversation."""
+
+    def __init__(self, loops: Loops, history: tuple[Made, ...] = ()) -> None:
+        self._loops = loops
+        self._tools = [re.compile(tool) for tool in loops.tools]
+        self._row: list[tuple[str, str]] = []
+        self._results: list[str | None] = []
+        for call in history[-_RECENT:]:
+            if self.watches(call.name):
+                self._row.append((call.name, canonical(call.arguments)))
+                self._results.append(call.result)
+
+    def watches(self, name: str) -> bool:
+        """Whether calls of this tool are counted."""
+        return any(tool.fullmatch(name) for tool in self._tools)
+
+    def may_close(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
+        """Whether a call of this name whose first arguments are `members` (key, raw JSON) may still close a circle."""
+        wanted = [(key, canonical(raw)) for key, raw in members]
+        return any(
+            self.closes(*call) is not None and all(f'"{key}": {value}' in call[1] for key, value in wanted)
+            for call in dict.fromkeys(self._row)
+            if call[0] == name
+        )
+
+    def add(self, name: str, arguments: str) -> None:
+        """The reply holds this call, whole."""
+        if self.watches(name):
+            self._row.append((name, canonical(arguments)))
+            self._results.append(None)
+            del self._row[:-_RECENT], self._results[:-_RECENT]
+
+    def closes(self, name: str, arguments: str) -> Circle | None:
+        """The circle that this call would close, None for none."""
+        if not self.watches(name):
+            return None
+        call = (name, canonical(arguments))
+        loops, same = self._loops, [place for place, past in enumerate(self._row) if past == call]
+        if loops.same_result and len(same) >= loops.same_result:
+            results = {self._results[place] for place in same[-loops.same_result :]}
+            if len(results) == 1 and None not in results:
+                return Circle("same_result", f"{name} gave the same result {loops.same_result} times")
+        if loops.same_call and len(same) + 1 >= loops.same_call:
+            return Circle("same_call", f"{name} was called the same way {len(same) + 1} times")
+        row = [*self._row, call]
+        for size in (2, 3):
+            wanted = size * loops.cycle
+            tail = row[-wanted:] if wanted else []
+            if tail and len(tail) == wanted and len(set(tail[:size])) > 1 and tail == tail[:size] * loops.cycle:
+                return Circle("cycle", f"the same {size} calls followed each other {loops.cycle} times")
+        return None
+
+
+class Passages:
+    """Looks for a passage of a reply's text that repeats itself."""
+
+    def __init__(self, times: int) -> None:
+        self._times = times
+        self._prose = ""
+        self._unseen = 0
+        self._line = ""  # the beginning of a line, until it is known what kind of line it is
+        self._known = False
+        self._counts = True
+        self._fence = ""
+        self._reported = False
+
+    def feed(self, text: str) -> int | None:
+        """The next piece of text. The offset in it at which a passage has come too often, None where none has.
+
+        It is told once.
+        """
+        if self._reported:
+            return None
+        end = 0
+        for part in text.splitlines(keepends=True):
+            end += len(part)
+            line, lead = part, 0
+            if not self._known:
+                line = self._line + part
+                stripped = line.lstrip()
+                if len(stripped) < _KIND and not part.endswith("\n"):
+                    self._line = line
+                    continue
+                self._line, lead = "", len(line) - len(stripped) + min(_KIND, len(stripped))
+                self._classify(stripped)
+            at = self._repeats(line) if self._counts else None
+            if at is not None:
+                self._reported = True
+                return end - len(line) + max(at, lead)
+            self._known = not part.endswith("\n")
+        return None
+
+    @property
+    def circle(self) -> Circle:
+        """What is said of it."""
+        return Circle("message", f"the same passage stood in the reply {self._times} times")
+
+    def _classify(self, line: str) -> None:
+        """What a line is, from its beginning."""
+        fence = line[:3] if line[:3] in {"```", "~~~"} else ""
+        if fence and self._fence in {"", fence}:
+            self._fence = "" if self._fence else fence
+            self._counts = False
+        else:
+            self._counts = not self._fence and not line.startswith("|")
+        if not self._counts:
+            self._prose, self._unseen = "", 0
+
+    def _repeats(self, text: str) -> int | None:
+        """Take prose in, in steps of fixed length, so that it never matters how it was cut."""
+        at = 0
+        while at < len(text):
+            size = min(_STEP - self._unseen, len(text) - at)
+            self._prose = (self._prose + text[at : at + size])[-HISTORY:]
+            self._unseen += size
+            at += size
+            if self._unseen == _STEP:
+                self._unseen = 0
+                if self._full():
+                    return at
+        return None
+
+    def _full(self) -> bool:
+        """Whether the last window stands in the text `times` times, each at the same distance from the one before."""
+        prose = self._prose
+        window = prose[-WINDOW:]
+        before = prose.rfind(window, 0, len(prose) - 1)
+        if len(window) < WINDOW or before < 0:
+            return False
+        period = len(prose) - WINDOW - before
+        span = (self._times - 1) * period + WINDOW
+        if span > len(prose):
+            return False
+        tail = prose[-span:]
+        unit = tail[:period]
+        letters = len(_LETTER.findall(unit))
+        return tail[period:] == tail[:-period] and 2 * letters > len(unit.replace(" ", "")) and letters > 1

@@ -1,0 +1,118 @@
+"""JSON objects taken apart one level at a time, so that what nobody changes is written again as it was.
+
+Strategy. A member is kept as raw JSON until somebody asks what it means: numbers keep their spelling, unknown fields
+their order, strings their escapes. Servers send lone surrogates and keys that are not UTF-8, which msgspec refuses;
+those objects are read by the standard library, with what cannot be decoded replaced. Nothing here raises: what is not
+of the asked shape is empty.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolcalls.values import quote
+
+# An object's members: raw JSON, or what has been put in their places.
+type Fields = dict[str, Any]
+
+NULL = msgspec.Raw(b"null")
+
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def fields(raw: object) -> Fields:
+    """An object's members, each as raw JSON; {} for what is no object."""
+    if isinstance(raw, dict):
+        return raw
+    if not isinstance(raw, bytes | msgspec.Raw):
+        return {}
+    try:
+        return dict(_decode_fields(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        value = _loosely(raw)
+        return {key: _raw(member) for key, member in value.items()} if isinstance(value, dict) else {}
+
+
+def items(raw: object) -> list[Any]:
+    """A list's items, each as raw JSON; [] for what is no list."""
+    if isinstance(raw, list):
+        return raw
+    if not isinstance(raw, bytes | msgspec.Raw):
+        return []
+    try:
+        return list(_decode_list(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        value = _loosely(raw)
+        return [_raw(item) for item in value] if isinstance(value, list) else []
+
+
+def value(raw: object) -> Any:
+    """What raw JSON means; None for what cannot be read, and what is no raw JSON as it is."""
+    if not isinstance(raw, msgspec.Raw):
+        return raw
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _loosely(raw)
+
+
+def word(members: Mapping[str, Any], key: str) -> str:
+    """A member that is a string, "" for any other."""
+    found = value(members.get(key))
+    return found if isinstance(found, str) else ""
+
+
+def number(members: Mapping[str, Any], key: str, default: int) -> int:
+    """A member that is a whole number, not negative; `default` for any other."""
+    found = value(members.get(key))
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else default
+
+
+def text_of(raw: object) -> str:
+    """Raw JSON as it is written."""
+    return bytes(raw).decode(errors="replace") if isinstance(raw, bytes | msgspec.Raw) else json.dumps(raw)
+
+
+def is_object(raw: object) -> bool:
+    """Whether raw JSON is an object."""
+    return isinstance(raw, dict) or (isinstance(raw, bytes | msgspec.Raw) and bytes(raw).lstrip()[:1] == b"{")
+
+
+def string(text: str) -> msgspec.Raw:
+    """Text as a JSON string."""
+    return msgspec.Raw(quote(text).encode())
+
+
+def raw(payload: bytes) -> msgspec.Raw:
+    """JSON bytes as a member."""
+    return msgspec.Raw(payload)
+
+
+def json_text(text: str) -> msgspec.Raw:
+    """JSON text as a member."""
+    return msgspec.Raw(text.encode("utf-8", "surrogatepass"))
+
+
+def written(members: Fields) -> bytes:
+    """An object as JSON."""
+    return msgspec.json.encode(members)
+
+
+def without(members: Fields, *keys: str) -> Fields:
+    """All members but these."""
+    return {key: member for key, member in members.items() if key not in keys}
+
+
+def _loosely(raw: bytes | msgspec.Raw) -> object:
+    """What msgspec refuses; None for no JSON."""
+    try:
+        return json.loads(bytes(raw).decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _raw(member: object) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(member).encode())

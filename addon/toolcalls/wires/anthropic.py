@@ -1,0 +1,623 @@
+"""`anthropic`: the Messages API, streamed (named SSE events) and whole.
+
+https://docs.anthropic.com/en/api/messages and .../build-with-claude/streaming. A reply is a row of content blocks: text,
+thinking, calls of the client's tools (`tool_use`), what the provider's own tools did. In a stream each block is opened,
+told in pieces and closed before the next one opens. A lane is a text block; native calls belong to the text block before
+them, those before the first text to that one.
+
+A call that is made in the middle of a text closes its block; text behind the call stands in a block of its own. A text
+block that would show nothing is not shown: the event that opens it, and a `ping` behind that, only leave with its first
+text. Blocks behind get other indices, so from the first change on the codec follows what its client has been told, and
+every frame goes through `encode`. A call that broke off is closed like any block, as the provider itself does where a
+reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply, where `input` is
+an object, such a call stays text. Calls that become text stand in a text block of their own at the end.
+
+Reasoning that stood in the text becomes a thinking block with an empty signature, as servers of open models write it.
+Thinking, redacted thinking, signatures, citations and the blocks of the provider's tools pass untouched.
+
+Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Reasoning, Text
+from toolcalls.frames import Form
+from toolcalls.rawjson import Fields
+from toolcalls.request import Request, Tool
+from toolcalls.values import quote
+from toolcalls.wires import Codec, Part, form_of
+
+_START, _DELTA, _STOP = "content_block_start", "content_block_delta", "content_block_stop"
+
+# Stop reasons in the words of the hub; all others pass as they are.
+_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+# They tell the client more than that there are calls.
+_KEPT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
+
+
+def _stop_reason(was: str, *, lifted: bool, broken: bool, calls: int) -> str:
+    """The stop reason that fits what the client has got.
+
+    lifted   a call was made of text
+    broken   one of those broke off
+    calls    how many `tool_use` blocks there are
+    """
+    if was in _KEPT:
+        return was
+    if broken:
+        return "max_tokens"
+    if lifted:
+        return "tool_use"
+    return "end_turn" if was == "tool_use" and not calls else was
+
+
+def _ended(fields: Fields, reason: str) -> Fields:
+    """`fields` with another stop reason; the stop sequence that was met is no longer why."""
+    if reason == rawjson.word(fields, "stop_reason"):
+        return fields
+    other = {"stop_sequence": None} if "stop_sequence" in fields else {}
+    return {**fields, "stop_reason": rawjson.string(reason), **other}
+
+
+# --- a streamed reply, read -------------------------------------------------------------------------------------------
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    partial_json: str = ""
+    thinking: str = ""
+    stop_reason: str | None = None
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    id: str = ""
+    name: str = ""
+    text: str = ""
+
+
+class _Message(msgspec.Struct):
+    id: str = ""
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    delta: _Delta | None = None
+    content_block: _Block | None = None
+    message: _Message | None = None
+
+
+_decode_event = msgspec.json.Decoder(_Event).decode
+
+
+def _event(payload: bytes) -> _Event:
+    """The typed event. One of an odd shape, or with lone surrogates, is read as far as it goes."""
+    try:
+        return _decode_event(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        fields = rawjson.fields(payload)
+        delta, block = rawjson.fields(fields.get("delta")), rawjson.fields(fields.get("content_block"))
+        words = {key: rawjson.word(delta, key) for key in _Delta.__struct_fields__}
+        return _Event(
+            rawjson.word(fields, "type"),
+            rawjson.number(fields, "index", 0),
+            _Delta(**words),
+            _Block(**{key: rawjson.word(block, key) for key in _Block.__struct_fields__}),
+            _Message(rawjson.word(rawjson.fields(fields.get("message")), "id")),
+        )
+
+
+class _Native:
+    """A native call that is arriving. `said`: pieces of its arguments came."""
+
+    __slots__ = ("index", "input", "lane", "said")
+
+    def __init__(self, lane: int, index: int, given: str) -> None:
+        self.lane = lane
+        self.index = index
+        self.input = given
+        self.said = False
+
+
+class _Reading:
+    """The decoding half: which events a frame holds. It runs ahead of the encoding half, which follows the client.
+
+    blocks   how many blocks have been opened
+    natives  how many of them are native calls
+    lanes    the lane of each text block
+    """
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.blocks = 0
+        self.natives = 0
+        self.lanes: dict[int, int] = {}
+        self._lane = 0
+        self._next = 0
+        self._pending = False  # the lane holds what nothing has ended yet
+        self._fresh = False  # a text block was opened, and nothing of it came
+        self._calls: dict[int, _Native] = {}
+        self._over = False
+
+    def events(self, event: _Event, payload: bytes) -> Iterable[Part]:
+        """The events of one frame."""
+        kind = event.type
+        if kind == _DELTA:
+            return self._delta(event.index, event.delta or _Delta())
+        if kind == _START:
+            return self._start(event.index, event.content_block or _Block(), payload)
+        if kind == _STOP:
+            return self._stop(event.index)
+        if kind == "ping":
+            return [(self._lane, Text(""))] if self._fresh else []
+        if kind == "message_start":
+            self._over = False
+            self.reply_id = event.message.id if event.message is not None else ""
+        elif kind == "message_delta" and event.delta is not None and event.delta.stop_reason:
+            return self._finish(_REASONS.get(event.delta.stop_reason, event.delta.stop_reason))
+        elif kind in {"message_stop", "error"} and not self._over:
+            return self._finish("" if kind == "message_stop" else "failed")
+        return []
+
+    def _start(self, at: int, block: _Block, payload: bytes) -> Iterator[Part]:
+        self.blocks = max(self.blocks, at + 1)
+        self._fresh = False
+        if block.type == "tool_use":
+            given = rawjson.fields(rawjson.fields(payload).get("content_block")).get("input")
+            native = _Native(self._lane, self.natives, rawjson.text_of(given) if rawjson.is_object(given) else "{}")
+            self._calls[at] = native
+            self.natives += 1
+            self._pending = True
+            yield native.lane, CallStart(native.index, block.name, id=block.id)
+            return
+        yield from self._ends()
+        self.lanes.pop(at, None)
+        if block.type == "text":
+            self._open(at)
+            self._fresh = not block.text
+            self._pending = bool(block.text)
+            yield self._lane, Text(block.text)
+
+    def _open(self, at: int) -> None:
+        self._lane = self.lanes[at] = self._next
+        self._next += 1
+
+    def _ends(self) -> Iterator[Part]:
+        """Another block opens, so what came before it is whole."""
+        if self._pending:
+            self._pending = False
+            yield self._lane, Finish("stop")
+
+    def _delta(self, at: int, delta: _Delta) -> Iterator[Part]:
+        if delta.type == "text_delta":
+            if at not in self.lanes:  # nobody has opened it
+                yield from self._ends()
+                self._open(at)
+            if delta.text or self._fresh:
+                self._fresh = self._fresh and not delta.text
+                self._pending = self._pending or bool(delta.text)
+                yield self.lanes[at], Text(delta.text)
+            return
+        self._fresh = False
+        native = self._calls.get(at)
+        if delta.type == "input_json_delta" and native is not None and delta.partial_json:
+            native.said = True
+            yield native.lane, CallPiece(native.index, delta.partial_json)
+        elif delta.type == "thinking_delta" and delta.thinking:
+            yield self._lane, Reasoning(delta.thinking)
+
+    def _stop(self, at: int) -> Iterator[Part]:
+        self._fresh = False
+        native = self._calls.pop(at, None)
+        if native is not None:
+            if not native.said:
+                yield native.lane, CallPiece(native.index, native.input)
+            yield native.lane, CallEnd(native.index)
+
+    def _finish(self, reason: str) -> Iterator[Part]:
+        self._over = True
+        self._pending = self._fresh = False
+        yield self._lane, Finish(reason)
+
+
+# --- a streamed reply, written ----------------------------------------------------------------------------------------
+
+
+class _Open:
+    """The block that the client sees open, where it is a text or one of ours.
+
+    call   the lane and index of a call
+    said   pieces of its arguments are out
+    """
+
+    __slots__ = ("call", "index", "kind", "said")
+
+    def __init__(self, index: int, kind: str, call: Part | tuple[int, int] | None = None) -> None:
+        self.index = index
+        self.kind = kind
+        self.call = call
+        self.said = False
+
+
+class _Stream:
+    """The codec of a streamed reply. Until the first change the client has got what the upstream sent."""
+
+    def __init__(self) -> None:
+        self.bare = False
+        self.shifted = False
+        self._reading = _Reading()
+        self._out: list[Fields] = []
+        self._next = 0  # the index of the next block
+        self._open: _Open | None = None
+        self._held: Fields | None = None  # what opens a text block that the client has not got
+        self._indices: dict[int, int | None] = {}  # where the client sees the upstream's other blocks; None: nowhere
+        self._gone: dict[str, Fields] = {}  # native calls that the client has not got, by their ids
+        self._left_out = 0  # how many those are
+        self._made = 0  # how many calls were made
+        self._lifted = False
+        self._broken = False
+
+    @property
+    def reply_id(self) -> str:
+        """The message's own id."""
+        return self._reading.reply_id
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        event = _event(payload)
+        parts = list(self._reading.events(event, payload))
+        self.bare = event.type == _DELTA and len(parts) == 1 and isinstance(parts[0][1], Text) and parts[0][1].text != ""
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+        """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
+        open_ = self._open
+        if bare and len(parts) == 1 and open_ is not None and isinstance(piece := parts[0][1], CallPiece):
+            if open_.call == (parts[0][0], piece.index):  # the commonest new frame of all
+                open_.said = open_.said or piece.json != ""
+                return [
+                    b'{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%b}}'
+                    % (open_.index, quote(piece.json).encode())
+                ]
+        event = rawjson.fields(payload)
+        kind = rawjson.word(event, "type")
+        if not self.shifted:
+            self.shifted = True
+            self._join(kind, rawjson.number(event, "index", 0))
+        self._out = []
+        _HANDLERS.get(kind, _Stream._other)(self, event, parts)
+        return [payload if made is event else rawjson.written(made) for made in self._out]
+
+    def _join(self, kind: str, at: int) -> None:
+        """Begin to follow the client, who has got everything before a frame of this kind."""
+        self._next = {_START: at, _DELTA: at + 1, _STOP: at + 1}.get(kind, self._reading.blocks)
+        if kind in {_DELTA, _STOP} and at in self._reading.lanes:
+            self._open = _Open(at, "text")
+
+    # What is said
+
+    def _say(self, kind: str, **members: Any) -> None:
+        """A new event."""
+        self._out.append({"type": kind, **members})
+
+    def _pass(self, event: Fields, index: int) -> None:
+        """An event of the upstream's, about the block that the client sees at `index`."""
+        same = rawjson.number(event, "index", -1) == index
+        self._out.append(event if same else {**event, "index": index})
+
+    def _take(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _begin(self, kind: str, call: tuple[int, int] | None = None, **members: Any) -> _Open:
+        """A new block, behind the one that was open."""
+        self._close()
+        self._open = _Open(self._take(), kind, call)
+        self._say(_START, index=self._open.index, content_block={"type": kind, **members})
+        return self._open
+
+    def _tell(self, index: int, kind: str, key: str, text: str) -> None:
+        """A piece of a block."""
+        self._say(_DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
+
+    def _close(self) -> None:
+        """The block that is open ends here. A call that is still open broke off, and nobody may take it for a whole one:
+        one without any arguments would look like a call that has none.
+        """
+        open_, self._open = self._open, None
+        if open_ is None:
+            return
+        if open_.call is not None:
+            self._broken = True
+            if not open_.said:
+                self._tell(open_.index, "input_json_delta", "partial_json", "{")
+        self._say(_STOP, index=open_.index)
+
+    # What the hub's events become
+
+    def _events(self, parts: Iterable[Part]) -> None:
+        text = ""
+        for lane, event in parts:
+            if isinstance(event, Text):
+                text += event.text
+                continue
+            self._text(text)
+            text = ""
+            self._event(lane, event)
+        self._text(text)
+
+    def _event(self, lane: int, event: Event) -> None:
+        open_ = self._open
+        if isinstance(event, CallStart):
+            self._made += 1
+            self._lifted = self._lifted or event.dialect is not None
+            call = {"id": rawjson.string(event.id), "name": rawjson.string(event.name), "input": {}}
+            kept = self._gone.get(event.id, {}) if event.dialect is None else {}
+            self._begin("tool_use", (lane, event.index), **{**rawjson.without(kept, "type"), **call})
+        elif isinstance(event, CallPiece) and open_ is not None and open_.call == (lane, event.index):
+            open_.said = open_.said or event.json != ""
+            self._tell(open_.index, "input_json_delta", "partial_json", event.json)
+        elif isinstance(event, CallEnd) and open_ is not None and open_.call == (lane, event.index):
+            open_.call = None
+            self._close()
+        elif isinstance(event, Reasoning) and event.moved and event.text:
+            if open_ is None or open_.kind != "thinking":
+                open_ = self._begin("thinking", thinking="", signature="")
+            self._tell(open_.index, "thinking_delta", "thinking", event.text)
+
+    def _text(self, text: str, event: Fields | None = None) -> None:
+        """Text, in the event that brought it where it is still the same."""
+        if not text:
+            return
+        open_ = self._open
+        if open_ is None or open_.kind != "text":
+            open_ = self._show()
+        if event is not None and rawjson.word(rawjson.fields(event.get("delta")), "text") == text:
+            self._pass(event, open_.index)
+        else:
+            self._tell(open_.index, "text_delta", "text", text)
+
+    def _show(self) -> _Open:
+        """A text block, opened by the event that was held or by a new one."""
+        held, self._held = self._held, None
+        if held is None:
+            return self._begin("text", text="")
+        self._close()
+        self._open = _Open(self._take(), "text")
+        self._pass(held, self._open.index)
+        return self._open
+
+    # What the upstream's frames become
+
+    def _started(self, event: Fields, parts: Sequence[Part]) -> None:
+        at, block = rawjson.number(event, "index", 0), rawjson.fields(event.get("content_block"))
+        kind = rawjson.word(block, "type")
+        if kind == "text":
+            self._text_started(event, block, parts, self._reading.lanes.get(at, 0))
+            return
+        native = kind == "tool_use"
+        stays = not native or any(_is_native(part) for part in parts)
+        self._events(part for part in parts if not (native and _is_native(part)))
+        self._close()
+        self._held = None
+        if stays:
+            self._indices[at] = self._take()
+            self._pass(event, self._next - 1)
+        else:
+            self._indices[at] = None
+            self._gone[rawjson.word(block, "id")] = block
+            self._left_out += 1
+
+    def _text_started(self, event: Fields, block: Fields, parts: Sequence[Part], lane: int) -> None:
+        own = [part for part in parts if part[0] == lane]
+        self._events(part for part in parts if part[0] != lane)
+        self._close()
+        self._held = event
+        text = rawjson.word(block, "text")
+        if own and "".join(part.text for _, part in own if isinstance(part, Text)) == text:
+            self._show()
+        elif text:
+            self._held = {**event, "content_block": {**block, "text": ""}}
+            self._events(own)
+
+    def _told(self, event: Fields, parts: Sequence[Part]) -> None:
+        at, open_ = rawjson.number(event, "index", 0), self._open
+        delta = rawjson.fields(event.get("delta"))
+        if rawjson.word(delta, "type") == "text_delta":
+            if any(not isinstance(part, Text) for _, part in parts):
+                self._events(parts)
+            elif rawjson.word(delta, "text"):
+                self._text("".join(part.text for _, part in parts if isinstance(part, Text)), event)
+            elif open_ is not None and open_.kind == "text":
+                self._pass(event, open_.index)
+            return
+        self._events(parts)
+        if at in self._reading.lanes:  # a citation; what it is about may be in a call by now
+            if open_ is not None and open_ is self._open and open_.kind == "text":
+                self._pass(event, open_.index)
+        elif (index := self._indices.get(at, at)) is not None and not any(isinstance(one, Gone) for _, one in parts):
+            self._pass(event, index)
+
+    def _stopped(self, event: Fields, parts: Sequence[Part]) -> None:
+        """A text block ends where it is open; a call in its place ends when it is known how."""
+        self._events(parts)
+        at = rawjson.number(event, "index", 0)
+        if at not in self._reading.lanes:
+            index = self._indices.get(at, at)
+            if index is not None:
+                self._pass(event, index)
+        elif self._open is not None and self._open.kind == "text":
+            self._pass(event, self._open.index)
+            self._open = None
+
+    def _finished(self, event: Fields, parts: Sequence[Part]) -> None:
+        self._events(parts)
+        self._close()
+        delta = rawjson.fields(event.get("delta"))
+        was = rawjson.word(delta, "stop_reason")
+        calls = self._made + self._reading.natives - self._left_out
+        reason = _stop_reason(was, lifted=self._lifted, broken=self._broken, calls=calls) if was else was
+        self._out.append(event if reason == was else {**event, "delta": _ended(delta, reason)})
+
+    def _over(self, event: Fields, parts: Sequence[Part]) -> None:
+        self._events(parts)
+        self._close()
+        self._out.append(event)
+
+    def _other(self, event: Fields, parts: Sequence[Part]) -> None:
+        """A ping, an error, what nobody knows: it ends nothing."""
+        self._events(parts)
+        self._out.append(event)
+
+
+def _is_native(part: Part) -> bool:
+    return isinstance(part[1], CallStart) and part[1].dialect is None
+
+
+type _Handler = Callable[[_Stream, Fields, Sequence[Part]], None]
+
+_HANDLERS: dict[str, _Handler] = {
+    _START: _Stream._started,
+    _DELTA: _Stream._told,
+    _STOP: _Stream._stopped,
+    "message_delta": _Stream._finished,
+    "message_stop": _Stream._over,
+}
+
+
+# --- a whole reply ----------------------------------------------------------------------------------------------------
+
+
+class _Whole:
+    """The codec of a reply that comes as one JSON body."""
+
+    shifted = False
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.bare = False
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
+        message = rawjson.fields(payload)
+        if rawjson.word(message, "type") == "error" or "content" not in message:
+            return []
+        self.reply_id = rawjson.word(message, "id")
+        natives: list[list[Part]] = [[]]
+        texts: list[str] = []
+        index = 0
+        for block in map(rawjson.fields, rawjson.items(message["content"])):
+            kind = rawjson.word(block, "type")
+            if kind == "tool_use":
+                natives[-1] += _native(max(0, len(texts) - 1), index, block)
+                index += 1
+            elif kind == "text":
+                if texts:
+                    natives.append([])
+                texts.append(rawjson.word(block, "text"))
+        was = rawjson.word(message, "stop_reason")
+        parts: list[Part] = []
+        for lane, calls in enumerate(natives):
+            parts += calls
+            if lane < len(texts) and texts[lane]:
+                parts.append((lane, Text(texts[lane])))
+            parts.append((lane, Finish(_REASONS.get(was, was) if lane == len(natives) - 1 else "stop")))
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+        """The reply with its blocks as `parts` say."""
+        message = rawjson.fields(payload)
+        content = rawjson.items(message["content"])
+        lanes: dict[int, list[Event]] = {}
+        for of, event in parts:
+            lanes.setdefault(of, []).append(event)
+        ids = {rawjson.word(block, "id") for block in map(rawjson.fields, content)}
+        natives = [event for _, event in parts if isinstance(event, CallStart) and event.dialect is None]
+        kept = Counter(event.id if event.id in ids else event.name for event in natives)  # some servers give no ids
+        made = _Content()
+        lane = 0
+        for raw in content:
+            block = rawjson.fields(raw)
+            kind = rawjson.word(block, "type")
+            if kind == "text":
+                made.text(raw, lanes.pop(lane, []))
+                lane += 1
+            elif kind != "tool_use":
+                made.blocks.append(raw)
+            elif kept[known := rawjson.word(block, "id") or rawjson.word(block, "name")]:
+                kept[known] -= 1
+                made.calls += 1
+                made.blocks.append(raw)
+        made.text(None, [event for events in lanes.values() for event in events])  # text that has no block
+        was = rawjson.word(message, "stop_reason")
+        reason = _stop_reason(was, lifted=made.lifted, broken=made.broken, calls=made.calls) if was else was
+        return [rawjson.written({**_ended(message, reason), "content": made.blocks})]
+
+
+def _native(lane: int, index: int, block: Fields) -> Iterator[Part]:
+    given = block.get("input")
+    yield lane, CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
+    yield lane, CallPiece(index, rawjson.text_of(given) if rawjson.is_object(given) else "{}")
+    yield lane, CallEnd(index)
+
+
+class _Content:
+    """The blocks of a whole reply, as they are made."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Any] = []
+        self.calls = 0
+        self.lifted = False
+        self.broken = False
+        self._like: Any = None
+        self._text: list[str] = []
+        self._markup: list[str] = []
+        self._call: tuple[CallStart, list[str]] | None = None
+
+    def text(self, like: Any, events: Iterable[Event]) -> None:
+        """What has become of the text block `like`, or of text that has none."""
+        self._like = like
+        for event in events:
+            if isinstance(event, Text):
+                self._decide()
+                self._text.append(event.text)
+            elif isinstance(event, Markup):
+                self._markup.append(event.text)
+            elif isinstance(event, CallStart) and event.dialect is not None:
+                self._call = event, []
+            elif isinstance(event, CallPiece) and self._is_open(event.index):
+                self._call[1].append(event.json) if self._call else None
+            elif isinstance(event, CallEnd) and self._is_open(event.index):
+                self._complete()
+            elif isinstance(event, Reasoning) and event.moved:
+                self._decide()
+                self._think(event.text)
+        self._decide()
+        self._show()
+
+    def _is_open(self, index: int) -> bool:
+        return self._call is not None and self._call[0].index == index
+
+    def _decide(self) -> None:
+        """A call that is still open broke off, and its text is text."""
+        if self._call is not None:
+            self.broken = True
+            self._text += self._markup
+            self._call = None
+        self._markup = []

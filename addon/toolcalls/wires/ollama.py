@@ -1,0 +1,245 @@
+"""`ollama`: Ollama's own chat (`/api/chat`), streamed as NDJSON and whole.
+
+https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion. A reply has one lane, one message at
+a time. The last line says `done: true`, why, and the counts; a whole reply is that line alone.
+
+`tool_calls[].function.arguments` is an object and never split: a call that is lifted is held and sent when it is
+complete, and one that broke off is not sent at all; the verdict tells of it. There is no word for calls, `done_reason`
+stays `stop`; where a call is missing because it broke off, it becomes `length`. Text and calls of one message have no
+order, so a line in which both were found becomes several; in a whole reply the text is joined. Reasoning that stood in
+the text goes to `thinking`. All other fields stay as they are.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.frames import Form
+from toolcalls.rawjson import Fields
+from toolcalls.request import Request
+from toolcalls.wires import Codec, Part, form_of, function_tools
+
+_LANE = 0
+_WORDS = {"tool_calls": "stop"}
+_EMPTY = rawjson.string("")
+# What a line may hold beside its text and still go with it: each line repeats these.
+_REPEATED = {"model", "created_at", "message", "done"}
+_REPEATED_EMPTY = {"done_reason", "total_duration", "load_duration", "prompt_eval_count", "prompt_eval_duration"} | {
+    "eval_count", "eval_duration", "logprobs", "remote_model", "remote_host",
+}  # fmt: skip
+
+
+class _Call:
+    """A call that is arriving, with its arguments so far."""
+
+    def __init__(self, start: CallStart) -> None:
+        self.start = start
+        self.pieces: list[str] = []
+
+    def entry(self) -> Fields:
+        """It as an entry of `tool_calls`."""
+        function = {
+            "index": self.start.index,
+            "name": rawjson.string(self.start.name),
+            "arguments": rawjson.json_text("".join(self.pieces)),
+        }
+        return {"id": rawjson.string(self.start.id), "function": function}
+
+
+class _Codec:
+    """The codec of a reply, streamed or whole."""
+
+    shifted = False  # a line stands for itself
+
+    def __init__(self, *, streamed: bool) -> None:
+        self.reply_id = ""
+        self.bare = False
+        self._streamed = streamed
+        self._next = 0  # the index of the next native call
+        self._made: dict[int, _Call] = {}
+
+    # Decoding
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one line. Native calls come first, so that a text that repeats one is known for what it is."""
+        self.bare = False
+        line = rawjson.fields(payload)
+        if not rawjson.is_object(line.get("message")):
+            return []
+        self.reply_id = self.reply_id or rawjson.word(line, "created_at") or "-"
+        message = rawjson.fields(line["message"])
+        events = list(self._events(message))
+        if rawjson.value(line.get("done")) is True:
+            events.append(Finish(rawjson.word(line, "done_reason")))
+        self.bare = len(events) == 1 and isinstance(events[0], Text) and _is_bare(line, message)
+        return [(_LANE, event) for event in events]
+
+    def _events(self, message: Fields) -> Iterator[Event]:
+        for raw in rawjson.items(message.get("tool_calls")):
+            call = rawjson.fields(raw)
+            function = rawjson.fields(call.get("function"))
+            index, self._next = self._next, self._next + 1
+            yield CallStart(index, rawjson.word(function, "name"), id=rawjson.word(call, "id"))
+            yield CallPiece(index, _arguments(function))
+            yield CallEnd(index)
+        if thought := rawjson.word(message, "thinking"):
+            yield Reasoning(thought)
+        if text := rawjson.word(message, "content"):
+            yield Text(text)
+
+    # Encoding
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+        """The line with text, calls and reason as `parts` say, or as many lines as it takes to keep their order."""
+        line = rawjson.fields(payload)
+        message = rawjson.fields(line.get("message"))
+        own = rawjson.items(message.get("tool_calls"))
+        said = self._said([event for _, event in parts], own)
+        if bare and not said:
+            return []
+        messages = _messages(said) if self._streamed else [_joined(said)]
+        if self._streamed and rawjson.value(line.get("done")) is True and "tool_calls" in (messages or [{}])[-1]:
+            messages.append({})  # no calls in the line that ends the reply, where nobody looks for them
+        kept = rawjson.without(message, "content", "tool_calls")
+        thought = rawjson.word(message, "thinking")
+        made: list[Fields] = []
+        for number, told in enumerate(messages or [{}]):
+            moved = told.pop("thinking", "")
+            rest = kept if number == 0 else {"role": message.get("role", rawjson.string("assistant"))}
+            text = {"content": _string(told.pop("content", "")), **told}
+            thinking = {"thinking": _string((thought if number == 0 else "") + moved)} if moved else {}
+            made.append({**{key: kept[key] for key in ("role",) if key in kept}, **text, **rest, **thinking})
+        word = rawjson.word(line, "done_reason")
+        reason = next((event.reason for _, event in parts if isinstance(event, Finish)), word)
+        ending = {} if _WORDS.get(reason, reason) == word else {"done_reason": _string(_WORDS.get(reason, reason))}
+        before = {key: line[key] for key in ("model", "created_at") if key in line} | {"done": False}
+        lines = [{**before, "message": one} for one in made[:-1]] + [{**line, "message": made[-1], **ending}]
+        written = [rawjson.written(one) for one in lines]
+        return [payload] if len(written) == 1 and _means(written[0]) == _means(payload) else written
+
+    def _said(self, events: Sequence[Event], own: Sequence[Any]) -> list[tuple[str, Any]]:
+        """What the events say, in order: ("content", text), ("thinking", text), ("tool_calls", entry)."""
+        said: list[tuple[str, Any]] = []
+        natives: dict[int, _Call] = {}
+        left = [(rawjson.fields(raw), raw) for raw in own]
+        for event in events:
+            if isinstance(event, Text):
+                said.append(("content", event.text))
+            elif isinstance(event, Reasoning) and event.moved:
+                said.append(("thinking", event.text))
+            elif isinstance(event, CallStart):
+                (natives if event.dialect is None else self._made)[event.index] = _Call(event)
+            elif isinstance(event, CallPiece | CallEnd):
+                call = natives.get(event.index) or self._made.get(event.index)
+                if isinstance(event, CallPiece) and call is not None:
+                    call.pieces.append(event.json)
+                elif call is not None:
+                    said.append(("tool_calls", _kept(call, left) if event.index in natives else call.entry()))
+        return said
+
+
+def _kept(call: _Call, own: list[tuple[Fields, Any]]) -> Any:
+    """A native call's own entry, with the number that it has by now; a new one where it has none here."""
+    for place, (entry, raw) in enumerate(own):
+        function = rawjson.fields(entry.get("function"))
+        written = "".join(call.pieces)
+        if rawjson.word(function, "name") == call.start.name and _arguments(function) == written:
+            del own[place]
+            if rawjson.number(function, "index", call.start.index) == call.start.index:
+                return raw
+            return {**entry, "function": {**function, "index": call.start.index}}
+    return call.entry()
+
+
+def _messages(said: Iterable[tuple[str, Any]]) -> list[Fields]:
+    """As many messages as it takes to keep the order: calls and what precedes them, then what follows."""
+    messages: list[Fields] = []
+    for key, what in said:
+        last = messages[-1] if messages else None
+        if last is None or ("tool_calls" in last) != (key == "tool_calls"):
+            last = {}
+            messages.append(last)
+        last[key] = [*last.get(key, []), what] if key == "tool_calls" else last.get(key, "") + what
+    return messages
+
+
+def _joined(said: Iterable[tuple[str, Any]]) -> Fields:
+    message: Fields = {}
+    for key, what in said:
+        message[key] = [*message.get(key, []), what] if key == "tool_calls" else message.get(key, "") + what
+    return message
+
+
+def _is_bare(line: Fields, message: Fields) -> bool:
+    """Whether nothing that is told only once goes with the text."""
+    extra = set(line) - _REPEATED
+    return (
+        set(message) <= {"role", "content", "images", "tool_calls"}
+        and all(not rawjson.value(message.get(key)) for key in ("images", "tool_calls"))
+        and extra <= _REPEATED_EMPTY
+        and all(not rawjson.value(line[key]) for key in extra)
+    )
+
+
+def _arguments(function: Fields) -> str:
+    """The arguments as JSON text; some servers write them as a string, as OpenAI does."""
+    raw = function.get("arguments")
+    return rawjson.text_of(raw) if rawjson.is_object(raw) else rawjson.word(function, "arguments") or "{}"
+
+
+def _means(payload: bytes) -> Any:
+    return rawjson.value(rawjson.raw(payload))
+
+
+def _string(text: str) -> Any:
+    return rawjson.string(text) if text else _EMPTY
+
+
+class _Ollama:
+    """The wire."""
+
+    name = "ollama"
+    names_events = False
+    call_prefix = "call_"
+
+    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
+        """Lines of JSON, or one JSON object."""
+        return form_of(content_type)
+
+    def matches(self, path: str) -> bool:
+        """Any path that ends in `/api/chat`: proxies put their own prefixes before it."""
+        return urlsplit(path).path.rstrip("/").endswith("/api/chat")
+
+    def codec(self, *, streamed: bool) -> Codec:
+        """A codec for one reply."""
+        return _Codec(streamed=streamed)
+
+    def request(self, body: bytes) -> Request:
+        """Tools (in OpenAI's form), and the messages' texts by role. There is no choice among tools in this API."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is not JSON: {error}") from error
+        if not isinstance(fields, dict) or not isinstance(fields.get("messages", []), list):
+            raise ValueError("the request body has no list `messages`")
+        messages = [message for message in fields.get("messages", []) if isinstance(message, dict)]
+
+        def texts(*roles: str) -> tuple[str, ...]:
+            found = (message.get("content") for message in messages if message.get("role") in roles)
+            return tuple(text for text in found if isinstance(text, str) and text)
+
+        model = fields.get("model")
+        return Request(
+            tools=tuple(function_tools(fields.get("tools"))),
+            model=model if isinstance(model, str) else "",
+            system="\n".join(texts("system")),
+            assistant=texts("assistant"),
+            quotable=texts("user", "tool"),
+            response_format=bool(fields.get("format")),
+        )
+
+
+WIRE = _Ollama()

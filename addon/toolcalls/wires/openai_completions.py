@@ -1,0 +1,95 @@
+"""`openai_completions`: OpenAI's completions of a prompt (`/completions`), streamed over SSE and whole. Observed only.
+
+https://platform.openai.com/docs/api-reference/completions. The text stands in `choices[].text`; a lane is a choice.
+There is no place for calls, so nothing is ever changed; what a call would have become is told by the verdicts.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+from toolcalls import rawjson
+from toolcalls.events import Finish, Text
+from toolcalls.frames import Form
+from toolcalls.request import Request
+from toolcalls.wires import Codec, Part, form_of
+
+_DONE = b"[DONE]"
+
+
+class _Codec:
+    """The codec of a reply, streamed or whole."""
+
+    shifted = False
+    bare = False
+
+    def __init__(self, *, streamed: bool) -> None:
+        self.reply_id = ""
+        self._streamed = streamed
+        self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
+        if payload == _DONE:
+            return [(lane, Finish("")) for lane, open_ in self._unfinished.items() if open_]
+        reply = rawjson.fields(payload)
+        choices = rawjson.items(reply.get("choices"))
+        if choices:
+            self.reply_id = self.reply_id or rawjson.word(reply, "id") or "-"
+        return [part for place, raw in enumerate(choices) for part in self._choice(rawjson.fields(raw), place)]
+
+    def _choice(self, choice: rawjson.Fields, place: int) -> Iterator[Part]:
+        if "text" not in choice:
+            return
+        lane = rawjson.number(choice, "index", place)
+        self._unfinished.setdefault(lane, True)
+        if text := rawjson.word(choice, "text"):
+            yield lane, Text(text)
+        reason = rawjson.word(choice, "finish_reason")
+        if reason or not self._streamed:
+            self._unfinished[lane] = False
+            yield lane, Finish(reason)
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+        """The chunk as it is."""
+        return [payload]
+
+
+class _OpenAICompletions:
+    """The wire."""
+
+    name = "openai_completions"
+    names_events = False
+    call_prefix = "call_"
+
+    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
+        """An event stream, or one JSON object."""
+        return form_of(content_type)
+
+    def matches(self, path: str) -> bool:
+        """Any path that ends in `/completions` but those of the chat."""
+        route = urlsplit(path).path.rstrip("/")
+        return route.endswith("/completions") and not route.endswith("/chat/completions")
+
+    def codec(self, *, streamed: bool) -> Codec:
+        """A codec for one reply."""
+        return _Codec(streamed=streamed)
+
+    def request(self, body: bytes) -> Request:
+        """The prompt, or the prompts; token ids are no text."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is not JSON: {error}") from error
+        if not isinstance(fields, dict):
+            raise ValueError("the request body is no object")
+        model, prompt = fields.get("model"), fields.get("prompt")
+        prompts = prompt if isinstance(prompt, list) else [prompt]
+        return Request(
+            model=model if isinstance(model, str) else "",
+            quotable=tuple(text for text in prompts if isinstance(text, str) and text),
+            carries_calls=False,
+        )
+
+
+WIRE = _OpenAICompletions()

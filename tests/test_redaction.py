@@ -1,0 +1,196 @@
+"""Secrets stay out: what is kept of headers, URLs, text and bodies, and that nothing else is."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import shared_path
+from toolcalls.redaction import (
+    KEPT_HEADERS,
+    REDACTED,
+    redacted_body,
+    redacted_headers,
+    redacted_text,
+    redacted_url,
+    redacted_value,
+)
+
+# Made of pieces, so that nobody who searches this repository for secrets finds these.
+SECRETS = {
+    "openai": "sk-" + "proj-CANARYaaaaaaaaaaaaaaaaaaaa",
+    "anthropic": "sk-" + "ant-api03-CANARYaaaaaaaaaaaaa",
+    "google": "AIza" + "CANARYaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "github": "ghp_" + "CANARYaaaaaaaaaaaaaaaaaaaa",
+    "aws": "AKIA" + "CANARY012345",
+    "slack": "xoxb-" + "12345-CANARY-aaa",
+    "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJDQU5BUlkiOjF9.CANARYaaaaaaaa",
+    "hugging-face": "hf_" + "CANARYaaaaaaaaaaaaaaaaaa",
+    "private-key": "-----BEGIN RSA PRIVATE " + "KEY-----\nCANARY\nabc+/=\n-----END RSA PRIVATE " + "KEY-----",
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_a_secret_in_text_goes_and_what_surrounds_it_stays(secret: str) -> None:
+    assert redacted_text(f"use {secret} for it") == f"use {REDACTED} for it"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Authorization: Bearer CANARY0001", f"Authorization: Bearer {REDACTED}"),
+        ("refresh_token=CANARY0012&x=1", f"refresh_token={REDACTED}&x=1"),
+        ('{"api_key": "CANARY01"}', f'{{"api_key": "{REDACTED}"}}'),
+        (r'{"arguments":"{\"password\":\"CANARY01\"}"}', rf'{{"arguments":"{{\"password\":\"{REDACTED}\"}}"}}'),
+        ("export OPENAI_API_KEY='CANARY01'", f"export OPENAI_API_KEY='{REDACTED}'"),
+        ("https://me:CANARY01@example.org/x", f"https://{REDACTED}@example.org/x"),
+        ("AWS4-HMAC-SHA256 Credential=CANARY01/x, Signature=CANARY02",
+         f"AWS4-HMAC-SHA256 Credential={REDACTED}, Signature={REDACTED}"),
+    ],
+    ids=["bearer", "form", "json", "json-in-json", "shell", "url", "sigv4"],
+)  # fmt: skip
+def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
+    assert redacted_text(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token count is 12, the password field is required.",
+        "def login(password: str) -> None: ...",
+        "api_key = os.environ['KEY']",
+        '{"max_tokens": 4096, "total_tokens": 99, "prompt_tokens": 1}',
+        "Basic usage: see the manual. Bearer tokens are explained there.",
+        "task-list and disk-usage-reporting-tool",
+        "a commit 0b3c3a4f6e1d2c3b4a5968778695a4b3c2d1e0f9",
+    ],
+)
+def test_text_without_secrets_stays(text: str) -> None:
+    assert redacted_text(text) == text
+
+
+@given(st.text(max_size=300))
+def test_what_was_redacted_stays_as_it_is(text: str) -> None:
+    once = redacted_text(text)
+    assert redacted_text(once) == once
+
+
+def test_headers_are_kept_by_name() -> None:
+    given_ = [("Content-Type", "text/event-stream"), ("X-Api-Key", "CANARY"), ("x-vendor-auth-token", "CANARY"),
+              ("User-Agent", "claude-cli/2.1"), ("Set-Cookie", "CANARY=1"), ("Set-Cookie", "b=CANARY")]  # fmt: skip
+    assert redacted_headers(given_) == [
+        ("Content-Type", "text/event-stream"),
+        ("X-Api-Key", REDACTED),
+        ("x-vendor-auth-token", REDACTED),
+        ("User-Agent", "claude-cli/2.1"),
+        ("Set-Cookie", REDACTED),
+        ("Set-Cookie", REDACTED),
+    ]
+
+
+def test_no_header_that_authorises_is_on_the_list() -> None:
+    words = ("auth", "cookie", "key", "secret", "credential", "organization", "account", "user-id")
+    assert [name for name in KEPT_HEADERS if any(word in name for word in words)] == []
+
+
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [
+        ("/v1/x?alt=sse&key=CANARY", f"/v1/x?alt=sse&key={REDACTED}"),
+        ("/v1/x?alt=CANARY", f"/v1/x?alt={REDACTED}"),
+        ("/v1/messages?beta=true", "/v1/messages?beta=true"),
+        ("/v1/x?CANARY", f"/v1/x?{REDACTED}"),
+        ("https://a:CANARY@h:1/p?api-version=2024-10-21#CANARY", "https://h:1/p?api-version=2024-10-21"),
+        (f"/{SECRETS['openai']}/v1/chat/completions", f"/{REDACTED}/v1/chat/completions"),
+        ("/v1/chat/completions", "/v1/chat/completions"),
+    ],
+)
+def test_urls(url: str, clean: str) -> None:
+    assert redacted_url(url) == clean
+
+
+def test_the_canaries() -> None:
+    """T2 of the threats: nothing of them is left of a header, a path or a body."""
+    cases = [json.loads(line) for line in shared_path("suites/threats.jsonl").read_text("utf-8").splitlines()]
+    canaries = [case["header"] for case in cases if case["category"] == "secrets"]
+    assert len(canaries) == 14
+    for header in canaries:
+        for name, value in header.items():
+            if name == ":path":
+                shown = redacted_url(value)
+            elif name == "body":
+                shown = redacted_body(value.encode()).decode()
+            else:
+                shown = str(redacted_headers([(name, value)]))
+            assert "CANARY" not in shown
+            assert "Q0FOQVJZ" not in shown
+            assert REDACTED in shown
+
+
+def _stream(text: str, size: int) -> bytes:
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    events = [{"choices": [{"index": 0, "delta": {"content": piece}}], "n": 1e400} for piece in pieces]
+    return b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events) + b"data: [DONE]\n\n"
+
+
+def _said(body: bytes) -> str:
+    events = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: {")]
+    return "".join(event["choices"][0]["delta"]["content"] for event in events)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_a_secret_that_is_spread_over_a_stream_goes(secret: str, size: int) -> None:
+    body = redacted_body(_stream(f"use {secret} and {secret} for it", size))
+    assert _said(body) == f"use {REDACTED} and {REDACTED} for it"
+    assert body.endswith(b"data: [DONE]\n\n")
+
+
+def test_two_choices_do_not_mix() -> None:
+    key = SECRETS["openai"]
+    events = [
+        {"choices": [{"index": n, "delta": {"content": key[m : m + 4]}}]} for m in range(0, len(key), 4) for n in (0, 1)
+    ]
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events)
+    assert b"CANARY" not in redacted_body(body)
+    assert redacted_body(body).decode().count(REDACTED) == 2
+
+
+def test_an_escaped_secret_in_a_document_goes_and_numbers_stay() -> None:
+    key = SECRETS["openai"]
+    escaped = "".join(f"\\u{ord(one):04x}" for one in key)
+    body = f'{{"a": "{escaped}",\n "n": 12345678901234567890.10, "b": [1e400]}}'.encode()
+    clean = redacted_body(body)
+    assert json.loads(clean)["a"] == REDACTED
+    assert b"12345678901234567890.10" in clean
+    assert b"1e400" in clean
+
+
+@pytest.mark.parametrize("body", [b"", b"data: {}\r\n\r\n", b'{"a":1}', b"[" * 100_000, b": hello\n\ndata: x\n\n"])
+def test_a_body_without_secrets_stays_byte_for_byte(body: bytes) -> None:
+    assert redacted_body(body) == body
+
+
+def test_bytes_that_are_no_text_go_as_a_whole() -> None:
+    assert redacted_body(b"\xff\xfe" + SECRETS["openai"].encode()) == REDACTED.encode()
+
+
+def test_plain_data() -> None:
+    assert redacted_value({"api_key": "x", "a": [SECRETS["aws"], 1, None], "name": "Bash"}) == {
+        "api_key": REDACTED,
+        "a": [REDACTED, 1, None],
+        "name": "Bash",
+    }
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["sk-", "a", "eyJ", "-", "-----BEGIN PRIVATE KEY-----", "token=", "://", "Bearer ", "A:", "\\", "eyJaaaaaaaa."],
+)
+def test_work_is_linear(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    started = time.process_time()
+    redacted_text(text)
+    assert time.process_time() - started < 2
