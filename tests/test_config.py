@@ -55,6 +55,7 @@ GOOD = {
         "routes: [{marker: 'CALL(', max_payload_chars: 0}]",
         one_route(marker=("CALL(",), max_payload_chars=0),
     ),
+    "no WebSocket": ("defaults: {refuse_websocket: true}", Config(default=Route(refuse_websocket=True))),
     "markers": ("defaults: {marker: [A, B, A]}", Config(default=Route(marker=("A", "B")))),
     "all tools": ("routes: [{allowed_tools: null}]", one_route(allowed_tools=None)),
     "no tools": ("routes: [{allowed_tools: []}]", one_route(allowed_tools=())),
@@ -492,6 +493,11 @@ EXAMPLE_SIDES = {
     "log-only": ("native", "native", None),
     "text-client": ("text", "native", "tagged"),
     "virtual-tool-calling": ("text", "text", "invoke"),
+    "access-rules": ("auto", "auto", None),
+    "content-filters": ("auto", "auto", None),
+    "loop-guard": ("auto", "auto", None),
+    "reactors": ("auto", "auto", None),
+    "steering": ("auto", "auto", None),
 }
 
 

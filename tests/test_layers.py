@@ -36,9 +36,10 @@ ARROWS = """
     dialects    <- shapes
 
     route       <- request
-    policy      <- route tools
+    echo        <-
+    policy      <- echo route tools
     openers     <- dialects invented markdown
-    ledger      <- events markdown policy scanner tools
+    ledger      <- echo events markdown policy scanner tools
     reader      <- dialects invented ledger openers
     roundtrip   <- events shapes
     writing     <- reader
@@ -51,6 +52,7 @@ ARROWS = """
     wires       <- frames ids rawjson request values
     turns       <- wires
     rewriting   <- evidence telling turns
+    asking      <- processors rewriting
 
     envelope    <-
     lane        <- evidence processors roundtrip writing
@@ -59,7 +61,7 @@ ARROWS = """
     config      <- __init__ ids route
     insight     <- redaction report turns
     exports     <- insight
-    mitm        <- config exports report rewriting
+    mitm        <- asking config exports report rewriting
     demo        <- config report
     commands    <- config report
     cli         <- commands demo mitm

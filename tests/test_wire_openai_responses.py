@@ -400,12 +400,12 @@ def recorded() -> Sequence[dict[str, Any]]:
 @pytest.mark.parametrize("way", ["as received", 331])
 def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None:
     """On every kind of route, but for native calls that become text."""
-    sides = {
-        "lift": ("native", "text"), "lower": ("text", "native"),
-        "roundtrip": ("text", "text"), "observe": ("native", "native"),
-    }  # fmt: skip
-    client, upstream = sides[kind]
-    route = Route(client=client, upstream=upstream)  # type: ignore[arg-type]
+    route = {
+        "lift": Route(client="native", upstream="text"),
+        "lower": Route(client="text", upstream="native"),
+        "roundtrip": Route(client="text", upstream="text"),
+        "observe": Route(client="native", upstream="native"),
+    }[kind]
     lowered = 0
     for row in recorded():
         body = str(row["body"]).encode("utf-8", "surrogatepass")

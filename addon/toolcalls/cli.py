@@ -11,7 +11,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -124,7 +124,56 @@ def _parser() -> argparse.ArgumentParser:
 
     check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
+    _flows(command)
     return parser
+
+
+def _flows(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """The commands on recorded flows."""
+    config = "the configuration that flows are judged by (default: the built-in one)"
+    judge = command(
+        "judge",
+        "read recorded flows again by today's configuration; exit status 1 when verdicts changed",
+        "  toolcalls judge recordings/*.flow\n  toolcalls judge --json *.flow > before.json; "
+        "toolcalls judge --baseline before.json *.flow",
+        "toolcalls.mitm.offline.judge",
+    )
+    judge.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    judge.add_argument("--config", metavar="FILE", help=config)
+    judge.add_argument("--baseline", metavar="FILE", help="an earlier output of --json (default: the flows' own)")
+    judge.add_argument("--json", action="store_true", help="as JSON")
+
+    report = command(
+        "report",
+        "write sessions, their turns and a scorecard as one HTML page",
+        "  toolcalls report recordings/*.flow -o report.html",
+        "toolcalls.mitm.offline.report",
+    )
+    report.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or a journal (toolcalls_log, *.jsonl)")
+    report.add_argument("-o", "--output", required=True, metavar="OUT", help="the page")
+    report.add_argument("--config", metavar="FILE", help=config)
+
+    export = command(
+        "export",
+        "write flows for other programs, without secrets",
+        "  toolcalls export --format har -o out.har *.flow\n"
+        "  toolcalls export --format otel -o http://127.0.0.1:4318 *.flow",
+        "toolcalls.mitm.offline.export",
+    )
+    export.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    export.add_argument("--format", required=True, choices=("jsonl", "har", "otel"), help="the format")
+    export.add_argument("-o", "--output", required=True, metavar="OUT", help="the file; for otel also a collector's URL")
+    export.add_argument("--content", action="store_true", help="jsonl, otel: also what people and models said")
+    export.add_argument("--config", metavar="FILE", help=config)
+
+    redact = command(
+        "redact",
+        "write flows without secrets",
+        "  toolcalls redact session.flow to-share.flow",
+        "toolcalls.mitm.offline.redact",
+    )
+    redact.add_argument("file", metavar="IN", help="flows or HAR, as mitmproxy reads them")
+    redact.add_argument("output", metavar="OUT", help="the new file of flows")
 
 
 def _input(parser: argparse.ArgumentParser, what: str) -> None:

@@ -11,8 +11,11 @@ surprises (`no`, `on`, `12:30`, `0x10`, dates) are text here, and a tool pasted 
 
 The names of dialects and wires come in as arguments, because this module sits below both.
 Over 300 lines: the three steps share one kind of mistake, and the keys are a list of short readers that is read as one.
+
+A reactor's file is looked at and not run: whether it is there, is Python, and has the function.
 """
 
+import ast
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -25,7 +28,22 @@ from typing import Any, get_args
 import yaml
 
 from toolcalls.request import Tool
-from toolcalls.route import Config, Match, PolicyName, Route, Side
+from toolcalls.route import (
+    Access,
+    AccessRule,
+    Condition,
+    Config,
+    Filter,
+    LoopAction,
+    Loops,
+    Match,
+    PolicyName,
+    Reactor,
+    Required,
+    Route,
+    Side,
+    Taken,
+)
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
@@ -76,7 +94,7 @@ def parse(text: str, source: str, dialects: Collection[str], wires: Collection[s
 
     Empty text is the default Config. Raises ConfigError and nothing else, whatever the text is.
     """
-    reading = _Reading(dialects, wires)
+    reading = _Reading(dialects, wires, Path(source).parent)
     try:
         if len(text) > MAX_BYTES:
             raise _Mistake(1, _TOO_LARGE)
@@ -322,6 +340,18 @@ def _one_of(name: str, names: Collection[str]) -> _Reader:
     return lambda node, where: {name: _choice(node, where, names)}
 
 
+def _words(name: str, names: Collection[str]) -> _Reader:
+    """A list of some of `names`; null is what the policy says."""
+
+    def read(node: _Node, where: str) -> dict[str, Any]:
+        if node.value is None:
+            return {name: None}
+        items = _items(node, where, f"null (what the policy says) or a list of {', '.join(names)}")
+        return {name: tuple(dict.fromkeys(_choice(item, f"{where}[{i}]", names) for i, item in enumerate(items)))}
+
+    return read
+
+
 def _number(name: str, low: int, high: int | None = None) -> _Reader:
     what = str(low) if low == high else f"a whole number, {low} {'or more' if high is None else f'to {high}'}"
 
@@ -358,20 +388,24 @@ def _path(node: _Node, where: str) -> dict[str, Any]:
 
 
 def _allowed_tools(node: _Node, where: str) -> dict[str, Any]:
-    if node.value is None:
-        return {"allowed_tools": None}
-    patterns = []
-    for i, item in enumerate(_items(node, where, "null or a list of regular expressions")):
-        pattern = _text(item, f"{where}[{i}]", "a regular expression")
-        try:
-            if not pattern or len(pattern) > MAX_PATTERN:
-                raise _expected(f"a regular expression of 1 to {MAX_PATTERN} characters", item, f"{where}[{i}]")
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-            raise _expected("a regular expression", item, f"{where}[{i}]", f" ({reason})") from error
-        patterns.append(pattern)
-    return {"allowed_tools": tuple(patterns)}
+    return {"allowed_tools": None if node.value is None else _patterns(node, where, "null or a list")}
+
+
+def _patterns(node: _Node, where: str, what: str = "a list") -> tuple[str, ...]:
+    items = _items(node, where, f"{what} of regular expressions")
+    return tuple(_pattern(item, f"{where}[{i}]") for i, item in enumerate(items))
+
+
+def _pattern(node: _Node, where: str) -> str:
+    pattern = _text(node, where, "a regular expression")
+    try:
+        if not pattern or len(pattern) > MAX_PATTERN:
+            raise _expected(f"a regular expression of 1 to {MAX_PATTERN} characters", node, where)
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise _expected("a regular expression", node, where, f" ({reason})") from error
+    return pattern
 
 
 def _client_patterns(node: _Node, where: str) -> dict[str, Any]:
@@ -412,12 +446,60 @@ def _json(node: _Node) -> Any:
             return scalar
 
 
+# --- processors -------------------------------------------------------------------------------------------------------
+
+
+def _tool_patterns(node: _Node, where: str) -> dict[str, Any]:
+    """One regular expression or a list of them, for the names of tools."""
+    if not isinstance(node.value, list):
+        return {"tools": (_pattern(node, where),)}
+    if not node.value:
+        raise _Mistake(node.line, f"{where}: expected at least one regular expression; found an empty list")
+    return {"tools": _patterns(node, where)}
+
+
+def _texts(node: _Node, where: str, what: str) -> tuple[str, ...]:
+    """A text or a list of texts, none of them empty."""
+    items = node.value if isinstance(node.value, list) else [node]
+    found = tuple(_text(item, where, what) for item in items)
+    if not found or not all(found):
+        raise _expected(f"{what} or a list of such", node, where)
+    return found
+
+
+def _named(name: str, read: Callable[[_Node, str], Any]) -> _Reader:
+    return lambda node, where: {name: read(node, where)}
+
+
+def _seconds(node: _Node, where: str) -> dict[str, Any]:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 60:
+        raise _expected("a number of seconds, more than 0 and at most 60", node, where)
+    return {"time_limit": float(value)}
+
+
+def _count(name: str) -> _Reader:
+    """How many times are too many: 0 for never, or 2 and more, since once is no repetition."""
+
+    def read(node: _Node, where: str) -> dict[str, Any]:
+        if node.value == 1:
+            raise _expected("0 for never, or a whole number from 2", node, where)
+        return _number(name, 0, 60)(node, where)
+
+    return read
+
+
+def _missing(key: str, node: _Node, where: str) -> _Mistake:
+    return _Mistake(node.line, f'{where}: expected the key "{key}"; found none')
+
+
 class _Reading:
     """One reading of one document: the names that exist, and the mistakes so far. With a mistake no Config comes out,
     so what stands in for a wrong value is never seen."""
 
-    def __init__(self, dialects: Collection[str], wires: Collection[str]) -> None:
+    def __init__(self, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
         self.mistakes: list[_Mistake] = []
+        self._folder = folder
         self._dialects = sorted(dialects)
         self._settings: dict[str, _Reader] = {
             "client": self._client,
@@ -425,18 +507,29 @@ class _Reading:
             "client_dialect": self._client_dialect,
             "dialects": self._read_dialects,
             "policy": _one_of("policy", get_args(PolicyName)),
+            "take": _words("take", get_args(Taken)),
+            "require": _words("require", get_args(Required)),
             "allowed_tools": _allowed_tools,
             "tools": self._tools,
             "multiple_calls": _flag("multiple_calls"),
             "infer_types": _flag("infer_types"),
             "drop_invented_results": _flag("drop_invented_results"),
             "max_buffer_bytes": _number("max_buffer_bytes", 64),
+            "max_call_chars": _number("max_call_chars", 64),
+            "max_calls": _number("max_calls", 1),
+            "max_frame_bytes": _number("max_frame_bytes", 1024),
+            "max_decoded_bytes": _number("max_decoded_bytes", 1024 * 1024),
             "marker": _markers,
             "max_payload_chars": _number("max_payload_chars", 0),
             "rewrite_request": _flag("rewrite_request"),
             "refuse_websocket": _flag("refuse_websocket"),
             "prepend_newlines": _flag("prepend_newlines"),
             "newline_count": _number("newline_count", 0, 10),
+            "access": self._access,
+            "loops": self._loops,
+            "reactors": self._reactors,
+            "filters": self._filters,
+            "steering": _one_of("steering", ("reply", "request")),
         }
         self._match: dict[str, _Reader] = {
             "host": _host,
@@ -533,6 +626,132 @@ class _Reading:
             raise _Mistake(node.line, f'{where}: expected at least one dialect (to read none, set "upstream: native")')
         names = [_choice(item, f"{where}[{i}]", self._dialects) for i, item in enumerate(node.value)]
         return {"dialects": tuple(dict.fromkeys(names))}
+
+    # Processors
+
+    def _access(self, node: _Node, where: str) -> dict[str, Any]:
+        readers: dict[str, _Reader] = {
+            "default": _one_of("default", ("allow", "deny")),
+            "message": _named("message", _text),
+            "rules": lambda node, where: {"rules": tuple(self._each(node, where, "a list of rules", self._rule))},
+        }
+        return {"access": None if node.value is None else Access(**self._collect(node, where, readers))}
+
+    def _each[T](self, node: _Node, where: str, what: str, read: Callable[[_Node, str], T]) -> list[T]:
+        """What `read` makes of each item. Items that have a name have each their own."""
+        found: list[T] = []
+        names: set[str] = set()
+        for i, item in enumerate(_items(node, where, what)):
+            made = read(item, f"{where}[{i}]")
+            name = getattr(made, "name", None)
+            if name is not None and name in names:
+                raise _Mistake(item.line, f"{where}[{i}]: the name {_quote(name)} is taken already")
+            names.add(str(name))
+            found.append(made)
+        return found
+
+    def _rule(self, node: _Node, where: str) -> AccessRule:
+        readers: dict[str, _Reader] = {
+            "name": _named("name", lambda node, where: _word(node, where, "a name")),
+            "action": _one_of("action", ("allow", "block")),
+            "tools": _tool_patterns,
+            "model": _named("model", _glob),
+            "agent": _named("agent", _glob),
+            "arguments": self._conditions,
+            "priority": _number("priority", -1000, 1000),
+            "message": _named("message", _text),
+        }
+        found = self._collect(node, where, readers)
+        for key in ("name", "action"):
+            if key not in _fields(node, where):
+                raise _missing(key, node, where)
+        return AccessRule(**{"name": where, "action": "block", **found})
+
+    def _conditions(self, node: _Node, where: str) -> dict[str, Any]:
+        found: list[Condition] = []
+        for key, (_, value) in _fields(node, where).items():
+            place = f"{where}.{key}"
+            if not isinstance(value.value, dict):
+                found.append(Condition(key, matches=_pattern(value, place)))
+                continue
+            readers: dict[str, _Reader] = {
+                "matches": _named("matches", _pattern),
+                "outside": _named("outside", lambda node, where: _texts(node, where, "a path")),
+                "inside": _named("inside", lambda node, where: _texts(node, where, "a path")),
+            }
+            if not value.value:
+                raise _expected("matches, outside or inside", value, place)
+            found.append(Condition(key, **self._collect(value, place, readers)))
+        return {"arguments": tuple(found)}
+
+    def _loops(self, node: _Node, where: str) -> dict[str, Any]:
+        numbers: dict[str, _Reader] = {key: _count(key) for key in ("same_call", "same_result", "cycle", "message")}
+        readers: dict[str, _Reader] = {
+            **numbers,
+            "action": _one_of("action", get_args(LoopAction)),
+            "tools": _tool_patterns,
+            "text": _named("text", _text),
+        }
+        return {"loops": None if node.value is None else Loops(**self._collect(node, where, readers))}
+
+    def _reactors(self, node: _Node, where: str) -> dict[str, Any]:
+        return {"reactors": tuple(self._each(node, where, "a list of reactors", self._reactor))}
+
+    def _reactor(self, node: _Node, where: str) -> Reactor:
+        readers: dict[str, _Reader] = {
+            "file": _named("file", lambda node, where: _word(node, where, "a path")),
+            "function": _named("function", lambda node, where: _word(node, where, "a function's name")),
+            "tools": _tool_patterns,
+            "time_limit": _seconds,
+        }
+        found = self._collect(node, where, readers)
+        fields = _fields(node, where)
+        for key in ("file", "function"):
+            if key not in fields:
+                raise _missing(key, node, where)
+            if key not in found:  # its mistake is noted
+                return Reactor("", "")
+        path = (self._folder / Path(found["file"]).expanduser()).absolute()
+        line = fields["file"][0]
+        try:
+            tree = ast.parse(path.read_bytes(), str(path))
+        except OSError as error:
+            raise _Mistake(line, f"{where}.file: {path} cannot be read: {error.strerror}") from error
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise _Mistake(line, f"{where}.file: {path} is not Python: {error}") from error
+        functions = [item.name for item in tree.body if isinstance(item, ast.FunctionDef)]
+        if found["function"] not in functions:
+            hint = _did_you_mean(found["function"], functions)
+            raise _expected("the name of a function in the file", fields["function"][1], f"{where}.function", hint)
+        return Reactor(**{**found, "file": str(path)})
+
+    def _filters(self, node: _Node, where: str) -> dict[str, Any]:
+        return {"filters": tuple(self._each(node, where, "a list of filters", self._filter))}
+
+    def _filter(self, node: _Node, where: str) -> Filter:
+        readers: dict[str, _Reader] = {
+            "name": _named("name", lambda node, where: _word(node, where, "a name")),
+            "literal": _named("literal", _text),
+            "pattern": _named("pattern", _pattern),
+            "replace": _named("replace", _text),
+            "max_length": _number("max_length", 1, 10_000),
+            "calls": _flag("calls"),
+        }
+        found = self._collect(node, where, readers)
+        fields = _fields(node, where)
+        if "name" not in fields:
+            raise _missing("name", node, where)
+        if ("literal" in fields) == ("pattern" in fields):
+            raise _Mistake(node.line, f"{where}: expected either literal or pattern")
+        if found.get("literal") == "":
+            raise _expected("text of at least one character", fields["literal"][1], f"{where}.literal")
+        if "pattern" in found:
+            try:
+                re.sub(found["pattern"], found.get("replace", ""), "")
+            except (re.error, IndexError) as error:
+                line = fields["replace"][0]
+                raise _Mistake(line, f"{where}.replace: expected groups that the pattern has ({error})") from error
+        return Filter(**{"name": where, **found})
 
     def _tools(self, node: _Node, where: str) -> dict[str, Any]:
         tools: dict[str, Tool] = {}

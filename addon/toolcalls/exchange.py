@@ -108,7 +108,8 @@ class Exchange:
         self._processors = processors if decision.kind != "observe" else None
         self._streamed = form != "whole"
         self._codec = wire.codec(streamed=self._streamed)
-        self._frames = FRAMES.get(form, SSE)()
+        self._frames = FRAMES.get(form, SSE)(terms.route.max_frame_bytes)
+        self._unread = False  # a frame grew past its limit
         self._envelope = Envelope(self._probe)
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
@@ -190,6 +191,8 @@ class Exchange:
         needs not even decode it.
         """
         frames = self._frames.feed(data)
+        if self._frames.overflowed:
+            self._overflow()
         if len(frames) != 1 or self._queue or (payload := frames[0].data) is None:
             return self._work(frames)
         self._due = frames[0].raw
@@ -203,6 +206,15 @@ class Exchange:
             return self._bare(text, raw, payload, happened.text)
         self._envelope.learn(raw, number, happened.text)
         return raw if text.passes(happened.text) else self._bare(text, raw, payload, happened.text)
+
+    def _overflow(self) -> None:
+        """A frame grew past its limit: it passes unread, and all behind it. A route that blocks lets nothing pass so."""
+        if self.guarded:
+            raise OverflowError(f"a frame is larger than {self.terms.route.max_frame_bytes} bytes")
+        if not self._unread:
+            self._unread = True
+            said = f"a frame is larger than {self.terms.route.max_frame_bytes} bytes; from there on the reply passes unread"
+            self.notes.append((0, Note("max_frame_bytes", said, True)))
 
     def _bare(self, text: _Text, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
         """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""

@@ -204,7 +204,8 @@ class Lane:
             return self._noted(part)
         if isinstance(part, Gone):
             self._lost = True
-            self._broken_off = self._broken_off or part.index in self._natives
+            begun = self._natives.get(part.index)
+            self._broken_off = self._broken_off or (begun is not None and not begun.complete)
             return part if self._dialect is None else None
         if isinstance(part, CallStart):
             place = None if self._lost else part.index
@@ -307,7 +308,8 @@ class Lane:
         for index, call in lowered.items():
             record = self._natives.pop(index)
             repairs = ("value_as_text",) if call.arguments != record.arguments else ()
-            yield Verdict("lowered", None, self._dialect, record.name, 0, 0, repairs, record.index)
+            verdict = Verdict("lowered", None, self._dialect, record.name, 0, 0, repairs, record.index)
+            yield self._judged(index, verdict)
         self._lowered_all = bool(lowered) and not self._natives
         for place, record in enumerate(self._natives.values()):
             yield CallStart(place, record.name, None, record.id)

@@ -13,6 +13,7 @@ Past 300 lines, because every fate of text is decided on the same few fields, an
 import json
 from enum import Enum, auto
 
+from toolcalls.echo import Trace
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Status, Text, Verdict
 from toolcalls.markdown import Position
 from toolcalls.policy import Terms
@@ -37,6 +38,7 @@ class Candidate:
     """One call that a grammar reports, from its name to its verdict."""
 
     __slots__ = (
+        "compared",
         "complete",
         "dialect",
         "end",
@@ -45,9 +47,10 @@ class Candidate:
         "pieces",
         "reason",
         "repairs",
+        "size",
         "start",
+        "trace",
         "waits",
-        "watch",
     )
 
     def __init__(self, dialect: str, name: str | None, start: int) -> None:
@@ -61,7 +64,9 @@ class Candidate:
         self.repairs: list[str] = []
         self.pieces: list[str] = []
         self.waits = False  # in the ledger's row of those that are undecided
-        self.watch = 0  # it may be an echo: look again when this many characters are held
+        self.size = 0  # characters of its argument JSON so far
+        self.trace: Trace | None = None  # it may be an echo: where the request holds its text so far
+        self.compared = (0, 0)  # how many pieces of the held text the trace has seen, and their characters
 
 
 class Ledger:
@@ -75,6 +80,7 @@ class Ledger:
         self._tools = tools
         self._position = position
         self._fate = Fate.SHOWN
+        self._most = terms.route.max_call_chars
         self.drained = 0
         self._committed = 0
         self._waiting: list[Candidate] = []
@@ -98,7 +104,10 @@ class Ledger:
 
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
-        self._refuse("overflow" if self._overflows() else "not_terminal")
+        if self._waiting:
+            self._refuse("overflow" if self._overflows() else "not_terminal")
+        else:
+            self._settle(Fate.SHOWN)
 
     def hold(self) -> None:
         """What was consumed since the last text is undecided."""
@@ -110,6 +119,9 @@ class Ledger:
         if candidate is None or candidate.index is None or self._fate is not Fate.TAKEN:
             return None
         self.drained += len(piece)
+        candidate.size += len(piece)
+        if candidate.size > self._most:
+            self._outgrow(candidate)
         return [Markup(piece), CallPiece(candidate.index, escape(piece))]
 
     def pause(self) -> None:
@@ -120,7 +132,7 @@ class Ledger:
             self._drain()
             if self._current is not None:
                 self._flush(self._current)
-        elif self._current is not None and 0 < self._current.watch <= self._scan.taken_size:
+        elif self._current is not None and self._current.trace is not None:
             self._look_again(self._current)
         elif self._overflows():
             self._spill()
@@ -189,8 +201,8 @@ class Ledger:
             self._close_with(first, candidate)
         elif candidate.complete:
             self._scan.rewind(self._start - self.drained)
-        elif candidate.index is not None:  # broken: what it consumed up to here was still the call's
-            self._settle(Fate.TAKEN)
+        elif candidate.index is not None and self._fate is not Fate.SHOWN:
+            self._settle(Fate.TAKEN)  # broken: what it consumed up to here was still the call's
         if candidate.reason is not None:
             self.show()
             candidate.end = max(candidate.end, self.at) if not candidate.complete else candidate.end
@@ -236,7 +248,7 @@ class Ledger:
             self._flush(candidate)
             return
         self._let_go(candidate)
-        if self._terms.policy == "lenient" and not self._scan.cut:
+        if self._terms.takes("inline") and not self._scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
             self._scan.rewind(self._body - self.drained)
             candidate.end = self.at
@@ -266,6 +278,8 @@ class Ledger:
         candidate.reason = (self._terms.declines(name, self._place) if name else None) or refused
         if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
             candidate.reason = "multiple_calls"
+        if candidate.reason is None and self._committed + len(self._waiting) >= self._terms.route.max_calls:
+            candidate.reason = "max_calls"
         if candidate.reason is None and self._spilled:
             candidate.reason = "overflow"
         if candidate.reason is not None:
@@ -273,8 +287,7 @@ class Ledger:
             if self._quoted:
                 raise Quoted
             return
-        if self._echoes(candidate):
-            candidate.watch = self._next_look()
+        self._compare(candidate)
         self._waiting.append(candidate)
         candidate.waits = True
         if not self._must_wait(candidate):
@@ -282,13 +295,22 @@ class Ledger:
 
     def piece(self, json: str) -> None:
         """A piece of the argument JSON."""
-        if self._current is not None and self._current.reason is None:
-            self._current.pieces.append(json)
+        candidate = self._current
+        if candidate is not None and candidate.reason is None:
+            candidate.pieces.append(json)
+            candidate.size += len(json)
+            if candidate.size > self._most:
+                self._outgrow(candidate)
 
     def end(self) -> None:
         """Every argument is closed."""
         candidate = self._current
         if candidate is None:
+            return
+        if candidate.reason is not None and candidate.index is not None:  # it grew past its limit and stays open
+            self.show()
+            self._fate = Fate.HELD
+            self._start = self.at
             return
         candidate.complete = True
         candidate.end = self.at
@@ -296,7 +318,7 @@ class Ledger:
             reason = self._judge(candidate)
             if reason is not None:
                 self._refuse(reason)
-            elif not (self._terms.terminal or (self._whole and self._terms.policy != "lenient")):
+            elif not (self._terms.requires("terminal") or (self._whole and not self._terms.takes("inline"))):
                 self._commit_waiting()
         elif candidate.index is not None:
             self._complete(candidate)
@@ -363,58 +385,75 @@ class Ledger:
 
     @property
     def _quoted(self) -> bool:
-        return self._place is not None and self._place != "inline"
+        return self._place not in {None, "inline", "escaped"}
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
-        native = any(name == candidate.name for name, _ in self.natives)
-        return (echo and candidate.watch > 0) or native or self._whole or self._terms.waits(self._place)
+        native = not self._terms.takes("duplicate") and any(name == candidate.name for name, _ in self.natives)
+        return (echo and candidate.trace is not None) or native or self._whole or self._terms.waits(self._place)
+
+    def _outgrow(self, candidate: Candidate) -> None:
+        """Its arguments are too long. One that was committed stays open, and what follows of its text is shown."""
+        if candidate.index is None:
+            self._refuse("max_call_chars")
+            return
+        self._settle(Fate.TAKEN)
+        self._flush(candidate)
+        candidate.reason = "max_call_chars"
+        candidate.end = self.at
+        self._fate = Fate.SHOWN
 
     def _look_again(self, candidate: Candidate) -> None:
-        """A possible echo that differs by now is none. Looked at whenever the text has doubled, to stay linear.
-
-        One that still matches at the limit for held text is one.
-        """
+        """A possible echo that differs by now is none. One that still matches at the limit for held text is one."""
         if not self._echoes(candidate):
-            candidate.watch = 0
             if not self._must_wait(candidate):
                 self._commit_waiting()
         elif self._scan.taken_size > self._terms.route.max_buffer_bytes:
+            candidate.trace = None
             self._refuse("echo")
-        else:
-            candidate.watch = self._next_look()
 
-    def _next_look(self) -> int:
-        limit = self._terms.route.max_buffer_bytes
-        return limit + 1 if self._scan.taken_size <= limit < 2 * self._scan.taken_size else 2 * self._scan.taken_size
-
-    def _echoes(self, candidate: Candidate) -> bool:
-        """Condition 5: the candidate's text so far stands verbatim in what the request quotes.
+    def _compare(self, candidate: Candidate) -> None:
+        """Begin to watch for an echo.
 
         What goes past the limit for held text does not count, so that it never matters how much came at once.
         """
-        if not self._terms.request.quotable:
+        taken = self._scan.taken
+        written = "".join(taken)
+        candidate.compared = len(taken), len(written)
+        text = written[candidate.start - self.drained : self._terms.route.max_buffer_bytes]
+        candidate.trace = self._terms.quotable.trace(text)
+
+    def _echoes(self, candidate: Candidate) -> bool:
+        """Condition 5: the candidate's text so far stands verbatim in what the request quotes."""
+        if candidate.trace is None:
             return False
-        limit = self._terms.route.max_buffer_bytes
-        text = "".join(self._scan.taken)[candidate.start - self.drained : limit].strip()
-        return any(text in quoted for quoted in self._terms.request.quotable)
+        pieces, characters = candidate.compared
+        coming = "".join(self._scan.taken[pieces:])
+        candidate.compared = len(self._scan.taken), characters + len(coming)
+        if not candidate.trace.grow(coming[: max(0, self._terms.route.max_buffer_bytes - characters)]):
+            candidate.trace = None
+        return candidate.trace is not None
 
     def _judge(self, candidate: Candidate) -> str | None:
         """Conditions 5 and 6 for a whole call, and what `strict` asks of one."""
         arguments = "".join(candidate.pieces)
         if self._echoes(candidate):
+            candidate.trace = None
             return "echo"
         if self._must_wait(candidate, echo=False) and self._overflows():
             return "overflow"
-        if any(name == candidate.name and _same(arguments, native) for name, native in self.natives):
+        twins = (native for name, native in self.natives if name == candidate.name)
+        if not self._terms.takes("duplicate") and any(_same(arguments, native) for native in twins):
             return "duplicate"
-        if self._terms.terminal:
+        if self._whole and self._terms.requires("complete") and "missing_closer" in candidate.repairs:
+            return "fenced"  # of a message that is a fence, the fence's own end is part of the call
+        if self._terms.requires("arguments"):
             keys = {key for key, _ in members(arguments)}
             return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
         return None
 
     def _overflows(self) -> bool:
         size, limit = self._scan.taken_size, self._terms.route.max_buffer_bytes
-        watched = self._current is not None and self._current.watch > 0
+        watched = self._current is not None and self._current.trace is not None
         if self._fate is not Fate.HELD or 4 * size <= limit or watched:
             return False
         return size > limit or self._scan.weight() > limit
@@ -487,7 +526,7 @@ class Ledger:
 
     def _verdict(self, candidate: Candidate) -> None:
         status: Status = "lifted" if candidate.reason is None else "declined"
-        if candidate.reason in {"unclosed", "cut_off"}:
+        if candidate.reason in {"unclosed", "cut_off"} or (candidate.reason == "max_call_chars" and candidate.index is not None):
             status = "truncated"
         elif candidate.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"

@@ -12,8 +12,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from toolcalls.echo import Quotable
 from toolcalls.request import Request
-from toolcalls.route import PolicyName, Route
+from toolcalls.route import PolicyName, Required, Route, Taken
 
 REASONS: dict[str, str] = {
     "observed": "the route does not turn this reply's text into calls",
@@ -25,6 +26,7 @@ REASONS: dict[str, str] = {
     "fenced": "it stands in a fenced code block",
     "indented_code": "it stands in an indented code block",
     "inline_code": "it stands in inline code",
+    "escaped": "its markup is escaped, as quoted markup is",
     "block_quote": "it stands in a block quote",
     "html_comment": "it stands in an HTML comment",
     "reasoning": "it stands in the model's reasoning",
@@ -34,6 +36,8 @@ REASONS: dict[str, str] = {
     "missing_argument": "an argument that the tool requires is missing",
     "not_terminal": "other text follows it, and the policy takes calls only at the end",
     "overflow": "it grew past the limit for held text",
+    "max_call_chars": "its arguments are longer than the route's max_call_chars",
+    "max_calls": "the reply holds more calls than the route's max_calls",
     "max_payload_chars": "its JSON is longer than the route's max_payload_chars",
     "not_a_call": "what follows the opener is not the dialect's grammar",
     "unclosed": "the reply ended before the call did",
@@ -79,8 +83,17 @@ REPAIRS: dict[str, str] = {
     "misspelt_tag": "a tag or its name attribute was misspelt",
 }
 
-# Quoted text that `lenient` takes all the same; block quotes, comments and reasoning stay closed to it.
-_LENIENT = frozenset({"inline", "fenced", "indented_code", "inline_code"})
+# What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
+TAKE: dict[PolicyName, tuple[Taken, ...]] = {
+    "standard": ("escaped",),
+    "strict": (),
+    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "inline_code"),
+}
+REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
+    "standard": (),
+    "strict": ("complete", "arguments", "terminal"),
+    "lenient": (),
+}
 
 
 @dataclass(frozen=True)
@@ -98,9 +111,20 @@ class Terms:
     any_name: bool = False
     frames: bool = True
 
-    @property
-    def policy(self) -> PolicyName:
-        return self.route.policy
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        take = self.route.take
+        return frozenset(TAKE[self.route.policy] if take is None else take)
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        require = self.route.require
+        return frozenset(REQUIRE[self.route.policy] if require is None else require)
+
+    @cached_property
+    def quotable(self) -> Quotable:
+        """What a reply may repeat, for all lanes of it."""
+        return Quotable(() if self.takes("echo") else self.request.quotable)
 
     @cached_property
     def _declared(self) -> frozenset[str]:
@@ -116,24 +140,26 @@ class Terms:
 
         `place` is the reason that its place gives ("inline", "fenced", ...), None where a call may stand.
         """
-        lenient = self.policy == "lenient"
         if not self.lift:
             return "observed"
-        if name not in self._declared and not lenient and not self.any_name:
+        if name not in self._declared and not self.any_name and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any(pattern.fullmatch(name) for pattern in self._allowed):
             return "not_allowed"
         if self.request.tool_choice == "none":
             return "tool_choice_none"
-        if place is not None and not (lenient and place in _LENIENT):
+        if place is not None and not self.takes(place):
             return place
         return None
 
+    def takes(self, reason: Taken | str) -> bool:
+        """Whether the condition that gives this reason does not count."""
+        return reason in self._taken
+
+    def requires(self, more: Required) -> bool:
+        """Whether this is asked of a call beyond the conditions."""
+        return more in self._required
+
     def waits(self, place: str | None) -> bool:
         """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""
-        return self.policy == "strict" or place is not None
-
-    @property
-    def terminal(self) -> bool:
-        """Whether only white space or calls may follow a call (`strict`)."""
-        return self.policy == "strict"
+        return bool(self._required) or place is not None

@@ -9,7 +9,7 @@ the name.
 
 from collections.abc import Generator
 
-from toolcalls.dialects import beside_native, chosen, configured
+from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
 from toolcalls.events import Event, Text
 from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
@@ -27,6 +27,9 @@ class Reader:
     def __init__(self, terms: Terms, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False) -> None:
         route = terms.route
         self._route = route
+        self._anywhere = terms.takes("inline")
+        # A route that names such a dialect means it.
+        self._escaped = frozenset() if route.dialects or terms.takes("escaped") else ESCAPED
         self._tools = tools or Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types)
         self._dialects = configured(
             chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
@@ -41,7 +44,7 @@ class Reader:
         next(self._run)
 
     def _look_for(self, *, results: bool) -> None:
-        anywhere = self._route.policy == "lenient"
+        anywhere = self._anywhere
         self._openers = openers_of(self._dialects, self._tools.names, anywhere=anywhere, results=results)
         self._results = results
 
@@ -230,9 +233,12 @@ class Reader:
         start, ended = ledger.at, scan.ended
         quoted = self._position.reason()
         for dialect in opener.dialects:
-            inline = dialect.place != "anywhere" and not self._position.line_start
-            whole = dialect.place == "message"
-            ledger.open(dialect.name, quoted or ("inline" if inline else None), whole=whole)
+            place: str | None = quoted
+            if place is None and dialect.place != "anywhere" and not self._position.line_start:
+                place = "inline"
+            if place is None and dialect.name in self._escaped:
+                place = "escaped"
+            ledger.open(dialect.name, place, whole=dialect.place == "message")
             scan.take(opener.stray)
             own = yield from self._grammar(dialect)
             if ledger.began:

@@ -6,6 +6,7 @@ or a server is kept as it is; whoever shows it escapes it (`visible`).
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from toolcalls.events import Verdict
@@ -15,6 +16,10 @@ from toolcalls.lane import Record
 VERSION = 1
 
 _NAME = 40  # characters of a tool's name in a summary; an undeclared one may be as long as the model likes
+
+# What a failure of our own does to a reply, and where a rule was written to block.
+FAILED = "the upstream's bytes passed as they are"
+GUARDED = "nothing passed from there on, since the route blocks calls"
 
 # The order in which a summary tells of them.
 _TOLD = ("lifted", "lowered", "native", "blocked", "declined", "truncated", "malformed")
@@ -45,7 +50,7 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     """The report of one exchange."""
     records: dict[tuple[int, int | None], Record] = {(lane, record.index): record for lane, record in exchange.records}
     verdicts = [plain(verdict, lane, records.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
-    failure = None if exchange.failure is None else repr(exchange.failure)
+    failure = None if exchange.failure is None else fault(exchange.failure)
     decision = exchange.decision
     data = {
         "version": VERSION,
@@ -59,9 +64,26 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
         "policy": exchange.terms.route.policy,
         "model": model,
         "verdicts": verdicts,
+        "notes": [
+            {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane} for lane, note in exchange.notes
+        ],
         "failure": failure,
+        "guarded": exchange.guarded,
     }
-    return {**data, "worst": worst(data), "summary": summary(verdicts, failure)}
+    return {**data, "worst": worst(data), "summary": told(data)}
+
+
+def fault(error: BaseException) -> str:
+    """What failed, and where: `KeyError in ledger.py, line 120`.
+
+    Not in the exception's own words, which may hold what a client or a model said; those of a limit hold none.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" in {PurePath(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+    said = f": {error}" if isinstance(error, OverflowError) else ""
+    return f"{type(error).__name__}{where}{said}"
 
 
 def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict[str, Any]:
@@ -78,6 +100,11 @@ def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict
         "index": verdict.index,
         "id": record.id if record else None,
         "arguments": record.arguments if record else None,
+        "rule": verdict.rule,
+        "changes": [
+            {"rule": change.rule, "before": list(change.before), "after": list(change.after) if change.after else None}
+            for change in verdict.changes
+        ],
     }
 
 
@@ -89,16 +116,36 @@ def worst(data: Mapping[str, Any]) -> str | None:
     return max(found, key=SEVERITY.index, default=None)
 
 
-def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None) -> str:
+def told(data: Mapping[str, Any]) -> str:
+    """The summary of a whole report: `summary`, and behind it what processors changed and what they warn of."""
+    line = summary(data["verdicts"], data["failure"], passed=not data["guarded"])
+    changed = [
+        str(change["rule"])
+        for verdict in data["verdicts"]
+        if verdict["status"] != "blocked"
+        for change in verdict["changes"]
+    ]
+    warnings = [str(note["rule"]) for note in data["notes"] if note["warns"]]
+    parts = [line] if line else []
+    if changed:
+        parts.append(f"{len(changed)} changed: {_counted([_short(visible(rule)) for rule in changed])}")
+    if warnings:
+        parts.append(f"warning: {_counted([_short(visible(rule)) for rule in warnings])}")
+    return " · ".join(parts)
+
+
+def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *, passed: bool = True) -> str:
     """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge.
 
-    What went well is told by name, what did not by reason: mitmweb's column for it has room for some twenty characters.
+    What went well is told by name, what did not by reason, or by the rule that blocked it: mitmweb's column for it has
+    room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed.
     """
-    parts = ["failed: the upstream's bytes passed as they are"] if failure else []
+    parts = [f"failed: {FAILED if passed else GUARDED}"] if failure else []
     for status in _TOLD:
         told = [verdict for verdict in verdicts if verdict["status"] == status]
         well = [_called(verdict) for verdict in told if verdict["reason"] is None]
-        reasons = [str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]
+        ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]
+        reasons = [_short(visible(word)) for word in ill]
         if well:
             parts.append(f"{status} {_counted(well)}")
         if reasons:

@@ -154,6 +154,25 @@ def mend(conversation: Conversation, terms: Terms) -> Rewritten:
     return Rewritten(made, notes) if notes else Rewritten(conversation)
 
 
+def read_back(conversation: Conversation, dialect: str) -> Conversation:
+    """The conversation as if all of it had been native: past calls in `dialect`, and their results where they can be
+    told. Nothing is sent like that; it is for whoever looks at what was called so far.
+    """
+    tools = Toolbox(conversation.tools or tools_in(conversation.system))
+    turns: list[Turn] = []
+    asked: tuple[PastCall, ...] = ()
+    for number, turn in enumerate(conversation.turns):
+        answered = _answered(turn, asked, dialect) if asked else None
+        asked = ()
+        if turn.role == "assistant":
+            native = _natively(turn, number, _all_names(dialect), tools)
+            asked = tuple(block for block in native.blocks if isinstance(block, PastCall))
+            turns.append(native)
+        else:
+            turns.extend([turn] if answered is None else answered)
+    return Conversation(tuple(turns), conversation.tools, conversation.tool_choice, conversation.parallel)
+
+
 # Native to text
 
 

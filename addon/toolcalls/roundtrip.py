@@ -43,6 +43,7 @@ class RoundTrip:
         self._run: list[str] = []
         self._in_run: list[Call] = []
         self._broken = False
+        self._glued = False  # the latest is text of our own
         self._checked: Call | None = None  # it stands behind a missing one, and is whole
 
     def feed(self, event: Event | str) -> Iterator[Event | str]:
@@ -69,16 +70,20 @@ class RoundTrip:
             yield event
         elif isinstance(event, Text | Removed | str):
             yield from self.flush()
+            self._glued = isinstance(event, str)
             if isinstance(event, Text):
                 self._run, self._in_run, self._broken = [], [], False
             yield event
 
-    def flush(self) -> Iterator[Event]:
+    def flush(self) -> Iterator[Event | str]:
         """Decide what is held: around the client's own calls it is text, around others layout."""
         if self._markup:
             text = "".join(self._markup)
             self._markup.clear()
             if self._own:
+                if self._glued and not text[0].isspace():
+                    yield "\n\n"
+                self._glued = False
                 self._run.append(text)
             yield Text(text) if self._own else Markup(text)
 

@@ -10,6 +10,21 @@ from toolcalls.request import Tool
 
 Side = Literal["auto", "native", "text"]
 PolicyName = Literal["standard", "strict", "lenient"]
+# Conditions that a policy may drop, each by the reason that it gives (`policy.REASONS`), and what one may ask beyond.
+Taken = Literal[
+    "undeclared",
+    "escaped",
+    "inline",
+    "fenced",
+    "indented_code",
+    "inline_code",
+    "block_quote",
+    "html_comment",
+    "reasoning",
+    "echo",
+    "duplicate",
+]
+Required = Literal["complete", "arguments", "terminal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +146,18 @@ class Route:
     client_dialect     the dialect that a text client is written to; None: what its prompt or history uses, else invoke
     dialects           the dialects that are read from an upstream's text; None: all of them
     policy             when text is a call (`policy.py`)
+    take               the conditions that do not count here; None: those that the policy drops
+    require            what is asked of a call beyond them; None: what the policy asks
     allowed_tools      None: all; (): nothing; else regular expressions, each matched against the whole name
     tools              tools declared here in addition to the request's own
     multiple_calls     False: only the first call of a reply is lifted
     drop_invented_results   a tool result that the model wrote itself behind its call is not shown
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
+    max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
+    max_calls          how many calls of one lane are lifted
+    max_frame_bytes    how many bytes of a stream may come without an end of a frame; past it all passes unread
+    max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
     marker             the words that the dialect `marker` looks for
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
     rewrite_request    the request is rewritten to what the upstream speaks (`rewriting.py`); else it is never changed
@@ -153,12 +174,18 @@ class Route:
     client_dialect: str | None = None
     dialects: tuple[str, ...] | None = None
     policy: PolicyName = "standard"
+    take: tuple[Taken, ...] | None = None
+    require: tuple[Required, ...] | None = None
     allowed_tools: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
     multiple_calls: bool = True
     drop_invented_results: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
+    max_call_chars: int = 16 * 1024 * 1024
+    max_calls: int = 1000
+    max_frame_bytes: int = 8 * 1024 * 1024
+    max_decoded_bytes: int = 64 * 1024 * 1024
     marker: tuple[str, ...] = ("TOOL_CALL",)
     max_payload_chars: int = 8000
     rewrite_request: bool = False

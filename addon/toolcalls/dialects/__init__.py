@@ -11,6 +11,9 @@ from toolcalls.shapes import Dialect
 # `morph_xml`, as the same call, and is likelier; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
 _LAST = ("morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
+# Their markup is escaped for HTML, as markup is that somebody quotes.
+ESCAPED = frozenset({"invoke_escaped"})
+
 
 @cache
 def all_dialects() -> dict[str, Dialect]:

@@ -32,11 +32,9 @@ class _Atem:
     place: Place = "anywhere"
     strays: tuple[str, ...] = ()
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What a header begins with: its token, or a recipient with the token behind it."""
-        # One character short of that token, so that it is found first where another form opens with the token.
-        recipients = (f"to={name}{_MESSAGE[:-1]}" for name in ("self", "user", *names))
-        return (_START, *recipients)
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """What a header begins with: its token, or the recipient, where the prompt has the token."""
+        return (_START, "to=")
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call in its namespace."""

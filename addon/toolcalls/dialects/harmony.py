@@ -1,7 +1,7 @@
 """`harmony`: the messages of OpenAI's gpt-oss, whose header names a channel and a recipient.
 
-    <|channel|>analysis<|message|>I must look.<|end|><|start|>assistant to=functions.read_file<|channel|>commentary
-    json<|message|>{"path": "src/a.ts"}<|call|>
+    <|channel|>analysis<|message|>I must look.<|end|>
+    <|start|>assistant<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>
 
 A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the type
 of the content may be missing, with its mark or without. A message to a function is a call and ends where its JSON says;

@@ -15,3 +15,5 @@ from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 
 DIALECT = Attributed("minimax_m2", wrappers=("minimax:tool_call",), content=Verbatim(), bare=False, hollow="\n")
+
+RESULT = "<response>{text}</response>"

@@ -20,3 +20,5 @@ DIALECT = FunctionTag(
     written="block",
     single=True,
 )
+
+RESULT = "EXECUTION RESULT of [{name}]:\n{text}"

@@ -19,3 +19,5 @@ The template prints lists and objects as JSON and every other value as Python do
 from toolcalls.shapes.functiontag import FunctionTag
 
 DIALECT = FunctionTag("qwen3_xml", wrapper="tool_call", orphans=("seed:tool_call",), naked=True)
+
+RESULT = "<tool_response>\n{text}\n</tool_response>"

@@ -10,6 +10,7 @@ a hook is caught and logged by mitmproxy, and the traffic passes.
 
 import logging
 from pathlib import Path
+from traceback import format_tb
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -25,6 +26,7 @@ from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import decoder_of
 from toolcalls.mitm.commands import Commands, bind_keys
 from toolcalls.mitm.journal import Journal
+from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.rules import Rules
@@ -82,8 +84,19 @@ class ToolCalls:
         """Show the comments in mitmweb's list, which has a column for them; the user's own columns and keys stay."""
         bind_keys()
         options: Any = ctx.options  # its methods have no types
+        self._warn_of_listeners(options)
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
+
+    @staticmethod
+    def _warn_of_listeners(options: Any) -> None:
+        if not options.server or getattr(options, "proxyauth", None):
+            return
+        for mode in reached_by_all(options.mode, options.listen_host):
+            logger.warning(
+                f"toolcalls: the {mode} proxy listens on all interfaces and asks nobody for a password; "
+                "--listen-host 127.0.0.1 or --proxyauth changes that"
+            )
 
     def done(self) -> None:
         """mitmproxy stops, or loads the addon anew; then replies go on, and the new addon settles them."""
@@ -214,7 +227,8 @@ class ToolCalls:
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> Tap | None:
         """A tap for a reply, None for one in a coding that nobody here can read."""
         try:
-            decoder = decoder_of(response.headers.get("content-encoding", ""))
+            limit = plan.terms.route.max_decoded_bytes
+            decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
             logger.warning(f"{_about(flow)}: the reply passes unread: {report.visible(str(unknown))}")
             return None
@@ -285,7 +299,9 @@ class ToolCalls:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")
         if exchange.failure is not None:
-            logger.debug("toolcalls: where it failed", exc_info=exchange.failure)
+            # Without the exception's own words, which may hold what was said.
+            where = "".join(format_tb(exchange.failure.__traceback__))
+            logger.debug(f"toolcalls: where it failed ({type(exchange.failure).__name__}):\n{where}")
         if self._journal is not None:
             self._journal.write(flow, store.writable(data))
 

@@ -1,7 +1,7 @@
 """Content codings, decoded piece by piece: gzip, deflate, br and zstd, with the libraries that mitmproxy depends on.
 
 Every piece gives all bytes that it completes, so an event leaves as soon as its last byte came, if the sender flushed.
-Growth is bounded: what one piece of a body decodes to must not be larger than `MAX_PIECE`.
+Growth is bounded: what one piece of a body decodes to must not be larger than a limit, `MAX_PIECE` if none is given.
 
 https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1 (gzip, deflate), RFC 7932 (br), RFC 8878 (zstd).
 """
@@ -26,14 +26,17 @@ class Decoder(Protocol):
         """What the next piece decodes to. Raises CodingError; there is no way on after that."""
 
 
-def decoder_of(coding: str) -> Decoder | None:
-    """A decoder for a content-encoding header's value. None for no coding; LookupError for one that is not known."""
+def decoder_of(coding: str, limit: int = MAX_PIECE) -> Decoder | None:
+    """A decoder for a content-encoding header's value. None for no coding; LookupError for one that is not known.
+
+    limit   how many bytes one piece may decode to
+    """
     wanted = coding.strip().lower()
     if wanted in {"", "identity", "none"}:
         return None
     if wanted not in _CODINGS:
         raise LookupError(f"content-encoding {wanted!r}")
-    return _Bounded(*_CODINGS[wanted]())
+    return _Bounded(*_CODINGS[wanted](), limit)
 
 
 def decoded(body: bytes, coding: str) -> bytes:
@@ -45,9 +48,10 @@ def decoded(body: bytes, coding: str) -> bytes:
 class _Bounded:
     """A decoder whose faults all look alike, and whose output is bounded."""
 
-    def __init__(self, feed: Callable[[bytes], bytes], fault: type[Exception]) -> None:
+    def __init__(self, feed: Callable[[bytes], bytes], fault: type[Exception], limit: int) -> None:
         self._feed = feed
         self._fault = fault
+        self._limit = limit
 
     def feed(self, data: bytes) -> bytes:
         out: list[bytes] = []
@@ -58,8 +62,8 @@ class _Bounded:
             except self._fault as error:
                 raise CodingError(str(error)) from error
             size += len(out[-1])
-            if size > MAX_PIECE:
-                raise CodingError(f"a piece of the body decodes to more than {MAX_PIECE} bytes")
+            if size > self._limit:
+                raise CodingError(f"a piece of the body decodes to more than {self._limit} bytes")
         return b"".join(out)
 
 

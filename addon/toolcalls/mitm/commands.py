@@ -13,8 +13,7 @@ model is shown with its hidden characters as escapes, and copied and exported as
 
 import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast, get_args
 
@@ -25,11 +24,11 @@ from mitmproxy.log import ALERT
 from toolcalls import report
 from toolcalls.dialects import all_dialects
 from toolcalls.mitm import formats, store
-from toolcalls.mitm.judging import Candidate, Recorded, conditions, recorded
+from toolcalls.mitm.judging import Recorded, conditions, recorded
 from toolcalls.mitm.live import redraw
 from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.views.message import report_of
+from toolcalls.mitm.tables import calls_of, cell, counted, explained, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
@@ -46,7 +45,6 @@ _Choice: Any = mitmproxy.types.Choice
 _POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 _FILE = "file"  # the policy that the configuration names
 _CLIPBOARD = mitmproxy.types.Path("")
-_CELL = 200  # characters of a cell that a model wrote
 
 # Keys that mitmproxy leaves free in its list of flows and in its view of one; what they do, and the words of the help.
 KEYS = {
@@ -60,18 +58,10 @@ KEYS = {
         """,
         "Read the reply by another policy",
     ),
-    "y": (
-        """
-        console.choose.cmd "Copy the call as..." toolcalls.copy.forms
-        toolcalls.copy @focus {choice}
-        """,
-        "Copy the first tool call",
-    ),
+    "y": ("console.command toolcalls.copy @focus json", "Copy a tool call"),
     "T": ("console.command toolcalls.export jsonl @shown ", "Export the verdicts of the listed flows"),
 }
 CONTEXTS = ("flowlist", "flowview")
-
-type _Table = list[list[str]]
 
 
 def _command[F: Callable[..., Any]](name: str) -> Callable[[F], F]:
@@ -114,34 +104,12 @@ class Commands:
             reply = self._recorded(flow)
         except Unread as reason:
             raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
-        rows: _Table = []
-        for number, candidate in enumerate(conditions(reply), 1):
-            rows += _explained(number, candidate)
-        return _data(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
+        return cast("mitmproxy.types.Data", explained(conditions(reply)))
 
     @_command("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
         """Count what became of the tool calls in flows: by model and dialect, and by reason."""
-        counts: dict[tuple[str, str], Counter[str]] = {}
-        reasons: Counter[str] = Counter()
-        read = 0
-        for data in _reports(flows):
-            read += 1
-            for verdict in data["verdicts"]:
-                who = str(data["model"]) or "no model", str(verdict["dialect"] or "(native)")
-                for key in (who, ("all", "")):
-                    found = counts.setdefault(key, Counter())
-                    found[str(verdict["status"])] += 1
-                    found["repaired"] += bool(verdict["repairs"])
-                if verdict["reason"] is not None:
-                    reasons[f"{verdict['status']}: {verdict['reason']}"] += 1
-        columns = [status for status in (*report.SEVERITY, "repaired") if any(one[status] for one in counts.values())]
-        rows = [["model", "dialect", *columns]]
-        for model, dialect in sorted(counts, key=lambda key: (key == ("all", ""), key)):
-            found = counts[model, dialect]
-            rows.append([_cell(model), _cell(dialect), *(str(found[status] or "") for status in columns)])
-        rows += [[reason, str(count)] for reason, count in reasons.most_common()]
-        return _data([*rows, ["replies read", str(read)]])
+        return cast("mitmproxy.types.Data", counted(told(flows)))
 
     # Judging again
 
@@ -200,7 +168,7 @@ class Commands:
         ctx.master.addons.trigger(hooks.UpdateHook(judged))
         redraw()
         about = f"Judged {len(judged)} of {len(flows)} flows {how}: {changed} changed."
-        logger.log(ALERT, about if len(judged) > 1 else f"Judged {how}: {_cell(judged[0].comment) or 'no tool calls'}")
+        logger.log(ALERT, about if len(judged) > 1 else f"Judged {how}: {cell(judged[0].comment) or 'no tool calls'}")
 
     # Taking away
 
@@ -215,7 +183,7 @@ class Commands:
         """Copy a tool call of a reply, the first unless another number is given, as JSON or as text of a dialect:
         to the clipboard, or to a file if one is named.
         """
-        calls = list(_calls(flow))
+        calls = list(calls_of(flow))
         if not calls:
             raise exceptions.CommandError("the reply made no call")
         if not 1 <= call <= len(calls):
@@ -232,7 +200,7 @@ class Commands:
             except _pyperclip.PyperclipException as error:
                 first = next(iter(str(error).strip().splitlines()), "")
                 raise exceptions.CommandError(f"no clipboard here, name a file instead: {first}") from None
-        logger.log(ALERT, f"Copied {_cell(calls[call - 1].name)} as {form}{f' to {path}' if path else ''}.")
+        logger.log(ALERT, f"Copied {cell(calls[call - 1].name)} as {form}{f' to {path}' if path else ''}.")
 
     def _text(self, flow: flow.Flow, call: Call, form: str) -> str:
         try:
@@ -282,41 +250,3 @@ class Commands:
         if not isinstance(one, http.HTTPFlow):
             raise Unread("it is no HTTP exchange")
         return recorded(one, self._configured().current())
-
-
-def _explained(number: int, candidate: Candidate) -> Iterator[list[str]]:
-    verdict = candidate.verdict
-    reason = f": {verdict.reason}" if verdict.reason else ""
-    name = "a call" if verdict.name is None else _cell(verdict.name)
-    yield [str(number), f"{name} ({verdict.dialect})", f"{verdict.status}{reason}"]
-    where = f"characters {verdict.start} to {verdict.end}"
-    yield ["", where, _cell(next(iter(candidate.text.strip().splitlines()), ""))]
-    for condition in candidate.conditions:
-        met = {True: "met", False: "FAILED", None: "not asked"}[condition.met]
-        label = f"{condition.number}  " if condition.number is not None else "+  "
-        yield ["", f"{label}{condition.words}", f"{met}{': ' if condition.said else ''}{_cell(condition.said)}"]
-
-
-def _calls(one: flow.Flow) -> Iterator[Call]:
-    """The calls that a reply made, in the order of the flow view."""
-    for data in _reports([one]):
-        for verdict in data["verdicts"]:
-            if verdict["arguments"] is not None:
-                yield Call(str(verdict["name"]), str(verdict["arguments"]))
-
-
-def _reports(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
-    for one in flows:
-        data = report_of(one) if isinstance(one, http.HTTPFlow) else None
-        if data is not None:
-            yield dict(data)
-
-
-def _cell(text: str) -> str:
-    return report.visible(text if len(text) <= _CELL else f"{text[:_CELL]}…")
-
-
-def _data(rows: _Table) -> mitmproxy.types.Data:
-    """A table whose rows are all as long as its longest."""
-    width = max(map(len, rows))
-    return cast("mitmproxy.types.Data", [[*row, *[""] * (width - len(row))] for row in rows])

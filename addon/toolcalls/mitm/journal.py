@@ -1,9 +1,11 @@
 """The file of the option `toolcalls_log`: one line of JSON for each verdict, for scripts.
 
 Nothing of a request's headers or query is written, and no arguments: a log outlives what it is about. The file is
-readable by its owner only. A full disk stops the journal, with one warning, never the traffic.
+readable by its owner only, and a link to a file is not followed, since whoever made it chose where we write. A full
+disk stops the journal, with one warning, never the traffic.
 """
 
+import errno
 import json
 import logging
 import os
@@ -16,7 +18,7 @@ from mitmproxy import http
 
 logger = logging.getLogger(__name__)
 
-_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
+_VERDICT = ("status", "reason", "rule", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
 _EXCHANGE = ("wire", "route", "kind", "policy", "model")
 
 
@@ -25,7 +27,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = _opened(path)
         if stat.S_ISREG(os.fstat(self._file).st_mode):  # a terminal or a pipe is not ours to close to others
             os.fchmod(self._file, 0o600)
 
@@ -54,6 +56,17 @@ class Journal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _opened(path: Path) -> int:
+    """A file to append to. A link is followed to a terminal or a pipe only, which is what `/dev/stdout` is."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+    try:
+        return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno != errno.ELOOP or path.is_file():
+            raise
+    return os.open(path, flags)
 
 
 def _time(flow: http.HTTPFlow) -> str:

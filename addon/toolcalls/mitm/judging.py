@@ -1,17 +1,18 @@
 """A recorded reply read once more with today's configuration, and what each of the seven conditions says of its calls.
 
-`again` is what the addon itself does to flows from a file: the upstream's body as it was recorded, today's rules. It
+`recorded` is what the addon itself does to flows from a file: the upstream's body as it was recorded, today's rules. It
 changes no body.
 
 `conditions` asks more than a verdict tells, which names only the first condition that failed. It reads the reply twice
-more on relaxed terms, once by the standard policy and once by the lenient one, with every name, choice and echo let
-pass: what is declined there as well is declined for its place, its quotation or its end. The other conditions are asked
-directly. So a call that is both undeclared and fenced is told to be both.
+more on relaxed terms, with every name, choice and echo let pass: once with places and quotations that count, and once
+without, so that what is declined there is declined for its end. The other conditions are asked directly. So a call that
+is both undeclared and fenced is told to be both.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from mitmproxy import http
 
@@ -23,7 +24,7 @@ from toolcalls.mitm import store
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.policy import REASONS, Terms
-from toolcalls.route import Config, PolicyName
+from toolcalls.route import Config, Route, Taken
 
 CONDITIONS = {
     1: "the route lifts this dialect",
@@ -35,7 +36,10 @@ CONDITIONS = {
     7: "it is complete",
 }
 _QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"})
+_NAMES: tuple[Taken, ...] = ("undeclared", "echo", "duplicate")
+_MOST_CALLS = 1 << 30
 _INCOMPLETE = frozenset({"unclosed", "cut_off", "not_a_call", "bad_arguments"})
+_WHOLE = frozenset({"duplicate", "echo", "missing_argument", "not_terminal"})
 _OWN = "the policy's and the route's own"  # what a policy or a route asks beyond the seven
 
 
@@ -52,7 +56,7 @@ class Recorded:
         """The reply read from its beginning to its end, on other `terms` as calls to lift."""
         plan = self.plan
         if terms is not None:
-            plan = replace(plan, terms=terms, decision=replace(plan.decision, kind="lift"))
+            plan = replace(plan, terms=terms, decision=replace(plan.decision, kind="lift"), processors=None)
         exchange = plan.exchange(self.form)
         exchange.feed(self.body)
         if self.cut:
@@ -118,11 +122,11 @@ class _Reading:
 def conditions(reply: Recorded) -> list[Candidate]:
     """All candidates of a reply in order, also those in dialects that the route does not read."""
     today = reply.read()
-    standard, lenient = (_reading(reply.read(_relaxed(reply.plan.terms, policy))) for policy in ("standard", "lenient"))
+    placed, free = (_reading(reply.read(_relaxed(reply.plan.terms, take))) for take in (_NAMES, get_args(Taken)))
     texts = _texts(reply)
     natives = [(record.name, record.arguments) for _, record in today.records if record.dialect is None]
     found = [(lane, verdict) for lane, verdict in today.verdicts if verdict.dialect is not None and verdict.end]
-    for (lane, _), verdict in standard.verdicts.items():
+    for (lane, _), verdict in placed.verdicts.items():
         if verdict.dialect is not None and verdict.end and not _overlaps(lane, verdict, found):
             hidden = Verdict("declined", "observed", verdict.dialect, verdict.name, verdict.start, verdict.end)
             found.append((lane, hidden))
@@ -130,15 +134,25 @@ def conditions(reply: Recorded) -> list[Candidate]:
     for lane, verdict in sorted(found, key=lambda one: (one[0], one[1].start)):
         place = (lane, verdict.start)
         case = _Case(reply.plan.terms, verdict, texts.get(lane, ""), natives)
-        case.standard, case.lenient = standard.verdicts.get(place), lenient.verdicts.get(place)
-        case.arguments = standard.call(lane, case.standard) or lenient.call(lane, case.lenient)
+        case.placed, case.free = placed.verdicts.get(place), free.verdicts.get(place)
+        case.arguments = placed.call(lane, case.placed) or free.call(lane, case.free)
         made.append(Candidate(lane, verdict, case.written, tuple(case.all())))
     return made
 
 
-def _relaxed(terms: Terms, policy: PolicyName) -> Terms:
-    """Terms on which nothing fails but the place, the quotation, the native twin and the end."""
-    route = replace(terms.route, policy=policy, allowed_tools=None, dialects=None, multiple_calls=True)
+def _relaxed(terms: Terms, take: tuple[Taken, ...]) -> Terms:
+    """Terms on which nothing fails but the end, and what `take` does not name."""
+    own = terms.route
+    route = Route(
+        own.name,
+        take=take,
+        require=(),
+        max_calls=_MOST_CALLS,
+        infer_types=own.infer_types,
+        max_buffer_bytes=own.max_buffer_bytes,
+        marker=own.marker,
+        max_payload_chars=own.max_payload_chars,
+    )
     request = replace(terms.request, tool_choice="auto", quotable=())
     return replace(terms, route=route, request=request, lift=True, any_name=True)
 
@@ -178,14 +192,14 @@ class _Case:
         self._verdict = verdict
         self._text = text
         self._natives = natives
-        self.standard: Verdict | None = None
-        self.lenient: Verdict | None = None
+        self.placed: Verdict | None = None
+        self.free: Verdict | None = None
         self.arguments: str | None = None
 
     @property
     def written(self) -> str:
         """The candidate's text, as far as any reading went."""
-        ends = [one.end for one in (self._verdict, self.standard, self.lenient) if one is not None]
+        ends = [one.end for one in (self._verdict, self.placed, self.free) if one is not None]
         return self._text[self._verdict.start : max(ends)]
 
     def all(self) -> Iterator[Condition]:
@@ -219,39 +233,42 @@ class _Case:
         return (True, "") if reason is None else (False, _reason(reason))
 
     def _place(self) -> tuple[bool | None, str]:
-        if self.standard is not None and self.standard.reason == "inline":
-            lenient = self._terms.policy == "lenient"
-            return (True, "the policy takes it inline, too") if lenient else (False, _reason("inline"))
+        reason = self.placed.reason if self.placed is not None else None
         dialect = all_dialects().get(self._verdict.dialect or "")
-        before = self._text[: self._verdict.start].rpartition("\n")[2].strip()
-        if self.standard is not None and self.standard.reason in _QUOTED and before and dialect is not None:
-            return (True, "") if dialect.place == "anywhere" else (False, _reason("inline"))
-        return True, ""
+        before = self._text[: self._verdict.start].rpartition("\n")[2].strip("> \t")
+        if reason in _QUOTED and before and dialect is not None and dialect.place != "anywhere":
+            reason = "inline"  # the quotation was asked for first
+        return self._taken(reason) if reason == "inline" else (True, "")
 
     def _quotation(self) -> tuple[bool | None, str]:
-        reason = self.standard.reason if self.standard is not None else None
-        if reason not in _QUOTED:
-            return True, ""
-        if self._terms.declines(self._verdict.name or "", reason) != reason and self._terms.policy == "lenient":
-            return True, f"the policy takes it {reason}, too"
-        return False, _reason(reason)
+        reason = self.placed.reason if self.placed is not None else None
+        return self._taken(reason) if reason in _QUOTED else (True, "")
 
     def _echo(self) -> tuple[bool | None, str]:
         written = self.written.strip()
         repeats = bool(written) and any(written in quoted for quoted in self._terms.request.quotable)
-        return (False, _reason("echo")) if repeats else (True, "")
+        return self._taken("echo") if repeats else (True, "")
 
     def _twin(self) -> tuple[bool | None, str]:
-        if any(name == self._verdict.name and _same(self.arguments, arguments) for name, arguments in self._natives):
-            return False, _reason("duplicate")
-        return True, ""
+        twins = (arguments for name, arguments in self._natives if name == self._verdict.name)
+        if not any(_same(self.arguments, twin) for twin in twins):
+            return True, ""
+        if self._verdict.status == "lifted":
+            return True, "the same call came natively, too, and was not known to when this one did"
+        return self._taken("duplicate")
+
+    def _taken(self, reason: str | None) -> tuple[bool | None, str]:
+        """A condition that fails, unless the route's policy takes such a call all the same."""
+        if reason is not None and self._terms.takes(reason):
+            return True, f"{reason}, which the policy takes"
+        return False, _reason(reason or "")
 
     def _end(self) -> tuple[bool | None, str]:
-        for one in (self._verdict, self.standard, self.lenient):
+        for one in (self._verdict, self.placed, self.free):
             if one is not None and one.reason in _INCOMPLETE:
                 return False, _reason(one.reason)
-        for one in (self._verdict, self.standard, self.lenient):
-            if one is not None and (one.reason is None or one.reason in {"duplicate", "echo", "not_terminal"}):
+        for one in (self._verdict, self.placed, self.free):
+            if one is not None and (one.reason is None or one.reason in _WHOLE):
                 return True, ""
         return None, "it was read only up to its name"
 

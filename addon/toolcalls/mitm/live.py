@@ -9,24 +9,18 @@ A comment of the user's own is never touched; ours is taken back before the repl
 """
 
 import asyncio
-from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
-from toolcalls.exchange import Exchange
 from toolcalls.mitm.tap import Tap
-from toolcalls.report import of as report_of
-from toolcalls.report import visible
+from toolcalls.mitm.telling import telling
 
 INTERVAL = 0.3  # seconds between two looks at a reply
 _MOST = 8  # replies that are shown at one look; others have their turn at the next
 _BYTES_A_SECOND = 8 * 1024 * 1024  # a body is copied and drawn anew no faster than this
-_NAME = 40  # characters of a tool's name
-
-_DOING = {"lift": "lifting", "roundtrip": "reading", "lower": "lowering", "observe": "observing"}
 
 
 class _Shown:
@@ -110,16 +104,3 @@ class Live:
 def redraw() -> None:
     """Make the console ask its views again: it remembers their text by the body, and a report is not in the body."""
     contentviews.registry.on_change.send(contentviews.registry["tool calls"])
-
-
-def telling(exchange: Exchange) -> str:
-    """What a reply does at the moment: `lifted Bash (invoke) · … lifting write_file (invoke)`; "" for nothing yet."""
-    data: Mapping[str, Any] = report_of(exchange)
-    parts = [str(data["summary"])] if data["summary"] else []
-    for _, record in exchange.records[-1:]:
-        if not record.complete:
-            name = visible(record.name[:_NAME]) + ("…" if len(record.name) > _NAME else "")
-            native = exchange.decision.kind in {"lift", "observe"}
-            doing = "native" if record.dialect is None and native else _DOING[exchange.decision.kind]
-            parts.append(f"… {doing} {name}" + (f" ({record.dialect})" if record.dialect else ""))
-    return " · ".join(parts)

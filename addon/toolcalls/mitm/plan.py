@@ -9,14 +9,17 @@ from hashlib import blake2b
 
 from mitmproxy import http
 
+from toolcalls.asking import made_so_far, screened, steered
 from toolcalls.config import select
 from toolcalls.evidence import Decision, decide, terms_of
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.reacting import RUNNER
 from toolcalls.policy import Terms
+from toolcalls.processors import Made, Processors
 from toolcalls.rewriting import rewritten
-from toolcalls.route import Config
+from toolcalls.route import Config, Route
 from toolcalls.tools import Toolbox
 from toolcalls.turns import formats
 from toolcalls.wires import Wire, model_in, wire_of
@@ -33,6 +36,7 @@ class Plan:
     """What is done to one exchange. `seed` is a digest of the request's body, which the ids of lifted calls grow from.
 
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
+    processors   the route's, None where it has none
     """
 
     wire: Wire
@@ -41,6 +45,7 @@ class Plan:
     tools: Toolbox
     seed: bytes
     request: tuple[bytes, bytes] | None = None
+    processors: Processors | None = None
 
     @property
     def changes(self) -> bool:
@@ -54,7 +59,9 @@ class Plan:
 
     def exchange(self, form: Form) -> Exchange:
         """A new reading of a reply."""
-        return Exchange(self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed)
+        return Exchange(
+            self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed, processors=self.processors
+        )  # fmt: skip
 
 
 def wire_for(request: http.Request) -> Wire | None:
@@ -83,23 +90,46 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
     headers = {name.lower(): request.headers[name] for name in request.headers}
     decision = decide(route, asked, headers, config.vtc_client_patterns)
     terms, tools = terms_of(route, asked, decision)
+    processors = _processors(wire, body, route, asked.model, headers.get("user-agent", ""), decision)
     made = None
     if route.rewrite_request:
-        made, notes = _rewritten(wire, body, replace(terms, route=route), decision)
+        made, notes = _rewritten(wire, body, replace(terms, route=route), decision, processors)
         decision = replace(decision, evidence=(*decision.evidence, *notes))
-    return Plan(wire, terms, decision, tools, blake2b(body, digest_size=16).digest(), (body, made) if made else None)
+    seed = blake2b(body, digest_size=16).digest()
+    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors)
 
 
-def _rewritten(wire: Wire, body: bytes, terms: Terms, decision: Decision) -> tuple[bytes | None, list[str]]:
+def _processors(
+    wire: Wire, body: bytes, route: Route, model: str, agent: str, decision: Decision
+) -> Processors | None:  # fmt: skip
+    """The route's processors, with the calls that the request's history holds; None for a route without any."""
+    if not route.processes or decision.kind == "observe":
+        return None
+    history: tuple[Made, ...] = ()
+    format_ = formats().get(wire.name)
+    if route.loops is not None and format_ is not None:
+        try:
+            history = made_so_far(format_.read(body), decision)
+        except (ValueError, RecursionError):  # then the guard sees the reply alone
+            history = ()
+    return Processors(route, model=model, agent=agent, history=history, run=RUNNER)
+
+
+def _rewritten(
+    wire: Wire, body: bytes, terms: Terms, decision: Decision, processors: Processors | None
+) -> tuple[bytes | None, list[str]]:
     """The request's new body, None where it stays; and what was done, or why nothing could be."""
     format_ = formats().get(wire.name)
     if format_ is None:
         return None, [f"the request passes unchanged: those of {wire.name} are not rewritten"]
     try:
-        made = rewritten(format_.read(body), terms, decision)
-        if not made.notes:
+        offered = screened(format_.read(body), processors.gate if processors is not None else None)
+        made = rewritten(offered.conversation, terms, decision)
+        told = steered(made.conversation, terms.route)
+        notes = (*offered.notes, *made.notes, *told.notes)
+        if not notes:
             return None, []
-        return format_.write(body, made.conversation), [f"request: {note}" for note in made.notes]
+        return format_.write(body, told.conversation), [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
         return None, [f"the request passes unchanged: {error}"]
 

@@ -8,9 +8,11 @@ import logging
 import time
 from dataclasses import replace
 from pathlib import Path
+from stat import S_IWOTH
 
 from toolcalls import config
 from toolcalls.dialects import all_dialects
+from toolcalls.mitm.reacting import RUNNER, Broken
 from toolcalls.route import Config, PolicyName, Route
 from toolcalls.wires import all_wires
 
@@ -28,6 +30,8 @@ class Rules:
         self._looked = time.monotonic()
         self._config = self._load()
         self._policies: dict[str, PolicyName] = {}
+        if self._is_open():
+            logger.warning(f"toolcalls: everybody on this machine may write {self.path}")
 
     def policy(self, route: str, policy: PolicyName | None) -> None:
         """Read a route's replies by another policy until mitmproxy stops; None: by the file's again."""
@@ -43,7 +47,8 @@ class Rules:
         return replace(config, routes=tuple(map(self._own, config.routes)), default=self._own(config.default))
 
     def _own(self, route: Route) -> Route:
-        return replace(route, policy=self._policies.get(route.name, route.policy))
+        policy = self._policies.get(route.name)
+        return route if policy is None else replace(route, policy=policy, take=None, require=None)
 
     def _read(self) -> Config:
         """The rules as the file has them, or as it last had them when it is wrong by now."""
@@ -63,7 +68,19 @@ class Rules:
         return self._config
 
     def _load(self) -> Config:
-        return config.load(self.path, all_dialects(), all_wires())
+        loaded = config.load(self.path, all_dialects(), all_wires())
+        try:
+            RUNNER.load(loaded)
+        except Broken as error:
+            raise config.ConfigError(f"{self.path}: {error}") from error
+        return loaded
+
+    def _is_open(self) -> bool:
+        """Whether others than its owner and its group may write the file."""
+        try:
+            return bool(self.path.stat().st_mode & S_IWOTH)
+        except OSError:
+            return False
 
     def _changed(self) -> tuple[int, int] | None:
         """What differs when the file does; None when it cannot be looked at."""

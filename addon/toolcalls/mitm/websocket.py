@@ -70,9 +70,10 @@ def joined(earlier: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any
     both = {
         **data,
         "verdicts": [*earlier["verdicts"], *data["verdicts"]],
+        "notes": [*earlier.get("notes", ()), *data["notes"]],
         "failure": earlier["failure"] or data["failure"],
     }
-    return {**both, "worst": report.worst(both), "summary": report.summary(both["verdicts"], both["failure"])}
+    return {**both, "worst": report.worst(both), "summary": report.told(both)}
 
 
 def ahead_of(flow: http.HTTPFlow) -> Callable[[bytes], None] | None:

@@ -110,8 +110,8 @@ class _Held:
     """One call on its way."""
 
     __slots__ = (
-        "arguments", "changes", "collects", "complete", "fate", "judgement", "learned", "made", "native", "pieces",
-        "refusal", "start", "texts", "told", "waits",
+        "arguments", "changes", "collects", "counted", "fate", "judgement", "learned", "left", "made", "native",
+        "pieces", "refusal", "start", "texts", "told", "waits",
     )  # fmt: skip
 
     def __init__(self, start: CallStart, *, native: bool) -> None:
@@ -124,7 +124,8 @@ class _Held:
         self.arguments: Arguments | None = None
         self.learned: list[tuple[str, str]] = []
         self.pieces: list[str] = []
-        self.complete = False
+        self.counted = False  # the loop guard has it in its row
+        self.left = False  # its beginning has left, or what stands for it
         self.refusal: Refusal | None = None
         self.texts: list[str] = []
         self.made: tuple[str, str] = ("", "")
@@ -167,7 +168,7 @@ class Chain:
 
     def quiet(self, piece: str) -> bool:
         """Whether nothing can happen to a piece of plain text."""
-        if self._queue or self._silent or self.stopped or not self._voice.quiet:
+        if self._queue or self._silent or not self._voice.quiet:
             return False
         return not (self._acts and self._passages) and (self._filters is None or self._filters.quiet(piece))
 
@@ -232,7 +233,6 @@ class Chain:
                 self._look(call, call.arguments, event.json)
         elif isinstance(event, CallEnd):
             call = self._calls[native, event.index]
-            call.complete = True
             self._ended(call)
         elif isinstance(event, Verdict) and event.index is not None:
             call = self._calls[native, event.index]
@@ -259,7 +259,7 @@ class Chain:
         closes = self._acts and circles is not None and circles.may_close(name)
         call.waits = (of.reactors is not None and of.reactors.watches(name)) or self._inside
         call.collects = counted or call.waits or (call.judgement is not None and call.judgement.watches)
-        if closes or call.waits or (call.judgement is not None and call.judgement.watches):
+        if call.waits or (counted and self._acts) or (call.judgement is not None and call.judgement.watches):
             call.arguments = Arguments()
         if not (call.waits or closes) and (call.judgement is None or call.judgement.decided):
             call.fate = "passed"
@@ -277,11 +277,11 @@ class Chain:
             if judgement.refusal is not None:
                 self._block(call, judgement.refusal)
                 return
+        if arguments.whole and not arguments.broken:
+            self._count(call)
         undecided = call.waits or (judgement is not None and not judgement.decided)
-        if call.fate == "open" and not undecided and not self._may_close(call):
+        if call.fate == "open" and not undecided and (call.counted or not self._may_close(call)):
             call.fate = "passed"
-            if judgement is None:
-                call.arguments = None
 
     def _may_close(self, call: _Held) -> bool:
         circles = self._circles
@@ -294,16 +294,22 @@ class Chain:
             call.judgement.end(whole=read or not call.judgement.watches)
             if call.judgement.refusal is not None:
                 self._block(call, call.judgement.refusal)
-        circle = None
-        if self._circles is not None and call.collects:
-            circle = self._circles.closes(*call.call)
-            self._circles.add(*call.call)
-        if circle is not None and call.fate != "gone":
+        self._count(call)
+        if call.fate == "open":
+            self._react(call, readable=read)
+
+    def _count(self, call: _Held) -> None:
+        """A call is whole: the loop guard counts it, once."""
+        circles = self._circles
+        if circles is None or call.counted or not circles.watches(call.start.name):
+            return
+        call.counted = True
+        circle = None if call.fate in {"gone", "cut"} else circles.closes(*call.call)
+        circles.add(*call.call)
+        if circle is not None:
             self._note(circle)
             if self._acts and call.fate == "open":
                 self._break(call, circle)
-        if call.fate == "open":
-            self._react(call, readable=read)
 
     def _over(self, call: _Held) -> None:
         """A call will not be whole. What needs the whole of it leaves it as it is; a rule that blocks does not."""
@@ -331,6 +337,11 @@ class Chain:
         self._block(call, Refusal(circle.what, "loop", text))
         if loops is not None and loops.action == "stop":
             self.stopped, self._stopped_by = True, circle.what
+            self._silent = not (call.native and self._whole)  # there the text stands before the calls
+            for other in self._calls.values():
+                if other is not call and not other.left:
+                    other.fate = "open" if other.fate == "passed" else other.fate
+                    self._block(other, Refusal(circle.what, "loop", ""))
 
     def _react(self, call: _Held, *, readable: bool) -> None:
         """The user's own functions, and the filters that are asked into calls; then the rules once more."""
@@ -412,6 +423,7 @@ class Chain:
         """One event of a call whose fate is known."""
         out: list[Event | str] = []
         if isinstance(event, CallStart):
+            call.left = True
             texts = call.texts
             if native and self._whole:
                 self._late.extend(texts)
@@ -449,7 +461,7 @@ class Chain:
 
     def _text(self, event: Text) -> None:
         text = event.text
-        if self.stopped or self._silent:
+        if self._silent:
             self._out.append((False, Removed(text)))
             return
         at = self._passages.feed(text) if self._passages is not None else None

@@ -17,10 +17,11 @@ _IN_STRING = re.compile(r'["\\]')
 class Arguments:
     """Reads one argument object. `broken`: it is none, and nothing more comes of it; `whole`: its brace is closed."""
 
-    __slots__ = ("_depth", "_escaped", "_string", "_text", "broken", "whole")
+    __slots__ = ("_comma", "_depth", "_escaped", "_string", "_text", "broken", "whole")
 
     def __init__(self) -> None:
         self._text: list[str] = []  # of the member that has not ended
+        self._comma = False  # the latest member had one behind it
         self._depth = 0
         self._string = False
         self._escaped = False
@@ -74,7 +75,9 @@ class Arguments:
         text = "".join(self._text)
         self._text.clear()
         if last and not text.strip(" \t\r\n"):
+            self.broken = self._comma
             return []
+        self._comma = not last
         try:
             return members(f"{{{text}}}")
         except ValueError:
@@ -92,7 +95,7 @@ def plain(raw: str) -> str:
 
 
 def canonical(raw: str) -> str:
-    """One spelling for each value: white space, escapes and the order of keys do not count, spelling of numbers does."""
+    """One spelling for each value: white space, escapes and order of keys do not count, a number's spelling does."""
     try:
         value: Any = json.loads(raw, parse_int=_Number, parse_float=_Number)
         return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

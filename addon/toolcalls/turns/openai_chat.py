@@ -59,7 +59,23 @@ class _ChatRequests:
                 }
                 for tool in conversation.tools
             ]
+        else:
+            _keep(fields, {tool.name for tool in conversation.tools})
+            choice = json.loads(bytes(fields.get("tool_choice", b"null")))
+            if choice is not None and choice_of(choice) != conversation.tool_choice:
+                fields["tool_choice"] = conversation.tool_choice
         return msgspec.json.encode(fields)
+
+
+def _keep(fields: dict[str, Any], names: set[str]) -> None:
+    """Leave out the functions among a body's tools that are not in `names`; other tools stay."""
+    kept = [
+        raw
+        for raw in _list(fields["tools"])
+        if all(tool.name in names for tool in function_tools([json.loads(bytes(raw))]))
+    ]
+    if len(kept) != len(_list(fields["tools"])):
+        fields["tools"] = kept
 
 
 def _turn(raw: msgspec.Raw, message: Any) -> Turn:

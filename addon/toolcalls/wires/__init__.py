@@ -26,6 +26,9 @@ class Codec(Protocol):
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one frame; [] for a frame that is not ours, which then passes as it is.
 
+        An empty `Text` says that the frame only opens a place for text: it leaves with the frame behind it, and
+        `encode` is given that `Text` again where that one leaves unchanged, so that the place may stay unopened else.
+
         Sets `bare`: whether the frame holds nothing but text of one lane, so that nothing of it is lost with its text.
         """
 

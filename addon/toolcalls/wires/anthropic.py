@@ -1,16 +1,17 @@
 """`anthropic`: the Messages API, streamed (named SSE events) and whole.
 
-https://docs.anthropic.com/en/api/messages and .../build-with-claude/streaming. A reply is a row of content blocks: text,
-thinking, calls of the client's tools (`tool_use`), what the provider's own tools did. In a stream each block is opened,
-told in pieces and closed before the next one opens. A lane is a text block; native calls belong to the text block before
-them, those before the first text to that one.
+https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/en/docs/build-with-claude/streaming. A reply is a
+row of content blocks: text, thinking, calls of the client's tools (`tool_use`), what the provider's own tools did. In a
+stream each block is opened, told in pieces and closed before the next one opens. A lane is a text block with the native
+calls behind it; those before the first text belong to that one.
 
 A call that is made in the middle of a text closes its block; text behind the call stands in a block of its own. A text
 block that would show nothing is not shown: the event that opens it, and a `ping` behind that, only leave with its first
 text. Blocks behind get other indices, so from the first change on the codec follows what its client has been told, and
 every frame goes through `encode`. A call that broke off is closed like any block, as the provider itself does where a
-reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply, where `input` is
-an object, such a call stays text. Calls that become text stand in a text block of their own at the end.
+reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply `input` is an
+object, which cannot be unfinished; there such a call stays text. Calls that become text stand in a text block behind
+the calls.
 
 Reasoning that stood in the text becomes a thinking block with an empty signature, as servers of open models write it.
 Thinking, redacted thinking, signatures, citations and the blocks of the provider's tools pass untouched.
@@ -21,6 +22,7 @@ Past 300 lines, because one file holds one API: its streamed and its whole form,
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +37,9 @@ from toolcalls.values import quote
 from toolcalls.wires import Codec, Part, form_of
 
 _START, _DELTA, _STOP = "content_block_start", "content_block_delta", "content_block_stop"
+
+# The commonest new frame of all.
+_PIECE = b'{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%b}}'
 
 # Stop reasons in the words of the hub; all others pass as they are.
 _REASONS = {
@@ -141,6 +146,7 @@ class _Reading:
     blocks   how many blocks have been opened
     natives  how many of them are native calls
     lanes    the lane of each text block
+    text     the text block that is open
     """
 
     def __init__(self) -> None:
@@ -148,8 +154,9 @@ class _Reading:
         self.blocks = 0
         self.natives = 0
         self.lanes: dict[int, int] = {}
+        self.text: int | None = None
         self._lane = 0
-        self._next = 0
+        self._used = False  # the lane has a text block
         self._pending = False  # the lane holds what nothing has ended yet
         self._fresh = False  # a text block was opened, and nothing of it came
         self._calls: dict[int, _Native] = {}
@@ -183,20 +190,28 @@ class _Reading:
             native = _Native(self._lane, self.natives, rawjson.text_of(given) if rawjson.is_object(given) else "{}")
             self._calls[at] = native
             self.natives += 1
+            self.text = None
             self._pending = True
             yield native.lane, CallStart(native.index, block.name, id=block.id)
             return
-        yield from self._ends()
         self.lanes.pop(at, None)
-        if block.type == "text":
-            self._open(at)
-            self._fresh = not block.text
-            self._pending = bool(block.text)
-            yield self._lane, Text(block.text)
+        self.text = None
+        if block.type != "text":
+            yield from self._ends()
+            return
+        yield from self._opened(at)
+        self._fresh = not block.text
+        self._pending = self._pending or bool(block.text)
+        yield self._lane, Text(block.text)
 
-    def _open(self, at: int) -> None:
-        self._lane = self.lanes[at] = self._next
-        self._next += 1
+    def _opened(self, at: int) -> Iterator[Part]:
+        """A text block is open."""
+        if self._used:
+            yield from self._ends()
+            self._lane += 1
+        self._used = True
+        self.lanes[at] = self._lane
+        self.text = at
 
     def _ends(self) -> Iterator[Part]:
         """Another block opens, so what came before it is whole."""
@@ -207,8 +222,7 @@ class _Reading:
     def _delta(self, at: int, delta: _Delta) -> Iterator[Part]:
         if delta.type == "text_delta":
             if at not in self.lanes:  # nobody has opened it
-                yield from self._ends()
-                self._open(at)
+                yield from self._opened(at)
             if delta.text or self._fresh:
                 self._fresh = self._fresh and not delta.text
                 self._pending = self._pending or bool(delta.text)
@@ -224,6 +238,7 @@ class _Reading:
 
     def _stop(self, at: int) -> Iterator[Part]:
         self._fresh = False
+        self.text = None if self.text == at else self.text
         native = self._calls.pop(at, None)
         if native is not None:
             if not native.said:
@@ -248,7 +263,7 @@ class _Open:
 
     __slots__ = ("call", "index", "kind", "said")
 
-    def __init__(self, index: int, kind: str, call: Part | tuple[int, int] | None = None) -> None:
+    def __init__(self, index: int, kind: str, call: tuple[int, int] | None = None) -> None:
         self.index = index
         self.kind = kind
         self.call = call
@@ -282,19 +297,16 @@ class _Stream:
         """The events of one frame."""
         event = _event(payload)
         parts = list(self._reading.events(event, payload))
-        self.bare = event.type == _DELTA and len(parts) == 1 and isinstance(parts[0][1], Text) and parts[0][1].text != ""
+        text = parts[0][1] if len(parts) == 1 and event.type == _DELTA else None
+        self.bare = isinstance(text, Text) and text.text != ""
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
-        open_ = self._open
-        if bare and len(parts) == 1 and open_ is not None and isinstance(piece := parts[0][1], CallPiece):
-            if open_.call == (parts[0][0], piece.index):  # the commonest new frame of all
-                open_.said = open_.said or piece.json != ""
-                return [
-                    b'{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%b}}'
-                    % (open_.index, quote(piece.json).encode())
-                ]
+        open_, piece = self._open, parts[0][1] if bare and len(parts) == 1 else None
+        if open_ is not None and isinstance(piece, CallPiece) and open_.call == (parts[0][0], piece.index):
+            open_.said = open_.said or piece.json != ""
+            return [_PIECE % (open_.index, quote(piece.json).encode())]
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
         if not self.shifted:
@@ -306,9 +318,15 @@ class _Stream:
 
     def _join(self, kind: str, at: int) -> None:
         """Begin to follow the client, who has got everything before a frame of this kind."""
-        self._next = {_START: at, _DELTA: at + 1, _STOP: at + 1}.get(kind, self._reading.blocks)
-        if kind in {_DELTA, _STOP} and at in self._reading.lanes:
-            self._open = _Open(at, "text")
+        text: int | None = at
+        if kind == _START:
+            self._next, text = at, None
+        elif kind in {_DELTA, _STOP}:
+            self._next = at + 1
+        else:
+            self._next, text = self._reading.blocks, self._reading.text
+        if text is not None and text in self._reading.lanes:
+            self._open = _Open(text, "text")
 
     # What is said
 
@@ -337,8 +355,10 @@ class _Stream:
         self._say(_DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
 
     def _close(self) -> None:
-        """The block that is open ends here. A call that is still open broke off, and nobody may take it for a whole one:
-        one without any arguments would look like a call that has none.
+        """The block that is open ends here.
+
+        A call that is still open broke off, and nobody may take it for a whole one: one of which nothing came would
+        look like a call without arguments.
         """
         open_, self._open = self._open, None
         if open_ is None:
@@ -437,20 +457,18 @@ class _Stream:
             self._events(own)
 
     def _told(self, event: Fields, parts: Sequence[Part]) -> None:
-        at, open_ = rawjson.number(event, "index", 0), self._open
+        at = rawjson.number(event, "index", 0)
         delta = rawjson.fields(event.get("delta"))
-        if rawjson.word(delta, "type") == "text_delta":
-            if any(not isinstance(part, Text) for _, part in parts):
-                self._events(parts)
-            elif rawjson.word(delta, "text"):
+        if rawjson.word(delta, "type") == "text_delta" and rawjson.word(delta, "text"):
+            if all(isinstance(part, Text) for _, part in parts):
                 self._text("".join(part.text for _, part in parts if isinstance(part, Text)), event)
-            elif open_ is not None and open_.kind == "text":
-                self._pass(event, open_.index)
+            else:
+                self._events(parts)
             return
         self._events(parts)
-        if at in self._reading.lanes:  # a citation; what it is about may be in a call by now
-            if open_ is not None and open_ is self._open and open_.kind == "text":
-                self._pass(event, open_.index)
+        if at in self._reading.lanes:  # a citation, say; what it is about may be in a call by now
+            if self._open is not None and self._open.kind == "text":
+                self._pass(event, self._open.index)
         elif (index := self._indices.get(at, at)) is not None and not any(isinstance(one, Gone) for _, one in parts):
             self._pass(event, index)
 
@@ -519,25 +537,25 @@ class _Whole:
         if rawjson.word(message, "type") == "error" or "content" not in message:
             return []
         self.reply_id = rawjson.word(message, "id")
-        natives: list[list[Part]] = [[]]
-        texts: list[str] = []
+        rows: list[tuple[list[Part], str]] = []
         index = 0
-        for block in map(rawjson.fields, rawjson.items(message["content"])):
-            kind = rawjson.word(block, "type")
-            if kind == "tool_use":
-                natives[-1] += _native(max(0, len(texts) - 1), index, block)
+        for lane, raw in _in_lanes(rawjson.items(message["content"])):
+            block = rawjson.fields(raw)
+            while lane is not None and lane >= len(rows):
+                rows.append(([], ""))
+            if lane is not None and rawjson.word(block, "type") == "text":
+                rows[lane] = rows[lane][0], rawjson.word(block, "text")
+            elif lane is not None:
+                rows[lane][0].extend(_native(lane, index, block))
                 index += 1
-            elif kind == "text":
-                if texts:
-                    natives.append([])
-                texts.append(rawjson.word(block, "text"))
         was = rawjson.word(message, "stop_reason")
         parts: list[Part] = []
-        for lane, calls in enumerate(natives):
-            parts += calls
-            if lane < len(texts) and texts[lane]:
-                parts.append((lane, Text(texts[lane])))
-            parts.append((lane, Finish(_REASONS.get(was, was) if lane == len(natives) - 1 else "stop")))
+        for lane, (natives, text) in enumerate(rows):
+            parts += natives
+            if text:
+                parts.append((lane, Text(text)))
+            last = lane == len(rows) - 1
+            parts.append((lane, Finish(_REASONS.get(was, was) if last else "stop")))
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
@@ -551,23 +569,33 @@ class _Whole:
         natives = [event for _, event in parts if isinstance(event, CallStart) and event.dialect is None]
         kept = Counter(event.id if event.id in ids else event.name for event in natives)  # some servers give no ids
         made = _Content()
-        lane = 0
-        for raw in content:
+        for lane, raw in _in_lanes(content):
             block = rawjson.fields(raw)
-            kind = rawjson.word(block, "type")
-            if kind == "text":
-                made.text(raw, lanes.pop(lane, []))
-                lane += 1
-            elif kind != "tool_use":
+            known = rawjson.word(block, "id") or rawjson.word(block, "name")
+            if lane is None:
                 made.blocks.append(raw)
-            elif kept[known := rawjson.word(block, "id") or rawjson.word(block, "name")]:
+            elif rawjson.word(block, "type") == "text":
+                made.text(raw, lanes.pop(lane, []))
+            elif kept[known]:
                 kept[known] -= 1
                 made.calls += 1
                 made.blocks.append(raw)
-        made.text(None, [event for events in lanes.values() for event in events])  # text that has no block
+        made.text({}, [event for events in lanes.values() for event in events])  # text that has no block
         was = rawjson.word(message, "stop_reason")
         reason = _stop_reason(was, lifted=made.lifted, broken=made.broken, calls=made.calls) if was else was
+        if reason == was and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
+            return [payload]
         return [rawjson.written({**_ended(message, reason), "content": made.blocks})]
+
+
+def _in_lanes(content: Iterable[Any]) -> Iterator[tuple[int | None, Any]]:
+    """Each block with its lane, None for those that are neither text nor a call of the client's tools."""
+    lane, used = 0, False
+    for raw in content:
+        kind = rawjson.word(rawjson.fields(raw), "type")
+        lane += used and kind == "text"
+        used = used or kind == "text"
+        yield lane if kind in {"text", "tool_use"} else None, raw
 
 
 def _native(lane: int, index: int, block: Fields) -> Iterator[Part]:
@@ -575,6 +603,21 @@ def _native(lane: int, index: int, block: Fields) -> Iterator[Part]:
     yield lane, CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
     yield lane, CallPiece(index, rawjson.text_of(given) if rawjson.is_object(given) else "{}")
     yield lane, CallEnd(index)
+
+
+class _Call:
+    """A call of ours in a whole reply, as far as it came."""
+
+    __slots__ = ("pieces", "start")
+
+    def __init__(self, start: CallStart) -> None:
+        self.start = start
+        self.pieces: list[str] = []
+
+    def block(self) -> Fields:
+        """It as a block."""
+        told = {"id": rawjson.string(self.start.id), "name": rawjson.string(self.start.name)}
+        return {"type": "tool_use", **told, "input": rawjson.json_text("".join(self.pieces) or "{}")}
 
 
 class _Content:
@@ -585,34 +628,39 @@ class _Content:
         self.calls = 0
         self.lifted = False
         self.broken = False
-        self._like: Any = None
         self._text: list[str] = []
         self._markup: list[str] = []
-        self._call: tuple[CallStart, list[str]] | None = None
+        self._call: _Call | None = None
+        self._thought: Fields = {}
 
     def text(self, like: Any, events: Iterable[Event]) -> None:
-        """What has become of the text block `like`, or of text that has none."""
-        self._like = like
+        """What has become of the text block `like`, or of text that has none ({})."""
+        first = len(self.blocks)
         for event in events:
+            call = self._call
             if isinstance(event, Text):
                 self._decide()
                 self._text.append(event.text)
             elif isinstance(event, Markup):
                 self._markup.append(event.text)
             elif isinstance(event, CallStart) and event.dialect is not None:
-                self._call = event, []
-            elif isinstance(event, CallPiece) and self._is_open(event.index):
-                self._call[1].append(event.json) if self._call else None
-            elif isinstance(event, CallEnd) and self._is_open(event.index):
-                self._complete()
-            elif isinstance(event, Reasoning) and event.moved:
+                if call is not None:
+                    self._decide()
+                self._call = _Call(event)
+            elif isinstance(event, CallPiece) and call is not None and call.start.index == event.index:
+                call.pieces.append(event.json)
+            elif isinstance(event, CallEnd) and call is not None and call.start.index == event.index:
+                self._show(like, first)
+                self.blocks.append(call.block())
+                self.calls += 1
+                self.lifted = True
+                self._call, self._markup = None, []
+            elif isinstance(event, Reasoning) and event.moved and event.text:
                 self._decide()
+                self._show(like, first)
                 self._think(event.text)
         self._decide()
-        self._show()
-
-    def _is_open(self, index: int) -> bool:
-        return self._call is not None and self._call[0].index == index
+        self._show(like, first)
 
     def _decide(self) -> None:
         """A call that is still open broke off, and its text is text."""
@@ -621,3 +669,137 @@ class _Content:
             self._text += self._markup
             self._call = None
         self._markup = []
+
+    def _show(self, like: Any, first: int) -> None:
+        """A block for the text so far. What is told about it stands in the first one."""
+        text, self._text = "".join(self._text), []
+        if text and text == rawjson.word(rawjson.fields(like), "text"):
+            self.blocks.append(like)
+        elif text:
+            rest = rawjson.fields(like) if len(self.blocks) == first else {}
+            self.blocks.append({"type": "text", **rest, "text": rawjson.string(text)})
+
+    def _think(self, text: str) -> None:
+        if not (self.blocks and self.blocks[-1] is self._thought):
+            self._thought = {"type": "thinking", "thinking": rawjson.string(""), "signature": ""}
+            self.blocks.append(self._thought)
+        self._thought["thinking"] = rawjson.string(rawjson.word(self._thought, "thinking") + text)
+
+
+# --- the wire ---------------------------------------------------------------------------------------------------------
+
+
+# Tools that the provider defines and the client runs; all others of its own run at the provider and are never called.
+_CLIENT_TOOLS = ("bash_", "computer_", "memory_", "text_editor_")
+_CHOICES = {"any": "required"}
+
+
+class _Anthropic:
+    """The wire."""
+
+    name = "anthropic"
+    names_events = True
+    call_prefix = "toolu_"
+
+    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
+        """An event stream, or one JSON object."""
+        return form_of(content_type)
+
+    def matches(self, path: str) -> bool:
+        """Any path that ends in `/v1/messages`, behind a gateway's prefix or not; on Vertex AI, Anthropic's models."""
+        plain = urlsplit(path).path.rstrip("/").replace("%3A", ":").replace("%3a", ":")
+        if "/publishers/anthropic/models/" in plain:
+            model, _, method = plain.rpartition("/")[2].rpartition(":")
+            return method in {"rawPredict", "streamRawPredict"} and model != "count-tokens"
+        return plain.endswith("/v1/messages")
+
+    def codec(self, *, streamed: bool) -> Codec:
+        """A codec for one reply."""
+        return _Stream() if streamed else _Whole()
+
+    def request(self, body: bytes) -> Request:
+        """Tools that the client runs, the choice, and the texts of the system prompt and the messages by role."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is not JSON: {error}") from error
+        if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
+            raise ValueError("the request body has no list `messages`")
+        messages = [message for message in fields["messages"] if isinstance(message, dict)]
+
+        def texts(role: str) -> tuple[str, ...]:
+            said = ("\n".join(_texts(message.get("content"))) for message in messages if message.get("role") == role)
+            return tuple(text for text in said if text)
+
+        model = fields.get("model")
+        return Request(
+            tools=tuple(_tools(fields.get("tools"))),
+            tool_choice=_choice(fields.get("tool_choice")),
+            model=model if isinstance(model, str) else "",
+            system="\n".join([*_texts(fields.get("system")), *texts("system")]),
+            assistant=texts("assistant"),
+            quotable=tuple(_quotable(messages)),
+            response_format=_is_structured(fields),
+        )
+
+
+def _tools(value: object) -> Iterator[Tool]:
+    """The tools of a request that the client runs: its own, with a schema, and the provider's without."""
+    for item in value if isinstance(value, list) else ():
+        if not isinstance(item, dict):
+            continue
+        name, schema, about = item.get("name"), item.get("input_schema"), item.get("description")
+        kind = item.get("type") or "custom"
+        runs = kind == "custom" or (isinstance(kind, str) and kind.startswith(_CLIENT_TOOLS))
+        if runs and isinstance(name, str) and name:
+            yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
+
+
+def _choice(value: object) -> str:
+    """`none`, `auto`, `required`, or the name of the tool that must be called."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(value, dict) and kind == "tool":
+        name = value.get("name")
+        return name if isinstance(name, str) else "required"
+    return _CHOICES.get(kind, kind) if isinstance(kind, str) else "auto"
+
+
+def _is_structured(fields: Mapping[str, Any]) -> bool:
+    """Whether the request asks for JSON: `output_config.format`, in older versions `output_format`."""
+    config = fields.get("output_config")
+    asked = config.get("format") if isinstance(config, dict) else fields.get("output_format")
+    return isinstance(asked, dict) and asked.get("type", "text") != "text"
+
+
+def _texts(content: object) -> Iterator[str]:
+    """The texts of a content: a string, or blocks."""
+    if isinstance(content, str) and content:
+        yield content
+    for block in content if isinstance(content, list) else ():
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and text:
+            yield text
+
+
+def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What users said, what tools gave back, and the documents among both."""
+    for message in messages:
+        if message.get("role") != "user":
+            continue
+        content = message.get("content")
+        yield from _texts(content)
+        pending = list(reversed(content)) if isinstance(content, list) else []
+        while pending:
+            block = pending.pop()
+            if not isinstance(block, dict):
+                continue
+            source = block.get("source")
+            if isinstance(source, dict) and isinstance(source.get("data"), str) and source.get("type") == "text":
+                yield source["data"]
+            for holder in (block, source):
+                inner = holder.get("content") if isinstance(holder, dict) else None
+                yield from _texts(inner)
+                pending.extend(reversed(inner) if isinstance(inner, list) else ())
+
+
+WIRE = _Anthropic()

@@ -6,8 +6,8 @@ https://ai.google.dev/api/generate-content. A lane is a candidate. The same repl
 A call is one part, `functionCall: {name, args}` with `args` an object, and is never split: a call that is lifted is
 held and sent when it is complete, and one that broke off is not sent at all; the verdict tells of it. A made call has
 no `id`, as most of the API's own. There is no finish reason for calls, it stays `STOP`; where a call is missing because
-it broke off, `STOP` becomes `MAX_TOKENS`. Vertex can stream the arguments of a native call (`partialArgs`); such a call is
-put together here only to be read, its parts pass as they are.
+it broke off, `STOP` becomes `MAX_TOKENS`. Vertex can stream the arguments of a native call (`partialArgs`); such a call
+is put together here only to be read, its parts pass as they are.
 
 All else passes: thoughts, signatures (a part whose text or call is taken keeps its other fields, with an empty text, as
 the API itself sends them), grounding, safety, usage. Every frame repeats the usage of the whole reply so far, so one
@@ -162,7 +162,7 @@ class _Codec:
         for part in own:
             if "functionCall" in part:
                 made.extend(_kept(part, natives))
-            elif not rawjson.word(part, "text") or _is_thought(part):
+            elif "text" not in part or _is_thought(part):
                 made.append(part)
             elif first:
                 first = False
@@ -175,7 +175,7 @@ class _Codec:
         reason = next((event.reason for event in events if isinstance(event, Finish)), "")
         word = written if _REASONS.get(written, written) in {reason, _same(reason)} else _WORDS.get(reason, written)
         changes: Fields = {} if word == written else {"finishReason": rawjson.string(word)}
-        if _said(made) != _said(own):
+        if _told(made) != _told(own):
             content = {"role": rawjson.string("model"), **rawjson.fields(candidate.get("content"))}
             changes["content"] = {**content, "parts": [_spelt(part) for part in made]}
         return {**candidate, **changes} if changes else candidate
@@ -279,8 +279,10 @@ def _spelt(part: Fields) -> Fields:
     return {key: rawjson.string(member) if isinstance(member, str) else member for key, member in part.items()}
 
 
-def _said(parts: Iterable[Fields]) -> list[Any]:
-    return [{key: rawjson.value(member) for key, member in part.items()} for part in parts]
+def _told(parts: Iterable[Fields]) -> list[Any]:
+    """What parts say, whatever their spelling; one that is an empty text alone says nothing."""
+    values = [{key: rawjson.value(member) for key, member in part.items()} for part in parts]
+    return [value for value in values if value != {"text": ""}]
 
 
 def _put(target: dict[str, Any], partial: Fields) -> None:

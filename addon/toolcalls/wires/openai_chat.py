@@ -356,7 +356,7 @@ class _Renumbered:
         return bool(self._calls)
 
     def placed(self, index: int) -> list[dict[str, Any]]:
-        """The deltas of the next call that the entries are about, which has this index; [] when it was placed before."""
+        """The deltas of the next call that the entries are about, with this index; [] when it was placed already."""
         return [{"tool_calls": [{**entry, "index": index}]} for entry in self._next(stays=True, index=index)]
 
     def skip(self, index: int) -> None:

@@ -68,7 +68,8 @@ def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked:
     changed = sum(not same[number] for number in events)
     whole = reply.form == "whole"
     what = "reply in one piece" if whole else "event"
-    about = f"{counted(len(events), what)}, {counted(len(body), 'byte')}"
+    which = "the first and last " if part.left_out else ""
+    about = f"{which}{counted(len(events), what)} of {counted(len(body), 'byte')}"
     if not reply.changed:
         about += "; client and upstream have the same"
     elif whole:

@@ -23,17 +23,20 @@ from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, 
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Reply, is_ours, reply_of
 from toolcalls.policy import REASONS, REPAIRS
-from toolcalls.report import visible
+from toolcalls.report import GUARDED, visible
 from toolcalls.wires import Wire
 
 _KINDS = {
     "lift": "calls written as text become native calls",
     "lower": "native calls become text",
     "roundtrip": "calls in the text are read and written again as text",
+    "process": "calls stay where they are; the route's rules and filters may change them",
     "observe": "nothing is changed",
 }
 
 _NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its history holds calls as text"
+
+_PASSED = "from there the upstream's bytes passed as they are"
 
 _WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it stands in the call or in the message
 _WRITTEN_WIDTH = 240  # characters of one such line
@@ -69,15 +72,17 @@ def _head(reply: Reply) -> Iterator[str]:
     report = reply.report
     summary = visible(report["summary"])
     if reply.live:
-        yield f"the reply is still coming{': ' if summary else ''}{summary}"
+        yield f"the reply is still coming{': ' if reply.telling else ''}{visible(reply.telling)}"
     else:
         yield summary or "no tool calls in this reply"
     yield ""
     if report["failure"]:
-        yield from named("failed", f"{report['failure']}; from there the upstream's bytes passed as they are")
+        yield from named("failed", f"{report['failure']}; {GUARDED if report.get('guarded') else _PASSED}")
     if report.get("judged"):
         yield from named("judged", f"{report['judged']}: so it would be today; the bodies are those of then")
     yield from what_is_done(report)
+    for note in report.get("notes", ()):
+        yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
 
 
 def what_is_done(report: Mapping[str, Any], label: str = "reply") -> Iterator[str]:
@@ -101,7 +106,10 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         yield from named("client", client)
         reason = verdict["reason"]
         if reason is not None:
-            yield from named("rule", f"{reason}: {REASONS.get(reason, 'no such reason is known here')}")
+            name = f"{verdict['rule']}, " if verdict.get("rule") else ""
+            yield from named("rule", f"{name}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
+        for change in verdict.get("changes", ()):
+            yield from _change(change)
         for repair in verdict["repairs"]:
             yield from named("repaired", f"{repair}: {REPAIRS.get(repair, 'no such repair is known here')}")
         if verdict["end"]:
@@ -118,6 +126,16 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
     if len(verdicts) > _MOST_VERDICTS:
         yield f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …"
         yield ""
+
+
+def _change(change: Mapping[str, Any]) -> Iterator[str]:
+    """What a processor did to a call, before and after."""
+    name, arguments = change["before"]
+    yield from named("changed", f"by {change['rule']}" if change["after"] else f"taken away by {change['rule']}")
+    yield from block("before", [visible(name[:200]), *folded(arguments, size=1024)])
+    if change["after"]:
+        name, arguments = change["after"]
+        yield from block("after", [visible(name[:200]), *folded(arguments, size=1024)])
 
 
 def _story(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str, str]:

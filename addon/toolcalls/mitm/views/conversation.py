@@ -5,16 +5,14 @@ result beside its call. Where the upstream was sent another body than the client
 the rewriting made of it is marked, and the client's own messages that are no longer in it stand at the end.
 
 Agents send their whole history with each turn, so a request may have megabytes. A long one is made small before it is
-read (`reduced`): messages from both ends, and long ones cut; what is left out is said where it stood.
+read (`small`): messages from both ends, and long ones cut; what is left out is said where it stood.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import msgspec
 from mitmproxy import contentviews, http
 
 from toolcalls.mitm.plan import wire_for
@@ -22,23 +20,16 @@ from toolcalls.mitm.store import REPORT, original
 from toolcalls.mitm.views.calls import what_is_done
 from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty
 from toolcalls.mitm.views.message import report_of, tap_of
+from toolcalls.mitm.views.small import MAX_MESSAGES, Reduced, reduced
 from toolcalls.report import visible
 from toolcalls.request import Request, Tool
 from toolcalls.tools import Toolbox
 from toolcalls.turns import Conversation, PastCall, Result, Text, Turn, formats
 
-MAX_BODY = 512 * 1024  # bytes of a request that is read as it is
-MAX_MESSAGES = 200  # of a request; of a longer one so many of its end, and a few of its beginning
-_FIRST = 8  # messages of the beginning
-_MESSAGE = 64 * 1024  # bytes of one message that are read
-_BUDGET = 256 * 1024  # bytes of messages, and of tools
 _MOST_TOOLS = 120
 _MOST_JSON = 64 * 1024  # characters of past arguments that are laid out in one view
+_MOST_CALLS = 100  # of one request whose arguments are laid out; of more they stand as they came
 _MOST_TEXT = 128 * 1024  # characters of text in one view
-_LISTS = ("messages", "input", "contents")
-
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class ConversationView(contentviews.Contentview):
@@ -87,7 +78,7 @@ def _is_ours(data: bytes, metadata: contentviews.Metadata) -> bool:
 
 
 def _head(
-    flow: http.HTTPFlow, wire: str, asked: Request, small: "Reduced", came: bytes | None, size: int
+    flow: http.HTTPFlow, wire: str, asked: Request, small: Reduced, came: bytes | None, size: int
 ) -> Iterator[str]:
     turns = f" · {counted(small.messages, 'message')}" if small.messages else ""
     tools = counted(len(asked.tools), "tool")
@@ -127,7 +118,7 @@ def _tools(tools: Sequence[Tool], choice: str, client: Conversation | None) -> I
         yield " "
 
 
-def _messages(sent: Conversation, client: Conversation | None, small: "Reduced") -> Iterator[str]:
+def _messages(sent: Conversation, client: Conversation | None, small: Reduced) -> Iterator[str]:
     own = None if client is None else {_print(turn) for turn in client.turns}
     shower = _Turns(sent, small)
     for turn in sent.turns:
@@ -161,7 +152,7 @@ def _texts(asked: Request) -> Iterator[str]:
 class _Turns:
     """The messages of one conversation on their way into lines; a result stands beside its call, and only there."""
 
-    def __init__(self, conversation: Conversation, small: "Reduced") -> None:
+    def __init__(self, conversation: Conversation, small: Reduced) -> None:
         self._small = small
         self._results: dict[str, Result] = {}
         for turn in conversation.turns:
@@ -170,7 +161,8 @@ class _Turns:
                     self._results.setdefault(block_.id, block_)
         self._shown: set[int] = set()
         self._number = 0
-        self._json = _MOST_JSON
+        calls = sum(isinstance(one, PastCall) for turn in conversation.turns for one in turn.blocks)
+        self._json = _MOST_JSON if calls <= _MOST_CALLS else 0
         self._size = max(256, min(4096, _MOST_TEXT // max(1, len(conversation.turns))))  # characters of one text
 
     def lines(self, turn: Turn, *, changed: bool = False) -> Iterator[str]:
@@ -189,7 +181,7 @@ class _Turns:
         yield f"{self._number} {turn.role.upper()}{' *' if changed else ''}  {counted(size, 'character')}"
         for one in blocks:
             if isinstance(one, Text):
-                lines, end = (12, 3) if turn.role == "system" else (60, 8)
+                lines, end = (12, 20 if changed else 3) if turn.role == "system" else (60, 8)
                 yield from (f"    {line}" for line in folded(one.text, lines=lines, tail=end, size=self._size))
             elif isinstance(one, PastCall):
                 yield from self._call(one)
@@ -236,90 +228,3 @@ def _block_print(one: object) -> tuple[str, ...]:
     if isinstance(one, Result):
         return "result", one.id, one.text
     return "other", _raw(getattr(one, "raw", None))
-
-
-# --- making a long request small --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Reduced:
-    """A request's body, small enough to be read.
-
-    messages   how many it had, 0 for an unknown number
-    left_out   how many of them one message stands for, whose text is `note`
-    """
-
-    body: bytes
-    messages: int = 0
-    left_out: int = 0
-    note: str = ""
-
-
-class _Named(msgspec.Struct):
-    role: str | None = None
-
-
-_role = msgspec.json.Decoder(_Named).decode
-
-
-def reduced(body: bytes) -> Reduced:
-    """A request's body with its messages cut down to what a view shows. One that is short stays as it is.
-
-    Skipping JSON is fast, building objects of it is not: so the body is cut into the raw text of its fields, and only
-    what is kept is ever read. A body that is no JSON object stays what it is, and its reader says what is wrong.
-    """
-    try:
-        fields: dict[str, Any] = dict(_fields(body))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return Reduced(body[:MAX_BODY])  # no JSON, or no object: whoever reads it says so
-    key = next((one for one in _LISTS if bytes(fields.get(one, b""))[:1] == b"["), "")
-    messages = _list(fields[key]) if key else []
-    if len(body) <= MAX_BODY and len(messages) <= MAX_MESSAGES:
-        return Reduced(body, len(messages))
-    for name, raw in fields.items():
-        size = len(bytes(raw))
-        if name != key and size > (_BUDGET if name == "tools" else _MESSAGE):
-            text = f"({size:,} bytes, which are not read here)"
-            fields[name] = text if bytes(raw)[:1] == b'"' else None
-    left_out, note = 0, ""
-    if key:
-        first, last = _ends(messages, key)
-        left_out = len(messages) - len(first) - len(last)
-        size = sum(len(bytes(one)) for one in messages[len(first) : len(messages) - len(last)])
-        note = f"… {counted(left_out, 'message')} of {counted(size, 'byte')} left out …" if left_out else ""
-        fields[key] = [*first, *([_message(key, "user", note)] if note else []), *last]
-    return Reduced(msgspec.json.encode(fields), len(messages), left_out, note)
-
-
-def _ends(messages: list[msgspec.Raw], key: str) -> tuple[list[msgspec.Raw], list[msgspec.Raw]]:
-    """The messages of the beginning and of the end that are shown."""
-    first: list[msgspec.Raw] = []
-    last: list[msgspec.Raw] = []
-    for message in messages[:_FIRST]:
-        first.append(_small(message, key))
-    budget = _BUDGET
-    for message in reversed(messages[len(first) :][-MAX_MESSAGES:]):
-        small = _small(message, key)
-        budget -= len(bytes(small))
-        if budget < 0:
-            break
-        last.append(small)
-    return first, last[::-1]
-
-
-def _small(message: msgspec.Raw, key: str) -> msgspec.Raw:
-    """A message as it is, or its beginning as text in its place."""
-    raw = bytes(message)
-    if len(raw) <= _MESSAGE:
-        return message
-    try:
-        role = _role(raw).role or "user"
-    except (msgspec.MsgspecError, UnicodeError):
-        role = "user"
-    beginning = raw[:2048].decode("utf-8", "replace")
-    return _message(key, role, f"(a message of {counted(len(raw), 'byte')}, its beginning as it came) {beginning}")
-
-
-def _message(key: str, role: str, text: str) -> msgspec.Raw:
-    content: dict[str, Any] = {"parts": [{"text": text}]} if key == "contents" else {"content": text}
-    return msgspec.Raw(msgspec.json.encode({"role": role, **content}))

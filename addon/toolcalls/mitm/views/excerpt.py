@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from toolcalls.frames import FRAMES, Form, Frame
 
 MAX_BYTES = 256 * 1024  # at either end
-MAX_FRAMES = 1000  # at either end, where nobody wants fewer
+MAX_FRAMES = 700  # at either end, where nobody wants fewer
 MAX_WHOLE = 1024 * 1024  # bytes of a reply that is one JSON value; a larger one is not read
-_SLICE = 8 * 1024
+_SLICE = 2 * 1024
 
 
 @dataclass(frozen=True, slots=True)

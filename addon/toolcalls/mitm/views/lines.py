@@ -15,6 +15,7 @@ from toolcalls.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text
+_VALUE, _VALUE_END = 60, 10  # lines of the beginning and of the end of a long string in JSON
 MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is shown as it came, folded
 
 # A line of indented JSON that is a member or an item with a string in it: what comes before, the string, a comma.
@@ -122,9 +123,9 @@ def pretty(arguments: str) -> list[str]:
 def _folded_value(value: str) -> Iterator[str]:
     """The lines of a long string, raw: the beginning, what is left out, the end."""
     lines = value.split("\n")
-    if len(lines) <= 220:
+    if len(lines) <= _VALUE + _VALUE_END:
         yield from lines
         return
-    yield from lines[:200]
-    yield f"… {counted(len(lines) - 210, 'line')} left out …"
-    yield from lines[-10:]
+    yield from lines[:_VALUE]
+    yield f"… {counted(len(lines) - _VALUE - _VALUE_END, 'line')} left out …"
+    yield from lines[-_VALUE_END:]

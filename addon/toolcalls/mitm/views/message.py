@@ -13,6 +13,7 @@ from mitmproxy import contentviews, http
 from toolcalls import report as reports
 from toolcalls.frames import Form
 from toolcalls.mitm.store import REPORT, TIMES, UPSTREAM
+from toolcalls.mitm.telling import telling
 from toolcalls.wires import Wire, all_wires
 
 # When the pieces of a body came, in microseconds, and their sizes.
@@ -23,7 +24,10 @@ _MOST_PIECES = 500_000  # a body in more pieces is shown without times
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply that the addon has read, or reads now (`live`). `client` and `upstream` are without content coding."""
+    """A reply that the addon has read, or reads now (`live`). `client` and `upstream` are without content coding.
+
+    telling   what a reply that is live does at the moment
+    """
 
     report: Mapping[str, Any]
     wire: Wire | None
@@ -33,6 +37,7 @@ class Reply:
     client_times: Times | None
     upstream_times: Times | None
     live: bool
+    telling: str = ""
 
     @property
     def changed(self) -> bool:
@@ -77,7 +82,8 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     tap = tap_of(flow)
     mine: Times | None
     theirs: Times | None
-    if tap is not None and REPORT not in flow.metadata:
+    live = tap is not None and REPORT not in flow.metadata
+    if live:
         client, upstream = tap.client.whole(), tap.upstream.whole()
         same = tap.client is tap.upstream or tap.encoded
         mine = (tap.client.microseconds, tap.client.sizes)
@@ -97,7 +103,8 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
         upstream,
         _fitting(theirs if same else mine, client),
         _fitting(theirs, upstream),
-        live=tap is not None and REPORT not in flow.metadata,
+        live=live,
+        telling=telling(tap.exchange) if live else "",
     )
 
 

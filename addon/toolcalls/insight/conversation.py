@@ -1,0 +1,204 @@
+"""What a request says, as a row of short messages that can be compared: who spoke, how much, the beginning of it.
+
+Where the wire's own format (`turns`) reads the body, it is used; for other wires any list of messages is taken that the
+APIs have (`messages`, `input`, `contents`), and a message is the strings that stand in it. A message's digest is of
+what it says, without marks for caches, which clients move from message to message. Work is linear in the body.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from toolcalls.redaction import redacted_text
+from toolcalls.turns import Block, Conversation, PastCall, Result, Text, formats
+
+EXCERPT = 280  # characters of a message that are kept
+MESSAGES = 3000  # of one request; of a longer one, the last
+TOOLS = 500
+_NAME = 80
+
+_UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "thoughtSignature", "encrypted_content"})
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Message:
+    """One message. `size` is in characters, `calls` are names, `results` is how many results of tools it holds."""
+
+    role: str
+    digest: str
+    size: int
+    excerpt: str
+    calls: tuple[str, ...] = ()
+    results: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request.
+
+    messages     system texts first where the API keeps them apart
+    tools        names, each with a digest of its declaration
+    answered     the ids of the calls whose results it brings
+    unread       why there are no messages, "" when there are or need not be
+    """
+
+    messages: tuple[Message, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
+    answered: tuple[str, ...] = ()
+    model: str = ""
+    cache_key: str = ""
+    user_id: str = ""
+    size: int = 0
+    unread: str = ""
+
+
+def asked_of(wire: str, body: bytes) -> Asked:
+    """A request's body. One that cannot be read gives `unread`, never an error."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        return Asked(size=len(body), unread="the request is not JSON")
+    if not isinstance(fields, dict):
+        return Asked(size=len(body), unread="the request is not a JSON object")
+    conversation = _read(wire, body)
+    try:
+        messages = list(_native(conversation) if conversation is not None else _any(fields))
+        tools = list(_tools(fields.get("tools")))
+    except RecursionError:
+        return Asked(size=len(body), unread="the request is nested too deeply")
+    metadata = fields.get("metadata")
+    return Asked(
+        messages=tuple(message for message, _ in messages[-MESSAGES:]),
+        tools=tuple(tools[:TOOLS]),
+        answered=tuple(id_ for _, ids in messages for id_ in ids),
+        model=_string(fields.get("model"))[:_NAME],
+        cache_key=_string(fields.get("prompt_cache_key")),
+        user_id=_string(metadata.get("user_id")) if isinstance(metadata, dict) else "",
+        size=len(body),
+        unread="" if messages else "the request has no messages",
+    )
+
+
+def excerpt(text: str, length: int = EXCERPT) -> str:
+    """The beginning of a text without secrets. More than is kept is searched, so that none is cut in two."""
+    clean = redacted_text(text[: 4 * length])
+    return clean if len(clean) <= length else clean[:length] + "…"
+
+
+def digest_of(value: Any) -> str:
+    """A short digest of plain data."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=9).hexdigest()
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _read(wire: str, body: bytes) -> Conversation | None:
+    format_ = formats().get(wire)
+    if format_ is None:
+        return None
+    try:
+        return format_.read(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _native(conversation: Conversation) -> Iterator[tuple[Message, list[str]]]:
+    for turn in conversation.turns:
+        texts = [_said(block) for block in turn.blocks]
+        text = "\n".join(filter(None, texts))
+        calls = tuple(block.name[:_NAME] for block in turn.blocks if isinstance(block, PastCall))
+        ids = [block.id for block in turn.blocks if isinstance(block, Result)]
+        digest = digest_of([turn.role, texts])
+        yield Message(turn.role, digest, sum(map(len, texts)), excerpt(text), calls, len(ids)), ids
+
+
+def _said(block: Block) -> str:
+    if isinstance(block, Text | Result):
+        return block.text
+    if isinstance(block, PastCall):
+        return f"{block.name} {block.arguments}"
+    return " ".join(_strings(block.raw))
+
+
+def _any(fields: dict[str, Any]) -> Iterator[tuple[Message, list[str]]]:
+    """The messages of any API."""
+    for key in ("system", "instructions", "systemInstruction", "system_instruction"):
+        if fields.get(key):
+            yield _message("system", fields[key]), []
+    for key in ("messages", "input", "contents"):
+        listed = fields.get(key)
+        if isinstance(listed, str):
+            yield _message("user", listed), []
+        for item in listed if isinstance(listed, list) else ():
+            ids: list[str] = []
+            calls: list[str] = []
+            _parts(item, calls, ids)
+            yield _message(_role(item), item, tuple(calls), len(ids)), ids
+
+
+def _message(role: str, value: Any, calls: tuple[str, ...] = (), results: int = 0) -> Message:
+    texts = list(_strings(value))
+    return Message(role, digest_of([role, texts]), sum(map(len, texts)), excerpt("\n".join(texts)), calls, results)
+
+
+_ROLES = {"model": "assistant", "developer": "system", "function_call": "assistant", "function_call_output": "tool"}
+
+
+def _role(item: Any) -> str:
+    named = item.get("role", item.get("type", "")) if isinstance(item, dict) else "user"
+    name = _string(named)[:20]
+    return _ROLES.get(name, name or "user")
+
+
+def _parts(item: Any, calls: list[str], ids: list[str]) -> None:
+    """The calls and the results that stand in a message, by the names that the APIs have for them."""
+    if isinstance(item, list):
+        for one in item:
+            _parts(one, calls, ids)
+    elif isinstance(item, dict):
+        kind = item.get("type")
+        call, result = item.get("functionCall"), item.get("functionResponse")
+        if kind in {"tool_use", "function_call"}:
+            calls.append(_string(item.get("name"))[:_NAME])
+        elif kind in {"tool_result", "function_call_output"}:
+            ids.append(_string(item.get("tool_use_id", item.get("call_id"))))
+        elif isinstance(call, dict):
+            calls.append(_string(call.get("name"))[:_NAME])
+        elif isinstance(result, dict):
+            ids.append(_string(result.get("id")))
+        for key in ("content", "parts"):
+            _parts(item.get(key), calls, ids)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """What a value says: its strings, numbers and truths, with the names of members that are not self-evident."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            if key not in _UNSAID:
+                yield from _strings(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _strings(member)
+    elif value is not None:
+        yield json.dumps(value)
+
+
+def _tools(declared: Any) -> Iterator[tuple[str, str]]:
+    for item in declared if isinstance(declared, list) else ():
+        if not isinstance(item, dict):
+            continue
+        inner = item.get("functionDeclarations", item.get("function_declarations"))
+        if isinstance(inner, list):
+            yield from _tools(inner)
+            continue
+        function = item.get("function")
+        named = function if isinstance(function, dict) else item
+        name = _string(named.get("name")) or _string(item.get("type")) or "(no name)"
+        yield name[:_NAME], digest_of({key: member for key, member in item.items() if key != "cache_control"})

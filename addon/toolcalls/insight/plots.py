@@ -1,0 +1,75 @@
+"""The scorecard as plots: one bar for each name, cut into the shares of its outcomes. SVG by pygal (pygal.org).
+
+pygal draws; what it adds for a browser of its own (a script, a style sheet, random ids, the date) is taken out, so that
+a page with a strict content security policy can hold the plot, the page's own style sheet colours it in dark and light,
+and the same calls give the same bytes. pygal escapes what it is given, since it builds a tree and no text.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from toolcalls.insight.scorecard import Row
+from toolcalls.insight.turn import OUTCOMES
+from toolcalls.report import visible
+
+BARS = 10  # names in one plot; the table beside it has all
+_LABEL = 22  # characters
+_PRINTED = 11  # percent from which on a share has room for its number
+_WIDTH, _BAR, _EDGE = 420, 26, 24  # of the drawing, in its own units
+
+
+def bars(title: str, rows: Sequence[Row]) -> str:
+    """An `<svg>`; "" for no rows."""
+    shown = list(rows[:BARS])
+    if not shown:
+        return ""
+    pygal: Any = import_module("pygal")  # it has no types, and takes its time to load
+    chart = pygal.HorizontalStackedBar(
+        width=_WIDTH,
+        height=_EDGE + _BAR * len(shown),
+        css=[],
+        js=[],
+        show_legend=False,
+        show_x_labels=False,
+        show_x_guides=False,
+        print_values=True,
+        print_zeroes=False,
+        formatter=_printed,
+        range=(0, 100),
+        spacing=3,
+        margin=2,
+        title=None,
+        truncate_label=-1,
+    )
+    # pygal draws from the bottom up.
+    chart.x_labels = [_label(row) for row in reversed(shown)]
+    for outcome in OUTCOMES:
+        chart.add(outcome, [100 * row.rate(outcome) for row in reversed(shown)])
+    return _clean(chart.render_tree(), title)
+
+
+def _label(row: Row) -> str:
+    name = visible(row.name)
+    return f"{name if len(name) <= _LABEL else name[: _LABEL - 1] + '…'} ({row.total})"
+
+
+def _printed(percent: float | None) -> str:
+    return f"{percent:.0f}%" if percent is not None and percent >= _PRINTED else ""
+
+
+def _clean(root: Any, title: str) -> str:
+    """The drawing without what is not drawn. `desc` are the texts of pygal's own tooltips."""
+    etree: Any = import_module("pygal.etree").etree
+    for parent in list(root.iter()):
+        for child in list(parent):
+            tag = child.tag if isinstance(child.tag, str) else ""
+            if tag.rpartition("}")[2] in {"defs", "script", "style", "desc", "title"} or not tag:
+                parent.remove(child)
+        if isinstance(parent.tag, str):
+            for name in ("id", "style", "onload"):
+                parent.attrib.pop(name, None)
+    root.set("role", "img")
+    root.set("aria-label", title)
+    text: str = etree.tostring(root, encoding="unicode")
+    return text

@@ -1,0 +1,210 @@
+"""What a reply's body says, and when: text, calls, finish reasons, tokens, and the moments of its first and last bytes.
+
+A body is cut into frames again and each is decoded by its wire, in one pass. Where a frame ends in the body says which
+piece brought it, and the piece has its time. Only the frames that speak of usage are read a second time, and of those
+only the first and the last ones: some servers repeat it in every frame.
+"""
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
+from toolcalls.frames import FRAMES, Form
+from toolcalls.insight.seen import Pieces
+from toolcalls.wires import all_wires
+
+_FIRST, _LAST = 2, 3  # frames with usage that are read
+_MARKS = (b"sage", b"eval_count")  # usage, usageMetadata; Ollama has them at the top
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a server counted; None for what it did not say. `cached` are part of `input`, `reasoning` of `output`."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Microseconds since the reply's headers; None for what did not happen or was not measured."""
+
+    first_byte: int | None = None
+    first_argument: int | None = None
+    call_complete: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCall:
+    """A native call. `arguments` is JSON text as far as it came."""
+
+    id: str
+    name: str
+    arguments: str
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One choice of a reply. `finish` is None for one that did not end."""
+
+    text: str
+    reasoning: str
+    calls: tuple[ReplyCall, ...]
+    finish: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One body of a reply."""
+
+    lanes: tuple[Lane, ...] = ()
+    tokens: Tokens = Tokens()
+    moments: Moments = Moments()
+    model: str = ""
+    id: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text of the first choice."""
+        return self.lanes[0].text if self.lanes else ""
+
+
+@dataclass(slots=True)
+class _Lane:
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: dict[int, list[str]] = field(default_factory=dict)  # id, name, pieces of the arguments
+    ended: set[int] = field(default_factory=set)
+    finish: str | None = None
+
+    def frozen(self) -> Lane:
+        calls = tuple(
+            ReplyCall(id_, name, "".join(pieces), number in self.ended)
+            for number, (id_, name, *pieces) in self.calls.items()
+        )
+        return Lane("".join(self.text), "".join(self.reasoning), calls, self.finish)
+
+
+def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Reply:
+    """A reply's body. What no wire of ours can read gives an empty reply with the moments that are known anyhow."""
+    ends = list(accumulate(pieces.sizes))
+    first = next((moment for moment, size in zip(pieces.microseconds, pieces.sizes, strict=False) if size), None)
+    last = pieces.microseconds[-1] if pieces.microseconds else None
+    if body is None or form is None or wire not in all_wires():
+        return Reply(moments=Moments(first_byte=first, end=last))
+    codec = all_wires()[wire].codec(streamed=form != "whole")
+    lanes: dict[int, _Lane] = {}
+    first_argument = complete = None
+    counted: list[bytes] = []
+    opened = b""
+    for end, payload in _payloads(form, body):
+        opened = opened or payload
+        if any(mark in payload for mark in _MARKS):
+            counted = [*counted[:_FIRST], *counted[_FIRST:][-_LAST + 1 :], payload]
+        for number, event in codec.decode(payload):
+            lane = lanes.setdefault(number, _Lane())
+            if isinstance(event, Text):
+                lane.text.append(event.text)
+            elif isinstance(event, Reasoning):
+                lane.reasoning.append(event.text)
+            elif isinstance(event, CallStart):
+                lane.calls[event.index] = [event.id, event.name]
+            elif isinstance(event, CallPiece) and event.index in lane.calls:
+                lane.calls[event.index].append(event.json)
+                if first_argument is None and event.json:
+                    first_argument = end
+            elif isinstance(event, CallEnd):
+                lane.ended.add(event.index)
+            elif isinstance(event, Finish):
+                lane.finish = event.reason
+            if isinstance(event, CallPiece | CallEnd):
+                complete = end
+    about = _object(opened)
+    return Reply(
+        lanes=tuple(lanes[number].frozen() for number in sorted(lanes)),
+        tokens=_tokens(counted),
+        moments=Moments(first, _when(first_argument, ends, pieces), _when(complete, ends, pieces), last),
+        model=_named(about, "model", "modelVersion"),
+        id=_named(about, "id", "responseId"),
+    )
+
+
+def _payloads(form: Form, body: bytes) -> Iterator[tuple[int, bytes]]:
+    """The payloads of a body, each with the offset behind its frame."""
+    if form == "whole" or form not in FRAMES:
+        yield len(body), body
+        return
+    frames = FRAMES[form]()
+    end = 0
+    for frame in (*frames.feed(body), *frames.flush()):
+        end += len(frame.raw)
+        if frame.data is not None:
+            yield end, frame.data
+
+
+def _when(offset: int | None, ends: list[int], pieces: Pieces) -> int | None:
+    """When the byte before `offset` came. The end of an event may come later than its data, by a line end at most."""
+    if offset is None or not ends:
+        return None
+    place = min(bisect_left(ends, offset), len(ends) - 1)
+    return pieces.microseconds[place] if place < len(pieces.microseconds) else None
+
+
+def _object(payload: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _named(about: dict[str, Any], *names: str) -> str:
+    """A string member of a reply, also one level down (`message`, `response`)."""
+    inner = [about[key] for key in ("message", "response") if isinstance(about.get(key), dict)]
+    found = [one.get(name) for one in (about, *inner) for name in names]
+    return next((value for value in found if isinstance(value, str)), "")
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+_CACHED = ("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens")
+_REASONING = ("reasoning_tokens", "thoughtsTokenCount")
+_DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
+
+
+def _tokens(payloads: list[bytes]) -> Tokens:
+    """What the latest frame that says it says. Anthropic counts cached input apart, Gemini reasoning."""
+    found: dict[str, int] = {}
+    for payload in payloads:
+        for usage in _usages(_object(payload)):
+            for one in (usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), dict))):
+                found.update({key: value for key, value in one.items() if type(value) is int and value >= 0})
+    input_, output = _count(found, _INPUT), _count(found, _OUTPUT)
+    if input_ is not None:
+        input_ += found.get("cache_read_input_tokens", 0) + found.get("cache_creation_input_tokens", 0)
+    if output is not None:
+        output += found.get("thoughtsTokenCount", 0)
+    return Tokens(input_, output, _count(found, _CACHED), _count(found, _REASONING))
+
+
+def _usages(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "eval_count" in about or "prompt_eval_count" in about:
+        yield about
+    for one in (about, about.get("message"), about.get("response")):
+        for key in ("usage", "usageMetadata"):
+            if isinstance(one, dict) and isinstance(one.get(key), dict):
+                yield one[key]
+
+
+def _count(found: dict[str, int], names: tuple[str, ...]) -> int | None:
+    return next((found[name] for name in names if name in found), None)

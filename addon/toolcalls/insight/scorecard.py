@@ -1,0 +1,74 @@
+"""How often calls went well: counts of outcomes by model, dialect, tool and agent.
+
+Counts go on for all turns, also for those that are no longer kept; each table has a bound on its rows, behind which a
+name that is new is counted as `(others)`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolcalls.insight.turn import OUTCOMES, Outcome, Turn, Verdict
+
+ROWS = 200  # names of one table
+OTHERS = "(others)"
+BY = ("model", "dialect", "tool", "agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One name and the number of its calls with each outcome."""
+
+    name: str
+    counts: Mapping[Outcome, int]
+
+    @property
+    def total(self) -> int:
+        """All calls of this name."""
+        return sum(self.counts.values())
+
+    def rate(self, *outcomes: Outcome) -> float:
+        """The share of calls with one of these outcomes, 0 to 1."""
+        return sum(self.counts.get(outcome, 0) for outcome in outcomes) / self.total if self.total else 0.0
+
+
+class Scorecard:
+    """Counts that grow, and shrink again when a turn is told anew."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, dict[str, Counter[Outcome]]] = {by: {} for by in BY}
+
+    def add(self, turn: Turn, sign: int = 1) -> None:
+        """Count a turn's calls; `sign` is -1 to take them back."""
+        for verdict in turn.verdicts:
+            for by, name in _names(turn, verdict).items():
+                table = self._counts[by]
+                row = table.get(name)
+                if row is None:
+                    row = table.setdefault(name if len(table) < ROWS else OTHERS, Counter())
+                row[verdict.outcome] += sign
+
+    def rows(self, by: str) -> list[Row]:
+        """The rows of one table, the most calls first."""
+        made = [
+            Row(name, {outcome: row[outcome] for outcome in OUTCOMES if row[outcome] > 0})
+            for name, row in self._counts[by].items()
+        ]
+        return sorted((row for row in made if row.total), key=lambda row: (-row.total, row.name))
+
+    @property
+    def total(self) -> Row:
+        """All calls."""
+        counts: Counter[Outcome] = Counter()
+        for row in self._counts["model"].values():
+            counts.update(row)
+        return Row("all", {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome] > 0})
+
+
+def _names(turn: Turn, verdict: Verdict) -> dict[str, str]:
+    return {
+        "model": turn.model or "(not named)",
+        "dialect": verdict.dialect or "native",
+        "tool": verdict.name or "(not read)",
+        "agent": turn.agent or "(not named)",
+    }

@@ -1,0 +1,170 @@
+"""One exchange as it is told: who asked, what became of each call, how long it took, what it cost. Bounded and clean.
+
+A turn holds no body. Texts in it are beginnings, with secrets taken out, so a turn may be kept for long and shown to
+whoever may see mitmproxy's page. `told` does all the work that a turn costs; it is linear in the exchange.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcalls.insight import replies
+from toolcalls.insight.agents import agent_of, session_of
+from toolcalls.insight.conversation import Asked, asked_of, excerpt
+from toolcalls.insight.replies import Moments, Reply, Tokens
+from toolcalls.insight.seen import Seen
+from toolcalls.redaction import redacted_text, redacted_url
+
+ARGUMENTS = 1000  # characters of a call's arguments that are kept
+TEXT = 600  # of a reply's text
+CALLS = 200  # verdicts of one turn
+_NAME = 120
+
+# Quoted text, and text that repeats the request: no reader takes it for a call, and none should.
+QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning", "echo"})
+_NO_CALL = QUOTED | {"duplicate", "not_a_call", "invented_result", "dropped_result"}
+
+type Outcome = Literal["success", "repair", "decline", "leak", "broken"]
+OUTCOMES: dict[Outcome, str] = {
+    "success": "the client got the call as the model meant it",
+    "repair": "the client got the call, and something of it had to be put right",
+    "decline": "text stayed text as it should: quoted, repeated or no call at all, or the client waits for no calls",
+    "leak": "text that a model meant as a call reached a client that waits for native calls",
+    "broken": "the call was cut off, malformed or blocked",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it."""
+
+    status: str
+    outcome: Outcome
+    reason: str | None
+    dialect: str | None
+    name: str | None
+    repairs: tuple[str, ...]
+    id: str | None
+    arguments: str | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One exchange. `number` is its place among those that were told, and tells them apart."""
+
+    id: str
+    session: str
+    started: float
+    started_at: str
+    agent: str
+    model: str
+    host: str
+    path: str
+    wire: str
+    kind: str
+    route: str
+    policy: str
+    status: int
+    verdicts: tuple[Verdict, ...]
+    summary: str
+    worst: str | None
+    failure: str | None
+    error: str
+    finish: str | None
+    text: str
+    tokens: Tokens
+    moments: Moments
+    replied: float | None
+    ended: float | None
+    asked: Asked
+
+    def after(self, moment: int | None) -> float | None:
+        """A moment of the reply, in seconds since the request began."""
+        return None if moment is None or self.replied is None else self.replied + moment / 1e6
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the exchange took."""
+        known = [one for one in (self.ended, self.after(self.moments.end)) if one is not None]
+        return max(known, default=None)
+
+
+def told(seen: Seen) -> Turn:
+    """An exchange as a turn."""
+    report = seen.report
+    wire = str(report.get("wire", ""))
+    asked = asked_of(wire, seen.asked)
+    reply = reply_of(seen)
+    waits = bool(asked.tools) and report.get("client") != "text"
+    finishes = {lane.finish for lane in reply.lanes}
+    return Turn(
+        id=seen.id,
+        session=session_of(seen, asked),
+        started=seen.started,
+        started_at=seen.started_at,
+        agent=agent_of(seen),
+        model=redacted_text(str(report.get("model") or asked.model or reply.model))[:_NAME],
+        host=seen.host[:_NAME],
+        path=redacted_url(seen.path)[:_NAME],
+        wire=wire,
+        kind=str(report.get("kind", "")),
+        route=str(report.get("route", ""))[:_NAME],
+        policy=str(report.get("policy", "")),
+        status=seen.status,
+        verdicts=tuple(_verdict(one, waits=waits) for one in report.get("verdicts", ())[:CALLS]),
+        summary=excerpt(str(report.get("summary", ""))),
+        worst=report.get("worst"),
+        failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
+        error=excerpt(seen.error),
+        finish=None if None in finishes or not finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
+        text=excerpt(reply.text, TEXT),
+        tokens=reply.tokens,
+        moments=reply.moments,
+        replied=seen.replied,
+        ended=seen.ended,
+        asked=asked,
+    )
+
+
+def reply_of(seen: Seen) -> Reply:
+    """What the client got. Where its calls are text, their times and the tokens are those that the upstream sent."""
+    wire = str(seen.report.get("wire", ""))
+    client = replies.read(wire, seen.form, seen.client, seen.client_pieces)
+    if seen.upstream is None or seen.upstream == seen.client:
+        return client
+    upstream = replies.read(wire, seen.form, seen.upstream, seen.upstream_pieces)
+    mine, theirs = client.moments, upstream.moments
+    has_calls = mine.first_argument is not None
+    moments = Moments(
+        first_byte=mine.first_byte,
+        first_argument=mine.first_argument if has_calls else theirs.first_argument,
+        call_complete=mine.call_complete if has_calls else theirs.call_complete,
+        end=mine.end,
+    )
+    return Reply(client.lanes, upstream.tokens, moments, client.model or upstream.model, client.id or upstream.id)
+
+
+def _verdict(plain: Mapping[str, Any], *, waits: bool) -> Verdict:
+    arguments = plain.get("arguments")
+    return Verdict(
+        status=str(plain["status"]),
+        outcome=outcome_of(plain, waits=waits),
+        reason=plain.get("reason"),
+        dialect=plain.get("dialect"),
+        name=None if plain.get("name") is None else redacted_text(str(plain["name"]))[:_NAME],
+        repairs=tuple(plain.get("repairs", ())),
+        id=plain.get("id"),
+        arguments=None if arguments is None else excerpt(str(arguments), ARGUMENTS),
+        size=len(arguments or ""),
+    )
+
+
+def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
+    """How a call is counted, from its plain verdict. `waits`: the client waits for native calls."""
+    status, reason = plain["status"], plain.get("reason")
+    if status in {"lifted", "lowered", "native"}:
+        return "repair" if plain.get("repairs") else "success"
+    if status != "declined":
+        return "broken"
+    return "leak" if waits and reason not in _NO_CALL else "decline"

@@ -1,0 +1,40 @@
+"""Where mitmproxy listens: a listener that the whole network reaches, and that asks nobody who they are, gets a warning.
+
+mitmproxy listens on all interfaces unless it is told otherwise (`listen_host`, or `--mode regular@127.0.0.1:8080`), and
+its `block_global` keeps out public addresses only. Whoever reaches such a proxy can use it, and what it forwards to.
+https://docs.mitmproxy.org/stable/concepts/options/
+"""
+
+import ipaddress
+from collections.abc import Sequence
+
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+_LOCAL = ("local", "tun", "wireguard")  # modes that do not listen for a client's connections
+
+
+def reached_by_all(modes: Sequence[str], host: str) -> list[str]:
+    """The modes, in order, each by its name, whose listener every host of the network can reach.
+
+    modes   specifications as in the option `mode`; one that cannot be read is mitmproxy's to complain of
+    host    the option `listen_host`, "" for all interfaces
+    """
+    found = []
+    for spec in modes:
+        try:
+            mode = ProxyMode.parse(spec)
+        except ValueError:
+            continue
+        if mode.type_name not in _LOCAL and not _is_own(mode.listen_host(host)):
+            found.append(mode.type_name)
+    return found
+
+
+def _is_own(host: str) -> bool:
+    """Whether an address stands for this machine alone, or for one interface that was chosen."""
+    if not host:
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_unspecified
+    except ValueError:  # a name: somebody chose it
+        return True

@@ -1,0 +1,84 @@
+"""`toolcalls export FILE… --format F -o OUT`, and the same for flows that mitmproxy has in memory (`data_of`)."""
+
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.commands.console import BadInput, encoded, put
+from toolcalls.exports import Format, har, jsonl
+from toolcalls.insight.seen import Seen
+from toolcalls.mitm.offline.files import configuration, exchanges, report_of, written
+from toolcalls.mitm.seen import is_told, seen
+
+_MISSING = "this needs the extra `otel`: pip install 'mitmproxy-toolcalls[otel]'"
+
+
+def run(arguments: Namespace) -> int:
+    """The command. Raises BadInput."""
+    config = configuration(arguments.config)
+    found = (
+        seen(flow, report) for _, flow in exchanges(arguments.files) if (report := report_of(flow, config)) is not None
+    )
+    output: str = arguments.output
+    counted = _Counted(found)
+    if arguments.format == "otel" and output.startswith(("http://", "https://")):
+        _send(counted, output, content=arguments.content)
+    else:
+        with written(output) as file:
+            if arguments.format == "jsonl":  # line by line, whatever the size of the file
+                for one in counted:
+                    file.write(jsonl.line(one, content=arguments.content).encode())
+            else:
+                file.write(_data(arguments.format, counted, content=arguments.content))
+    put(encoded(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
+    return 0
+
+
+def data_of(flows: Sequence[http.HTTPFlow], format_: Format, *, content: bool = False) -> bytes:
+    """A file of the flows that the addon has read; others are passed by. Raises BadInput when an extra is missing."""
+    return _data(format_, (seen(flow) for flow in flows if is_told(flow)), content=content)
+
+
+def _data(format_: Format, found: Iterable[Seen], *, content: bool) -> bytes:
+    if format_ == "jsonl":
+        return "".join(jsonl.line(one, content=content) for one in found).encode()
+    if format_ == "har":
+        return har.text([har.entry(one) for one in found]).encode()
+    otel = _otel()
+    made: str = otel.lines(otel.spans_of(found, content=content))
+    return made.encode()
+
+
+def _send(found: Iterable[Seen], endpoint: str, *, content: bool) -> None:
+    otel = _otel()
+    try:
+        otel.send(otel.spans_of(found, content=content), otel.otlp(endpoint))
+    except otel.NotSent as error:
+        raise BadInput(f"{endpoint}: {error}") from error
+
+
+def _otel() -> Any:
+    try:
+        from toolcalls.exports import otel  # noqa: PLC0415 - only for those who have the extra
+    except ImportError as error:
+        raise BadInput(_MISSING) from error
+    return otel
+
+
+class _Counted:
+    """Counts what passes."""
+
+    def __init__(self, items: Iterable[Seen]) -> None:
+        self._items = items
+        self.count = 0
+
+    def __iter__(self) -> "_Counted":
+        self._iterator = iter(self._items)
+        return self
+
+    def __next__(self) -> Seen:
+        one = next(self._iterator)
+        self.count += 1
+        return one

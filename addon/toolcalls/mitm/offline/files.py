@@ -1,0 +1,89 @@
+"""Flow files in and out. What is written holds what people and models said, so only its owner can read it."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, cast
+
+from mitmproxy import http
+from mitmproxy.exceptions import FlowReadException
+from mitmproxy.flow import Flow
+from mitmproxy.io import FlowReader
+
+from toolcalls import report
+from toolcalls.commands.console import BadInput, open_input, source_name
+from toolcalls.config import ConfigError, default_path, load
+from toolcalls.dialects import all_dialects
+from toolcalls.mitm import store
+from toolcalls.mitm.judging import recorded
+from toolcalls.mitm.plan import Unread
+from toolcalls.route import Config
+from toolcalls.wires import all_wires
+
+
+def configuration(path: str | None) -> Config:
+    """The configuration in a file, or the one that ships. Raises BadInput with its first mistake."""
+    try:
+        return load(default_path() if path is None else Path(path), all_dialects(), all_wires())
+    except ConfigError as wrong:
+        raise BadInput(wrong.errors[0]) from wrong
+
+
+def flows(path: str) -> Iterator[Flow]:
+    """The flows of a file (or HAR) that mitmproxy reads, one after the other. `-` is standard input. Raises BadInput.
+
+    A file that ends in the middle of a flow, as one does whose writer was killed, gives the flows before that.
+    """
+    count = 0
+    with open_input(path) as source:
+        try:
+            for flow in FlowReader(source).stream():
+                yield flow
+                count += 1
+        except (FlowReadException, ValueError) as error:
+            raise BadInput(f"{source_name(path)}: flow {count + 1} cannot be read: {error}") from error
+
+
+def exchanges(paths: Iterable[str]) -> Iterator[tuple[str, http.HTTPFlow]]:
+    """The HTTP flows of files, each with its file."""
+    for path in paths:
+        for flow in flows(path):
+            if isinstance(flow, http.HTTPFlow):
+                yield path, flow
+
+
+def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
+    """What the addon has written into a flow; what it would write today into one without. None for one it passes by."""
+    found = flow.metadata.get(store.REPORT)
+    if isinstance(found, dict):
+        return found
+    try:
+        return today(flow, config)
+    except Unread:
+        return None
+
+
+def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
+    """The report of a flow by today's configuration and code. Raises Unread."""
+    reply = recorded(flow, config)
+    made: dict[str, Any] = store.writable(report.of(reply.read(), model=reply.plan.model))
+    return made
+
+
+@contextmanager
+def written(path: str) -> Iterator[BinaryIO]:
+    """A file that is there as a whole or not at all, and that only its owner can read (0600).
+
+    A link is not followed: the file takes its place.
+    """
+    target = Path(path)
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:  # made with 0600
+        try:
+            yield cast(BinaryIO, file)
+            file.flush()
+            os.replace(file.name, target)  # noqa: PTH105 - one call that says what it is
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

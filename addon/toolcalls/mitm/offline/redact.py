@@ -1,0 +1,126 @@
+"""`toolcalls redact IN OUT`: flows without secrets, to be passed on or to become a recording.
+
+Each flow is built anew from what may be kept, so that what nobody thought of stays behind: certificates, addresses of
+clients, proxies, edits that were taken back, what other addons noted. Headers are kept by name, query values likewise;
+bodies, messages, errors, comments and the addon's report are searched (`redaction`). Flows that are no HTTP are left
+out, since nobody here can say what is in them.
+
+The times of a body's pieces go with their sizes where the body changed.
+"""
+
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from mitmproxy import http
+from mitmproxy.connection import Client, Server
+from mitmproxy.flow import Error
+from mitmproxy.io import FlowWriter
+from mitmproxy.websocket import WebSocketData, WebSocketMessage
+
+from toolcalls.commands.console import complain, encoded, put
+from toolcalls.mitm import store
+from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.offline.files import flows, written
+from toolcalls.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
+
+_NOBODY = ("127.0.0.1", 0)
+
+
+def run(arguments: Namespace) -> int:
+    """The command. Raises BadInput."""
+    kept = left_out = 0
+    with written(arguments.output) as file:
+        writer = FlowWriter(file)
+        for flow in flows(arguments.file):
+            if isinstance(flow, http.HTTPFlow):
+                writer.add(redacted(flow))
+                kept += 1
+            else:
+                left_out += 1
+    if left_out:
+        complain("toolcalls redact", f"{left_out} flows are no HTTP and were left out")
+    put(encoded(f"{arguments.output}: {kept} {'flow' if kept == 1 else 'flows'}\n"))
+    return 0
+
+
+def redacted(flow: http.HTTPFlow) -> http.HTTPFlow:
+    """A new flow without secrets, of the same id."""
+    client = Client(peername=_NOBODY, sockname=_NOBODY, timestamp_start=flow.client_conn.timestamp_start)
+    made = http.HTTPFlow(client, Server(address=(flow.request.host, flow.request.port)))
+    made.id = flow.id
+    made.timestamp_created = flow.timestamp_created
+    made.request = flow.request.copy()
+    made.request.path = redacted_url(flow.request.path)
+    made.request.authority = flow.request.authority.rpartition("@")[2]
+    _clean(made.request)
+    if flow.response is not None:
+        made.response = flow.response.copy()
+        made.response.reason = redacted_text(flow.response.reason)
+        _clean(made.response)
+    if flow.websocket is not None:
+        made.websocket = WebSocketData([_message(one) for one in flow.websocket.messages])
+        made.websocket.timestamp_end = flow.websocket.timestamp_end
+        made.websocket.close_code = flow.websocket.close_code
+    if flow.error is not None:
+        made.error = Error(redacted_text(flow.error.msg), flow.error.timestamp)
+    made.comment, made.marked = redacted_text(flow.comment), flow.marked
+    made.metadata = dict(_metadata(flow, made))
+    return made
+
+
+def _clean(message: http.Message) -> None:
+    """Take the secrets out of a message. A body that changes leaves without its coding."""
+    before = message.raw_content
+    _redact_headers(message.headers)
+    if message.trailers is not None:
+        _redact_headers(message.trailers)
+    if not before:
+        return
+    try:
+        plain = decoded(before, message.headers.get("content-encoding", ""))
+    except (CodingError, LookupError):
+        plain = before  # not what its header says: it is searched as it is
+    clean = redacted_body(plain)
+    if clean != plain:
+        message.headers.pop("content-encoding", None)
+        message.raw_content = clean
+        if "content-length" in message.headers:
+            message.headers["content-length"] = str(len(clean))
+
+
+def _redact_headers(headers: http.Headers) -> None:
+    fields = [(_text(name), _text(value)) for name, value in headers.fields]
+    headers.fields = tuple((_bytes(name), _bytes(value)) for name, value in redacted_headers(fields))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _message(message: WebSocketMessage) -> WebSocketMessage:
+    content = redacted_body(message.content)
+    return WebSocketMessage(
+        message.type, message.from_client, content, message.timestamp, message.dropped, message.injected
+    )
+
+
+def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, Any]]:
+    """What the addon has noted, and nothing of others."""
+    found = flow.metadata.get(store.REPORT)
+    if isinstance(found, dict):
+        yield store.REPORT, redacted_value(found)
+    same = flow.response is None or made.response is None or made.response.raw_content == flow.response.raw_content
+    for name in (store.UPSTREAM, store.REQUEST):
+        body = flow.metadata.get(name)
+        if isinstance(body, bytes):
+            clean = redacted_body(body)
+            same = same and (clean == body or name == store.REQUEST)
+            yield name, clean
+    times = flow.metadata.get(store.TIMES)
+    if same and isinstance(times, dict):
+        yield store.TIMES, times

@@ -1,0 +1,84 @@
+"""`toolcalls report FILE… -o OUT.html`: sessions, their turns and the scorecard as one page that needs no network.
+
+Reads flow files of mitmproxy, HAR, and journals of the option `toolcalls_log`, which know verdicts and nothing else.
+"""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from toolcalls import report as reports
+from toolcalls.commands.console import BadInput, encoded, put, read
+from toolcalls.insight.page import report_page
+from toolcalls.insight.seen import Seen
+from toolcalls.insight.sessions import Sessions
+from toolcalls.insight.turn import told
+from toolcalls.mitm.offline.files import configuration, exchanges, report_of, written
+from toolcalls.mitm.seen import seen
+
+_EXCHANGE = ("wire", "route", "kind", "policy", "model")
+
+
+def run(arguments: Namespace) -> int:
+    """The command. Raises BadInput."""
+    config = configuration(arguments.config)
+    sessions = Sessions()
+    journals = [path for path in arguments.files if _is_journal(path)]
+    for path in journals:
+        for one in _journal(path):
+            sessions.put(told(one))
+    for _, flow in exchanges(path for path in arguments.files if path not in journals):
+        made = report_of(flow, config)
+        if made is not None:
+            sessions.put(told(seen(flow, made)))
+    names = ", ".join(Path(path).name for path in arguments.files[:5])
+    more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
+    with written(arguments.output) as file:
+        file.write(report_page(sessions, names + more).encode("utf-8", "backslashreplace"))
+    put(encoded(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
+    return 0
+
+
+def _is_journal(path: str) -> bool:
+    return path.endswith((".jsonl", ".log"))
+
+
+def _journal(path: str) -> Iterator[Seen]:
+    """The exchanges of a journal. Its lines are verdicts; those of one flow stand behind each other."""
+    flow: dict[str, Any] | None = None
+    verdicts: list[dict[str, Any]] = []
+    for number, line in enumerate(read(path).splitlines(), 1):
+        try:
+            one = json.loads(line)
+            if flow is not None and flow["flow"] != one["flow"]:
+                yield _exchange(flow, verdicts)
+                verdicts = []
+            flow = {"when": datetime.fromisoformat(one["time"]).timestamp(), **one}
+            verdicts.append({**one, "repairs": list(one["repairs"] or ())})
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise BadInput(f"{path}:{number}: this is no line of a journal (toolcalls_log)") from error
+    if flow is not None:
+        yield _exchange(flow, verdicts)
+
+
+def _exchange(flow: dict[str, Any], lines: list[dict[str, Any]]) -> Seen:
+    verdicts = [one for one in lines if one["status"] != "failed"]
+    failure = next((one["reason"] for one in lines if one["status"] == "failed"), None)
+    data = {key: flow.get(key, "") for key in _EXCHANGE} | {"verdicts": verdicts, "failure": failure}
+    return Seen(
+        id=str(flow["flow"]),
+        started=flow["when"],
+        started_at=str(flow["time"]),
+        method="POST",
+        url=f"https://{flow.get('host', '')}{flow.get('path', '')}",
+        http_version="",
+        request_headers=(),
+        asked=b"",
+        host=str(flow.get("host", "")),
+        path=str(flow.get("path", "")),
+        status=200,
+        report={**data, "worst": reports.worst(data), "summary": reports.summary(verdicts, failure)},
+    )

@@ -1,0 +1,87 @@
+"""What the commands say as tables: rows of cells, which mitmproxy's console shows in a box and mitmweb as JSON.
+
+What a model wrote stands in a cell with its hidden characters as escapes, and only its beginning.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mitmproxy import flow, http
+
+from toolcalls.mitm.judging import Candidate
+from toolcalls.mitm.views.message import report_of
+from toolcalls.report import SEVERITY, visible
+from toolcalls.shapes import Call
+
+type Table = list[list[str]]
+
+_CELL = 200  # characters of a cell that a model wrote
+
+
+def explained(candidates: Sequence[Candidate]) -> Table:
+    """Each candidate with its verdict, and its conditions."""
+    rows = [row for number, candidate in enumerate(candidates, 1) for row in _candidate(number, candidate)]
+    return _even(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
+
+
+def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
+    """How many calls had which outcome: by model and dialect, and by reason."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    reasons: Counter[str] = Counter()
+    read = 0
+    for data in reports:
+        read += 1
+        for verdict in data["verdicts"]:
+            who = str(data["model"]) or "no model", str(verdict["dialect"] or "(native)")
+            for key in (who, ("all", "")):
+                found = counts.setdefault(key, Counter())
+                found[str(verdict["status"])] += 1
+                found["repaired"] += bool(verdict["repairs"])
+            if verdict["reason"] is not None:
+                reasons[f"{verdict['status']}: {verdict['reason']}"] += 1
+    columns = [status for status in (*SEVERITY, "repaired") if any(one[status] for one in counts.values())]
+    rows = [["model", "dialect", *columns]]
+    for model, dialect in sorted(counts, key=lambda key: (key == ("all", ""), key)):
+        found = counts[model, dialect]
+        rows.append([cell(model), cell(dialect), *(str(found[status] or "") for status in columns)])
+    rows += [[reason, str(count)] for reason, count in reasons.most_common()]
+    return _even([*rows, ["replies read", str(read)]])
+
+
+def _candidate(number: int, candidate: Candidate) -> Iterator[list[str]]:
+    verdict = candidate.verdict
+    reason = f": {verdict.reason}" if verdict.reason else ""
+    name = "a call" if verdict.name is None else cell(verdict.name)
+    yield [str(number), f"{name} ({verdict.dialect})", f"{verdict.status}{reason}"]
+    where = f"characters {verdict.start} to {verdict.end}"
+    yield ["", where, cell(next(iter(candidate.text.strip().splitlines()), ""))]
+    for condition in candidate.conditions:
+        met = {True: "met", False: "FAILED", None: "not asked"}[condition.met]
+        label = f"{condition.number}  " if condition.number is not None else "+  "
+        yield ["", f"{label}{condition.words}", f"{met}{': ' if condition.said else ''}{cell(condition.said)}"]
+
+
+def calls_of(one: flow.Flow) -> Iterator[Call]:
+    """The calls that a reply made, in the order of the flow view."""
+    for data in told([one]):
+        for verdict in data["verdicts"]:
+            if verdict["arguments"] is not None:
+                yield Call(str(verdict["name"]), str(verdict["arguments"]))
+
+
+def told(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
+    for one in flows:
+        data = report_of(one) if isinstance(one, http.HTTPFlow) else None
+        if data is not None:
+            yield dict(data)
+
+
+def cell(text: str) -> str:
+    return visible(text if len(text) <= _CELL else f"{text[:_CELL]}…")
+
+
+def _even(rows: Table) -> Table:
+    """Rows that are all as long as the longest, as mitmproxy wants them."""
+    width = max(map(len, rows))
+    return [[*row, *[""] * (width - len(row))] for row in rows]

@@ -1,0 +1,232 @@
+"""Requests of Gemini: `contents`, `systemInstruction`, `tools`, `toolConfig`; in Code Assist inside `request`.
+
+https://ai.google.dev/api/generate-content#request-body. A content's parts are texts, calls (`functionCall`), answers
+(`functionResponse`) and data. Calls mostly have no id, so an answer belongs to the first call of its name that has none
+yet; the ids here are made up to say so, and only those that a client wrote stand in a request.
+
+A call that was text before bears the signature that Google names for calls of other models' making, since Gemini 3
+refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatures#faqs. An answer that is no object
+becomes one: `{"output": text}`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.rawjson import Fields
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.wires.gemini import choice_of, either, tools_of
+
+_SIGNATURE = "skip_thought_signature_validator"
+_ROLES: dict[Role, str] = {"assistant": "model", "user": "user", "tool": "user"}
+_SYSTEM = ("systemInstruction", "system_instruction")
+_TOOL_CONFIG = ("toolConfig", "tool_config")
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_CALLING = ("functionCallingConfig", "function_calling_config")
+_CALL = ("functionCall", "function_call")
+_ANSWER = ("functionResponse", "function_response")
+
+
+class _GeminiRequests:
+    """The format."""
+
+    def read(self, body: bytes) -> Conversation:
+        """Raises ValueError for a body that is no such request."""
+        fields, _ = _opened(body)
+        contents = rawjson.items(fields.get("contents"))
+        if not contents:
+            raise ValueError("the request body is no Gemini request: it has no list `contents`")
+        reading = _Reading()
+        try:
+            system = either(fields, *_SYSTEM)
+            turns = [] if system is None else [Turn("system", tuple(reading.blocks(_parts(system))), system)]
+            turns.extend(reading.turn(raw) for raw in contents)
+            tools = tuple(tools_of(_loads(fields.get("tools"))))
+            return Conversation(tuple(turns), tools, choice_of(_loads(either(fields, *_TOOL_CONFIG))))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is no Gemini request: {error}") from error
+
+    def write(self, body: bytes, conversation: Conversation) -> bytes:
+        """The body with these turns and tools."""
+        fields, around = _opened(body)
+        names = {
+            block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
+        }
+        system = [turn for turn in conversation.turns if turn.role == "system"]
+        if system:
+            key = next((key for key in _SYSTEM if key in fields), _SYSTEM[0])
+            fields[key] = _content(system[0], names)
+        said = (turn for turn in conversation.turns if turn.role != "system")
+        fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
+        if not conversation.tools:
+            _drop_tools(fields)
+        elif any(tools_of(_loads(fields.get("tools")))):
+            _keep_tools(fields, {tool.name for tool in conversation.tools})
+            _choose(fields, conversation.tool_choice)
+        else:
+            declared = [
+                {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema}
+                for tool in conversation.tools
+            ]
+            fields["tools"] = [*rawjson.items(fields.get("tools")), {_DECLARATIONS[0]: declared}]
+        return msgspec.json.encode(fields if around is None else {**around, "request": fields})
+
+
+class _Reading:
+    """Blocks out of parts, and which call each answer belongs to."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._open: list[tuple[str, str]] = []  # calls without an answer: names and ids
+
+    def turn(self, raw: Any) -> Turn:
+        """A content."""
+        content = rawjson.fields(raw)
+        role = rawjson.word(content, "role") or "user"
+        roles: dict[str, Role] = {"model": "assistant", "user": "user", "function": "tool", "tool": "tool"}
+        if role not in roles or not content:
+            return Turn("user", (Other(raw),), raw)
+        return Turn(roles[role], tuple(self.blocks(_parts(raw))), raw)
+
+    def blocks(self, parts: Iterable[Any]) -> Iterator[Block]:
+        """The blocks of a content's parts."""
+        for raw in parts:
+            part = rawjson.fields(raw)
+            call, answer = either(part, *_CALL), either(part, *_ANSWER)
+            if call is not None:
+                yield self._call(raw, rawjson.fields(call))
+            elif answer is not None:
+                yield self._answer(raw, rawjson.fields(answer))
+            elif isinstance(text := _loads(part.get("text")), str) and rawjson.value(part.get("thought")) is not True:
+                yield Text(text, part if set(part) - {"text"} else None)
+            else:
+                yield Other(raw)
+
+    def _call(self, raw: Any, call: Fields) -> PastCall:
+        self._calls += 1
+        name = rawjson.word(call, "name")
+        id_ = rawjson.word(call, "id") or f"call {self._calls}"
+        self._open.append((name, id_))
+        return PastCall(id_, name, rawjson.text_of(call.get("args", {})), raw)
+
+    def _answer(self, raw: Any, answer: Fields) -> Result:
+        name, id_ = rawjson.word(answer, "name"), rawjson.word(answer, "id")
+        found = next((one for one in self._open if id_ == one[1] or (not id_ and name == one[0])), None)
+        if found is not None:
+            self._open.remove(found)
+        others = tuple(Other(part) for part in rawjson.items(answer.get("parts")))
+        return Result(found[1] if found else id_, _answered(answer.get("response")), raw, others)
+
+
+def _opened(body: bytes) -> tuple[Fields, Fields | None]:
+    """The request's own members, and those of the envelope around it; None for none."""
+    fields = rawjson.fields(body)
+    if "contents" not in fields and rawjson.is_object(fields.get("request")):
+        return rawjson.fields(fields["request"]), fields
+    return fields, None
+
+
+def _loads(raw: Any) -> Any:
+    """What a member means, exactly: numbers of any size."""
+    return None if raw is None else json.loads(bytes(raw))
+
+
+def _parts(raw: Any) -> list[Any]:
+    """A content's parts. A system instruction may be its text alone, and a single part may stand without a list."""
+    if isinstance(text := rawjson.value(raw), str):
+        return [{"text": rawjson.string(text)}]
+    parts = rawjson.fields(raw).get("parts")
+    return [parts] if rawjson.is_object(parts) else rawjson.items(parts)
+
+
+def _answered(response: Any) -> str:
+    """A function's answer as text: the one text in it where there is nothing else, else the JSON."""
+    members = rawjson.fields(response)
+    values = [rawjson.value(member) for member in members.values()]
+    if len(values) == 1 and isinstance(values[0], str):
+        return values[0]
+    return "" if response is None else rawjson.text_of(response)
+
+
+def _answers_together(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """The turns, new answers joined with old ones that follow: the calls of a reply are answered in one content."""
+    made: Turn | None = None
+    for turn in turns:
+        if made is not None and any(isinstance(block, Result) for block in turn.blocks):
+            yield turn.with_blocks((*made.blocks, *turn.blocks))
+            made = None
+            continue
+        if made is not None:
+            yield made
+        made = turn if turn.role == "tool" and turn.raw is None else None
+        if made is None:
+            yield turn
+    if made is not None:
+        yield made
+
+
+def _content(turn: Turn, names: Mapping[str, str]) -> Any:
+    if turn.raw is not None and not turn.changed:
+        return turn.raw
+    old = rawjson.fields(turn.raw) if turn.raw is not None else {}
+    role = {} if turn.role == "system" else {"role": _ROLES[turn.role]}
+    return {**role, **old, "parts": list(_written(turn.blocks, names))}
+
+
+def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]:
+    for block in blocks:
+        if isinstance(block, Text):
+            old = block.raw if isinstance(block.raw, dict) else {}
+            yield {**old, "text": rawjson.string(block.text)}
+        elif block.raw is not None:
+            yield block.raw
+        elif isinstance(block, PastCall):
+            call = {"name": rawjson.string(block.name), "args": rawjson.json_text(block.arguments)}
+            yield {"functionCall": call, "thoughtSignature": _SIGNATURE}
+        elif isinstance(block, Result):
+            answer = {"name": names.get(block.id, ""), "response": {"output": rawjson.string(block.text)}}
+            yield {"functionResponse": answer}
+
+
+def _drop_tools(fields: Fields) -> None:
+    """Leave out the functions and what speaks of them; tools that Google runs itself stay."""
+    tools = [rawjson.without(rawjson.fields(raw), *_DECLARATIONS) for raw in rawjson.items(fields.get("tools"))]
+    config_key = next((key for key in _TOOL_CONFIG if key in fields), None)
+    config = rawjson.without(rawjson.fields(fields.get(config_key or "")), *_CALLING)
+    for key, left in (("tools", [tool for tool in tools if tool]), (config_key, config)):
+        if key is not None and left:
+            fields[key] = left
+        elif key is not None:
+            fields.pop(key, None)
+
+
+def _keep_tools(fields: Fields, names: set[str]) -> None:
+    """Leave out the functions that are not in `names`; tools that Google runs itself stay."""
+    if all(tool.name in names for tool in tools_of(_loads(fields["tools"]))):
+        return
+    kept: list[Fields] = []
+    for raw in rawjson.items(fields["tools"]):
+        tool = rawjson.fields(raw)
+        for key in set(_DECLARATIONS) & set(tool):
+            declared = [one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") in names]
+            tool = {**tool, key: declared} if declared else rawjson.without(tool, key)
+        kept.extend([tool] if tool else [])
+    fields["tools"] = kept
+
+
+def _choose(fields: Fields, choice: str) -> None:
+    """Say how the model may choose, where the request says otherwise."""
+    key = next((key for key in _TOOL_CONFIG if key in fields), _TOOL_CONFIG[0])
+    if choice_of(_loads(fields.get(key))) == choice:
+        return
+    calling: dict[str, Any] = {"mode": {"auto": "AUTO", "none": "NONE"}.get(choice, "ANY")}
+    if choice not in {"auto", "none", "required"}:
+        calling["allowedFunctionNames"] = [choice]
+    config = rawjson.without(rawjson.fields(fields.get(key)), *_CALLING)
+    fields[key] = {**config, _CALLING[0]: calling}
+
+
+FORMAT = _GeminiRequests()

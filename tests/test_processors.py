@@ -1,0 +1,275 @@
+"""Processors, case by case: `tests/cases/processors/*.yaml`, in every kind of exchange.
+
+Strategy: a case says what the model does and what the client gets in the end. The model's turn is written as text or
+natively, sent streamed (in one piece, and in small ones) and as one body, and read back with the strict client or, for
+a text client, with the reader. So whatever a processor does, it must do the same everywhere.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from casefiles import canonical, load, openai_tools
+from chatclient import HEAD, Choice, chunk, ending, event, outer, received
+from toolcalls import report
+from toolcalls.config import parse
+from toolcalls.dialects import all_dialects
+from toolcalls.evidence import Decision, Kind, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.policy import REASONS, Terms
+from toolcalls.processors import Made, Processors
+from toolcalls.processors.reactors import Runner
+from toolcalls.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.shapes import Call
+from toolcalls.tools import Toolbox
+from toolcalls.wires import all_wires
+from toolcalls.writing import calls_in, write
+
+WIRE = all_wires()["openai_chat"]
+FILE = load("processors", "openai_chat")
+TOOLS = WIRE.request(json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode()).tools
+KINDS: tuple[Kind, ...] = ("lift", "lower", "roundtrip", "process")
+CASES = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
+KEYS = {"title", "rules", "says", "history", "text", "calls", "finish", "verdicts", "notes"}
+
+
+def route_of(rules: Mapping[str, Any]) -> Route:
+    """A route with these rules, by way of a configuration."""
+    return parse(yaml.safe_dump({"routes": [rules]}), "c.yaml", all_dialects(), all_wires()).routes[0]
+
+
+def no_reactors(*_: object) -> None:
+    raise LookupError("this test has no reactors")
+
+
+def exchange_for(
+    route: Route, kind: Kind, form: Form = "sse", history: tuple[Made, ...] = (), run: Runner = no_reactors
+) -> Exchange:
+    client = "text" if kind in {"lower", "roundtrip"} else "native"
+    decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS, model="m"), decision)
+    processors = Processors(route, model="m", agent="test/1", history=history, run=run) if route.processes else None
+    return Exchange(WIRE, terms, decision, tools, form=form, seed=b"s", processors=processors)
+
+
+def turn(says: list[Any]) -> Iterator[str | Call]:
+    for item in says:
+        if isinstance(item, str):
+            yield item
+        else:
+            ((name, arguments),) = item.items()
+            yield Call(name, json.dumps(arguments))
+
+
+def as_text(says: list[Any]) -> str:
+    """The model's turn where it writes its calls; neighbours stand in one block."""
+    text, block = "", []
+    for item in [*turn(says), ""]:
+        if isinstance(item, Call):
+            block.append(item)
+            continue
+        text += write("invoke", block, Toolbox(TOOLS)) if block else ""
+        text, block = text + item, []
+    return text
+
+
+def body_of(says: list[Any], kind: Kind, form: Form, step: int = 7) -> bytes:
+    """The upstream's reply."""
+    native = kind in {"lower", "process"}
+    items: list[str | Call] = list(turn(says)) if native else [as_text(says)]
+    texts = "".join(item for item in items if isinstance(item, str))
+    calls = [item for item in items if isinstance(item, Call)]
+    finish = "tool_calls" if calls else "stop"
+    if form == "whole":
+        message: dict[str, Any] = {"role": "assistant", "content": texts or None}
+        if calls:
+            message["tool_calls"] = [
+                {"id": f"n{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+                for place, (name, arguments) in enumerate(calls)
+            ]
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        return json.dumps({**outer([choice]), "object": "chat.completion"}).encode()
+    body = event(chunk(HEAD)) + b"".join(
+        event(chunk({"content": texts[at : at + step]})) for at in range(0, len(texts), step)
+    )
+    for place, (name, arguments) in enumerate(calls):
+        function = {"name": name, "arguments": ""}
+        entries = [{"index": place, "id": f"n{place}", "type": "function", "function": function}]
+        entries += [
+            {"index": place, "function": {"arguments": arguments[at : at + step]}}
+            for at in range(0, len(arguments), step)
+        ]
+        body += b"".join(event(chunk({"tool_calls": [entry]})) for entry in entries)
+    return body + ending(finish)
+
+
+def got(out: bytes, kind: Kind, form: Form) -> Choice:
+    """What the client got. A text client reads its calls out of the text."""
+    if form == "whole":
+        (choice,) = json.loads(out)["choices"]
+        message = choice["message"]
+        calls = [{"id": call["id"], **call["function"]} for call in message.get("tool_calls", ())]
+        found = Choice(message["content"] or "", "", choice["finish_reason"], calls)
+    else:
+        found = received(out).choices[0]
+    if kind in {"lower", "roundtrip"}:
+        assert found.calls == []
+        reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+        events = [*reader.feed(found.text), *reader.finish(cut=False)]
+        assert not any(getattr(event, "repairs", ()) for event in events), "what is left does not stand by itself"
+        found.text = "".join(event.text for event in events if type(event).__name__ == "Text")
+        found.calls = [{"name": call.name, "arguments": call.arguments} for call in calls_in(events)]
+    return found
+
+
+def run(exchange: Exchange, body: bytes, step: int = 1 << 20) -> bytes:
+    out = b"".join([exchange.feed(body[at : at + step]) for at in range(0, len(body), step)]) + exchange.close()
+    assert exchange.failure is None, repr(exchange.failure)
+    return out
+
+
+def words(exchange: Exchange) -> list[str]:
+    found = []
+    for _, verdict in exchange.verdicts:
+        assert verdict.reason is None or verdict.reason in REASONS
+        status = "changed" if verdict.changes and verdict.status != "blocked" else verdict.status
+        status = "passed" if status in {"lifted", "lowered", "native"} else status
+        found.append(" ".join(filter(None, (status, verdict.name, verdict.rule))))
+    return found
+
+
+def check(case: Mapping[str, Any], exchange: Exchange, found: Choice, kind: Kind) -> None:
+    assert " ".join(found.text.split()) == case.get("text", "")
+    assert [(call["name"], canonical(call["arguments"])) for call in found.calls] == [
+        (name, canonical(arguments)) for name, arguments in turn(case.get("calls", []))
+    ]
+    as_text = kind in {"lower", "roundtrip"}
+    assert found.finish == ("stop" if as_text and case["finish"] == "tool_calls" else case["finish"])
+    assert sorted(words(exchange)) == sorted(case["verdicts"])
+    assert [note.rule for _, note in exchange.notes] == case.get("notes", [])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
+    assert set(case) <= KEYS
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_exchange_does_the_same(case: dict[str, Any], kind: Kind, form: Form) -> None:
+    route = route_of(case["rules"])
+    history = tuple(Made(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ()))
+    body = body_of(case["says"], kind, form)
+    exchange = exchange_for(route, kind, form, history)
+    out = run(exchange, body)
+    check(case, exchange, got(out, kind, form), kind)
+    for step in (1, 50):
+        again = exchange_for(route, kind, form, history)
+        assert run(again, body, step) == out
+        assert again.verdicts == exchange.verdicts
+    other = body_of(case["says"], kind, form, step=1)
+    check(case, *((made := exchange_for(route, kind, form, history)), got(run(made, other), kind, form)), kind)
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+ACTING = route_of(
+    {
+        "access": {"rules": [{"name": "rm", "action": "block", "tools": "Bash", "arguments": {"command": "\\brm\\b"}}]},
+        "loops": {"action": "replace"},
+        "filters": [{"name": "word", "literal": "secret", "replace": "[..]"}],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["roundtrip", "process"])
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_what_no_processor_changes_leaves_byte_for_byte(kind: Kind, form: Form) -> None:
+    says = ["I look.\n\n", {"read_file": {"path": "a"}}, {"Bash": {"command": "ls"}}, "\n\nSo."]
+    body = body_of(says, kind, form)
+    for step in (1 << 20, 1):
+        assert run(exchange_for(ACTING, kind, form), body, step) == body
+
+
+def frames(*entries: dict[str, Any]) -> list[bytes]:
+    return [event(chunk({"tool_calls": [entry]})) for entry in entries]
+
+
+def native(index: int, name: str, *pieces: str) -> list[dict[str, Any]]:
+    first = {"index": index, "id": f"n{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+    return [first, *({"index": index, "function": {"arguments": piece}} for piece in pieces)]
+
+
+def test_a_call_is_held_until_its_argument_is_final_and_no_longer() -> None:
+    exchange = exchange_for(ACTING, "process")
+    head = event(chunk(HEAD))
+    sent = frames(*native(0, "Bash", '{"command": "l', "s", '", "timeout": 1', "2", "}"))
+    assert exchange.feed(head) == head
+    assert [exchange.feed(frame) for frame in sent] == [b"", b"", b"", b"".join(sent[:4]), sent[4], sent[5]]
+
+
+def test_a_call_that_only_its_name_decides_is_not_held() -> None:
+    exchange = exchange_for(ACTING, "process")
+    exchange.feed(event(chunk(HEAD)))
+    for frame in frames(*native(0, "read_file", '{"path": "', 'a"}')):
+        assert exchange.feed(frame) == frame
+
+
+def test_an_argument_that_comes_twice_does_not_slip_through() -> None:
+    exchange = exchange_for(ACTING, "process")
+    sent = frames(*native(0, "Bash", '{"command": "ls", ', '"command": "rm -rf /"}'))
+    out = run(exchange, b"".join([event(chunk(HEAD)), *sent, ending("tool_calls")]))
+    choice = received(out).choices[0]
+    assert (choice.finish, choice.calls[0]["arguments"]) == ("length", '{"command": "ls", ')
+    assert [(verdict.status, verdict.rule) for _, verdict in exchange.verdicts] == [("blocked", "rm")]
+
+
+@pytest.mark.parametrize("arguments", ['{"command": "r', "[1]", '{"command": "ls"} x', '{"command": ls}'])
+@pytest.mark.parametrize("kind", ["lower", "process"])
+def test_arguments_that_cannot_be_read_are_blocked_where_a_rule_might(arguments: str, kind: Kind) -> None:
+    rule = {"name": "x", "action": "block", "tools": "Bash", "arguments": {"*": "rm"}}
+    exchange = exchange_for(route_of({"access": {"rules": [rule]}}), kind)
+    out = run(exchange, b"".join([event(chunk(HEAD)), *frames(*native(0, "Bash", arguments)), ending("tool_calls")]))
+    choice = received(out).choices[0]
+    assert (choice.calls, choice.finish) == ([], "stop")
+    assert [verdict.reason for _, verdict in exchange.verdicts] == ["undecided"]
+
+
+def test_two_calls_in_one_frame_are_told_apart() -> None:
+    entries = [
+        {"index": place, "id": f"n{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for place, (name, arguments) in enumerate([("Bash", '{"command":"rm"}'), ("read_file", '{"path":"a"}')])
+    ]
+    body = event(chunk({**HEAD, "tool_calls": entries})) + ending("tool_calls")
+    choice = received(run(exchange_for(ACTING, "process"), body)).choices[0]
+    assert [(call["id"], call["name"]) for call in choice.calls] == [("n1", "read_file")]
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_our_own_fault_opens_nothing_that_was_closed(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> list[bytes]:
+        raise RuntimeError("a fault")
+
+    body = body_of(["Now.\n\n", {"Bash": {"command": "rm x"}}], "process", form)
+    exchange = exchange_for(ACTING, "process", form)
+    monkeypatch.setattr(exchange._codec, "encode", broken)
+    out = exchange.feed(body) + exchange.close()
+    assert exchange.failure is not None
+    assert b"rm x" not in out
+
+
+def test_a_blocked_call_shows_before_and_after() -> None:
+    exchange = exchange_for(ACTING, "lift")
+    run(exchange, body_of([{"Bash": {"command": "rm x"}}], "lift", "sse"))
+    ((_, verdict),) = exchange.verdicts
+    ((change),) = verdict.changes
+    assert (verdict.status, verdict.reason, verdict.rule, verdict.index) == ("blocked", "access", "rm", None)
+    assert (change.rule, change.before, change.after) == ("rm", ("Bash", '{"command":"rm x"}'), None)
+    assert report.of(exchange)["summary"] == "1 blocked: rm"

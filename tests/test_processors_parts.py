@@ -1,0 +1,583 @@
+"""The processors one by one: arguments as they arrive, paths, circles, filters, reactors, and what a request becomes."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casefiles import openai_tools
+from chatclient import HEAD, chunk, ending, event, received
+from conftest import REPO, shared_path
+from test_laws import law
+from test_processors import body_of, exchange_for, got, native, route_of, run
+from test_processors import frames as framed
+from toolcalls.asking import made_so_far, screened, steered
+from toolcalls.config import load
+from toolcalls.dialects import all_dialects
+from toolcalls.evidence import Decision
+from toolcalls.mitm.reacting import Broken, Runner
+from toolcalls.processors import Call, Drop, Edit, Keep, Made, Say
+from toolcalls.processors.access import Gate, lies_in
+from toolcalls.processors.arguments import Arguments, canonical
+from toolcalls.processors.filters import Filters, head_of
+from toolcalls.processors.loops import Circles, Passages
+from toolcalls.processors.reactors import Reactors
+from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
+from toolcalls.telling import result as told_as
+from toolcalls.turns import formats
+from toolcalls.values import members
+from toolcalls.wires import all_wires
+
+CHAT = formats()["openai_chat"]
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@law
+@given(st.data(), st.dictionaries(st.text(max_size=4), _json, max_size=4), st.sampled_from([None, 1]))
+def test_arguments_are_the_members_however_they_are_cut(data: st.DataObject, value: Any, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    arguments, found, at = Arguments(), [], 0
+    while at < len(text):
+        size = data.draw(st.integers(1, 6))
+        found += arguments.feed(text[at : at + size])
+        at += size
+    assert arguments.whole
+    assert not arguments.broken
+    assert [(key, raw.strip()) for key, raw in found] == members(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", '"{', "{} x", "{}{}", '{"a" 1}', '{"a":1,}', '{"a":tru}', "x{}", '{"a":1}]'])
+def test_what_is_no_object_is_broken_or_never_whole(text: str) -> None:
+    arguments = Arguments()
+    arguments.feed(text)
+    assert arguments.broken or not arguments.whole
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ('{"a": 1, "b": "x"}', '{"b":"\\u0078","a":1}', True),
+        ('{"a": 1}', '{"a": 1.0}', False),
+        ('{"a": 1}', '{"a": "1"}', False),
+        ("{", "{", True),
+    ],
+)
+def test_what_counts_as_the_same_call(left: str, right: str, same: bool) -> None:
+    assert (canonical(left) == canonical(right)) == same
+
+
+# --- access -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("/project/a", True),
+        ("/project", True),
+        ("a/b", True),
+        ("./a/../b", True),
+        ("//project/a", True),
+        ("file:///project/a", True),
+        ("/project/../etc/passwd", False),
+        ("../x", False),
+        ("a/../../x", False),
+        ("/projects/a", False),
+        ("~/x", False),
+        ("C:\\x", False),
+        ("..\\x", False),
+        ("file:///project/%2e%2e/etc", False),
+        ("http://host/project/a", False),
+        ("/project/a\0/../..", False),
+    ],
+)
+def test_paths_are_judged_by_their_letters(path: str, inside: bool) -> None:
+    assert lies_in(path, "/project") == inside
+
+
+@pytest.mark.parametrize(("path", "inside"), [("c:/w/a", True), ("C:\\w\\..\\x", False), ("D:/w/a", False), ("a", True)])
+def test_paths_of_windows(path: str, inside: bool) -> None:
+    assert lies_in(path, "C:\\w") == inside
+
+
+def gate(*rules: AccessRule, **settings: Any) -> Gate:
+    return Gate(Access(rules, **settings), model="m", agent="a")
+
+
+@pytest.mark.parametrize(
+    ("tools", "name", "blocked"),
+    [
+        ("read_file", "unread_file_and_delete", False),
+        ("list_.*", "delete_list_x", False),
+        ("bash", "Bash", True),
+        ("Bash", "bash", True),
+    ],
+)
+def test_a_name_is_matched_whole(tools: str, name: str, blocked: bool) -> None:
+    assert (gate(AccessRule("r", "block", (tools,))).never(name) is not None) == blocked
+
+
+def test_a_rule_that_allows_minds_upper_and_lower_case() -> None:
+    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never("Bash") is not None
+
+
+def test_a_tool_that_some_arguments_let_through_is_offered() -> None:
+    rule = AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),))
+    assert gate(rule, default="deny").never("read_file") is None
+
+
+def test_a_rule_that_allows_must_find_a_doubled_argument_good_each_time() -> None:
+    judgement = gate(AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),)), default="deny").judge("x")
+    judgement.learn("path", '"/p/a"')
+    assert judgement.decided
+    assert judgement.refusal is None
+    judgement.learn("path", '"/etc"')
+    assert judgement.refusal is not None
+
+
+def test_escapes_hide_nothing() -> None:
+    judgement = gate(AccessRule("r", "block", arguments=(Condition("*", matches="secret"),))).judge("x")
+    judgement.learn("deep", '{"a": ["\\u0073ecret"]}')
+    assert judgement.refusal is not None
+
+
+def test_what_goes_wrong_in_a_rule_blocks() -> None:
+    judgement = gate(AccessRule("r", "block", arguments=(Condition("*", matches="x"),))).judge("x")
+    judgement.learn("deep", "[" * 100_000)
+    assert judgement.refusal is not None
+    assert judgement.refusal.reason == "undecided"
+
+
+# --- loops ------------------------------------------------------------------------------------------------------------
+
+SENTENCE = "I will now check the file again. "
+
+
+def told(text: str, step: int = 5) -> int | None:
+    passages = Passages(8)
+    for at in range(0, len(text), step):
+        found = passages.feed(text[at : at + step])
+        if found is not None:
+            return at + found
+    return None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n" + "aaa bbb ccc ddd\n" * 200 + "```\n",
+        "| a | b |\n" * 200,
+        "0, 0, 0, " * 200,
+        "-" * 3000,
+        "\n" * 3000,
+        " ".join(f"Step {number} is done." for number in range(400)),
+        SENTENCE * 5,
+        "12 34 56 a\n" * 200,
+    ],
+    ids=["fence", "table", "zeros", "dashes", "lines", "numbered", "few", "numbers"],
+)
+def test_what_repeats_by_nature_is_no_circle(text: str) -> None:
+    assert told(text) is None
+
+
+@pytest.mark.parametrize("text", [SENTENCE * 80, "Before. " * 2 + SENTENCE * 80, (SENTENCE + "\n") * 80])
+def test_a_passage_that_repeats_is_found_at_the_same_place_however_it_is_cut(text: str) -> None:
+    at = told(text, len(text))
+    assert at is not None
+    assert at < 500
+    assert {told(text, step) for step in (1, 3, 50)} == {at}
+
+
+@pytest.mark.parametrize("kind", ["lift", "roundtrip", "process"])
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_a_reply_in_circles_is_stopped(kind: Any, form: Any) -> None:
+    route = route_of({"loops": {"action": "stop", "text": "Stop."}})
+    exchange = exchange_for(route, kind, form)
+    choice = got(run(exchange, body_of(["Well. " + SENTENCE * 60, {"Bash": {"command": "ls"}}], "lift", form)), kind, form)
+    assert choice.text.endswith("\n\nStop.")
+    assert len(choice.text) < 500
+    assert (choice.calls, choice.finish) == ([], "stop")
+    assert [note.rule for _, note in exchange.notes] == ["message"]
+
+
+def test_the_row_of_calls_is_bounded() -> None:
+    circles = Circles(Loops(), tuple(Made("a", "{}") for _ in range(10_000)))
+    for _ in range(1000):
+        circles.add("a", "{}")
+    assert len(circles._row) <= 64
+
+
+# --- filters ----------------------------------------------------------------------------------------------------------
+
+FILTERS = (
+    Filter("literal", literal="secret", replace="[..]"),
+    Filter("overlap", literal="sec", replace="S"),
+    Filter("keys", pattern=r"sk-[a-z0-9]{3,8}\b", replace="[key]", max_length=12),
+    Filter("any", pattern=r"(?i)\bpass(word)?=(\w+)", replace=r"pass=\2?", max_length=20),
+)
+
+
+def filtered(pieces: list[str], filters: tuple[Filter, ...] = FILTERS) -> tuple[str, str]:
+    """What is shown, and what went in as the outcomes tell it."""
+    made = Filters(filters)
+    outcomes = [outcome for piece in pieces for outcome in made.feed(piece)] + made.flush()
+    shown = "".join(
+        outcome if isinstance(outcome, str) else outcome.text
+        for outcome in outcomes
+        if isinstance(outcome, str) or type(outcome).__name__ == "Text"
+    )
+    return shown, "".join(outcome.text for outcome in outcomes if not isinstance(outcome, str))
+
+
+@law
+@given(st.data(), st.lists(st.sampled_from(["secret", "sec", "re", "sk-abc", "1", " ", "pass", "word=", "x", "\n", "PASS="])))
+def test_filters_do_the_same_however_the_text_is_cut(data: st.DataObject, words: list[str]) -> None:
+    text = "".join(words)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    pieces = [text[left:right] for left, right in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    shown, told_of = filtered(pieces)
+    assert shown == filtered([text])[0]
+    assert told_of == text
+    assert "secret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "head"),
+    [
+        ("sk-[a-z]+", "sk-"),
+        (r"a\.b", "a.b"),
+        ("ab*", "a"),
+        (r"a\.?", "a"),
+        ("ab|cd", ""),
+        ("(?i)ab", ""),
+        (r"\bab", ""),
+        ("ab+", "ab"),
+        ("ab{0}", "a"),
+    ],
+)
+def test_what_every_match_begins_with(pattern: str, head: str) -> None:
+    assert head_of(pattern) == head
+
+
+def test_text_that_can_be_no_match_is_not_held() -> None:
+    made = Filters((Filter("keys", pattern="sk-[a-z]{3,9}", max_length=12),))
+    assert [type(outcome).__name__ for outcome in made.feed("a risky thing, so. ")] == ["Text"]
+    assert made.feed("s") == []
+    assert len(made.feed("o")) == 1
+
+
+# --- reactors ---------------------------------------------------------------------------------------------------------
+
+
+def reactors(*functions: Callable[[Call], Any]) -> tuple[Route, Any]:
+    table = {function.__name__: function for function in functions}
+    route = Route(reactors=tuple(Reactor("x.py", name) for name in table))
+    return route, lambda reactor, call: table[reactor.function](call)
+
+
+def rename(call: Call) -> Edit:
+    return Edit(name="read_file" if call.name == "Bash" else None)
+
+
+def shout(call: Call) -> Edit:
+    return Edit(arguments={**call.arguments, "path": "B"})
+
+
+def dropping(_: Call) -> Drop:
+    return Drop("Not now.")
+
+
+def speaking(_: Call) -> Say:
+    return Say("Look:")
+
+
+def failing(_: Call) -> Keep:
+    raise ZeroDivisionError("a value that must stay out of reports")
+
+
+def odd(_: Call) -> Any:
+    return {"name": "Bash"}
+
+
+KINDS = ["lift", "lower", "roundtrip", "process"]
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("functions", "text", "calls", "changed"),
+    [
+        ((rename, shout), "Now.", [("read_file", {"command": "ls", "path": "B"}), ("read_file", {"path": "B"})], 3),
+        ((dropping,), "Now. Not now.", [], 2),
+        ((speaking,), "Now. Look:", [("Bash", {"command": "ls"}), ("read_file", {"path": "a"})], 0),
+        ((failing, odd), "Now.", [("Bash", {"command": "ls"}), ("read_file", {"path": "a"})], 0),
+    ],
+    ids=["edit", "drop", "say", "fail"],
+)
+def test_reactors_in_every_kind_of_exchange(
+    functions: Any, text: str, calls: list[tuple[str, Any]], changed: int, kind: Any, form: Any
+) -> None:
+    route, runner = reactors(*functions)
+    exchange = exchange_for(route, kind, form, run=runner)
+    body = body_of(["Now.\n\n", {"Bash": {"command": "ls"}}, {"read_file": {"path": "a"}}], kind, form)
+    choice = got(run(exchange, body), kind, form)
+    assert " ".join(choice.text.split()) == text
+    assert [(call["name"], json.loads(call["arguments"])) for call in choice.calls] == calls
+    assert sum(len(verdict.changes) for _, verdict in exchange.verdicts) == changed
+    failed = [note.text for _, note in exchange.notes]
+    assert len(failed) == (4 if failing in functions else 0)
+    assert not any("must stay out" in line for line in failed)
+
+
+def test_what_a_reactor_changes_goes_through_the_rules_once_more() -> None:
+    route, runner = reactors(rename)
+    route = Route(reactors=route.reactors, access=Access((AccessRule("r", "block", ("read_file",), message="No."),)))
+    exchange = exchange_for(route, "lift", run=runner)
+    choice = got(run(exchange, body_of([{"Bash": {"command": "ls"}}], "lift", "sse")), "lift", "sse")
+    assert (choice.calls, choice.text) == ([], "No.")
+    ((_, verdict),) = exchange.verdicts
+    assert [change.rule for change in verdict.changes] == ["rename", "r"]
+
+
+def test_what_is_not_edited_keeps_its_spelling() -> None:
+    route, runner = reactors(shout)
+    made = Reactors(route.reactors, runner, model="").react("x", '{"n": 1.10, "big": 1e400, "path": "a"}', None)
+    assert made.call == ("x", '{"n":1.10,"big":1e400,"path":"B"}')
+
+
+@pytest.mark.parametrize("arguments", [{1: 2}, {"a": object()}, {"a": float("nan")}])
+def test_an_edit_that_is_no_json_leaves_the_call(arguments: Any) -> None:
+    def wrong(_: Call) -> Edit:
+        return Edit(arguments=arguments)
+
+    route, runner = reactors(wrong)
+    made = Reactors(route.reactors, runner, model="").react("x", "{}", None)
+    assert made.call == ("x", "{}")
+    assert len(made.failures) == 1
+
+
+def test_a_reactor_that_hangs_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "r.py"
+    file.write_text("import time\ncalls = []\ndef slow(call):\n    calls.append(1)\n    time.sleep(2)\n")
+    runner, reactor = Runner(), Reactor(str(file), "slow", time_limit=0.05)
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            runner(reactor, Call("x", {}))
+    assert runner._files[str(file)].functions["calls"] == [1]
+
+
+def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "r.py"
+    runner, reactor = Runner(), Reactor(str(file), "f")
+    for text in ("one", "three"):
+        file.write_text(f"from toolcalls.processors import Say\ndef f(call):\n    return Say({text!r})\n")
+        assert runner(reactor, Call("x", {})) == Say(text)
+    file.write_text("raise RuntimeError('at the start')")
+    with pytest.raises(Broken, match="at the start"):
+        runner.load(Config(routes=(Route(reactors=(reactor,)),)))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "after"),
+    [
+        ("relative_paths", {"path": "/project/src/a.py", "n": 1}, {"path": "src/a.py", "n": 1}),
+        ("relative_paths", {"path": "/project/../etc"}, None),
+        ("relative_paths", {"path": "/etc"}, None),
+        ("capped_timeout", {"command": "x", "timeout": 900}, {"command": "x", "timeout": 120}),
+        ("capped_timeout", {"command": "x", "timeout": 600_000}, {"command": "x", "timeout": 120_000}),
+        ("capped_timeout", {"command": "x", "timeout": True}, None),
+    ],
+)
+def test_the_example_is_useful(function: str, arguments: dict[str, Any], after: dict[str, Any] | None) -> None:
+    (route,) = load(REPO / "config" / "examples" / "reactors.yaml", all_dialects(), all_wires()).routes
+    reactor = next(reactor for reactor in route.reactors if reactor.function == function)
+    answer = Runner()(reactor, Call("Bash", arguments))
+    assert answer == (Keep() if after is None else Edit(arguments=after))
+
+
+# --- the request ------------------------------------------------------------------------------------------------------
+
+TOOLS = openai_tools({"Bash": {"command": "string"}, "read_file": {"path": "string"}})
+
+
+def asked(messages: list[Any], **more: Any) -> bytes:
+    return json.dumps({"model": "m", "messages": messages, **more}).encode()
+
+
+@pytest.mark.parametrize(
+    ("choice", "after"),
+    [("auto", "auto"), ({"type": "function", "function": {"name": "Bash"}}, "auto"), ("required", "required")],
+)
+def test_a_forbidden_tool_is_not_offered(choice: Any, after: str) -> None:
+    search = {"type": "web_search"}
+    body = asked([{"role": "user", "content": "x"}], tools=[*TOOLS, search], tool_choice=choice)
+    made = screened(CHAT.read(body), gate(AccessRule("no-shell", "block", ("bash",))))
+    assert made.notes == ("Bash is not offered (no-shell)",)
+    sent = json.loads(CHAT.write(body, made.conversation))
+    assert (sent["tools"], sent["tool_choice"]) == ([TOOLS[1], search], after)
+
+
+def test_what_may_be_called_is_offered_as_it_was() -> None:
+    body = asked([{"role": "user", "content": "x"}], tools=TOOLS)
+    conversation = CHAT.read(body)
+    assert screened(conversation, gate(AccessRule("x", "block", ("other",)))).conversation is conversation
+
+
+STEERING = Route(steering="request", access=Access((AccessRule("shell", "block", message="Use the editor."),)))
+SAID = {"role": "assistant", "content": "Well.\n\n[blocked: shell]"}
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        ([{"role": "user", "content": "Go on."}], ["Use the editor.\n\nGo on."]),
+        ([], ["Use the editor."]),
+        ([{"role": "tool", "tool_call_id": "a", "content": "r"}], ["r", "Use the editor."]),
+        ([{"role": "user", "content": "Use the editor.\n\nGo on."}], ["Use the editor.\n\nGo on."]),
+    ],
+    ids=["user", "nothing", "tool", "said already"],
+)
+def test_steering_goes_before_the_turn_that_follows(behind: list[Any], expected: list[str]) -> None:
+    body = asked([{"role": "user", "content": "Do."}, SAID, *behind])
+    made = steered(CHAT.read(body), STEERING)
+    sent = json.loads(CHAT.write(body, made.conversation))["messages"]
+    assert [message["content"] for message in sent[2:]] == expected
+    again = json.dumps({"messages": sent}).encode()
+    assert json.loads(CHAT.write(again, steered(CHAT.read(again), STEERING).conversation))["messages"] == sent
+
+
+def test_steering_says_nothing_for_a_rule_that_does_not_exist() -> None:
+    body = asked([{"role": "assistant", "content": "[blocked: other]"}, {"role": "user", "content": "x"}])
+    assert steered(CHAT.read(body), STEERING).notes == ()
+
+
+def native_history() -> list[Any]:
+    call = {"id": "1", "type": "function", "function": {"name": "Bash", "arguments": '{"command": "ls"}'}}
+    return [
+        {"role": "user", "content": "Old."},
+        {"role": "assistant", "content": None, "tool_calls": [{**call, "id": "0"}]},
+        {"role": "tool", "tool_call_id": "0", "content": "old"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "New."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "a b"},
+    ]
+
+
+def test_the_history_of_native_calls() -> None:
+    decision = Decision("process", "native", "native", None, ())
+    made = made_so_far(CHAT.read(asked(native_history(), tools=TOOLS)), decision)
+    assert made == (Made("Bash", '{"command": "ls"}', "a b"),)
+
+
+def test_the_history_of_calls_in_text() -> None:
+    written = all_dialects()["invoke"]
+    text = body_of([{"Bash": {"command": "ls"}}], "lift", "whole")
+    content = json.loads(text)["choices"][0]["message"]["content"]
+    assert written.speaks(content)
+    messages = [{"role": "user", "content": "Do."}]
+    for result in ("a", "b"):
+        messages += [{"role": "assistant", "content": content}, {"role": "user", "content": told_as("invoke", "Bash", result)}]
+    decision = Decision("roundtrip", "text", "text", "invoke", ())
+    made = made_so_far(CHAT.read(asked(messages)), decision)
+    assert [(call.name, json.loads(call.arguments)) for call in made] == [("Bash", {"command": "ls"})] * 2
+    assert [call.result for call in made] == ["a", "b"]
+
+
+# --- the seed's example -----------------------------------------------------------------------------------------------
+
+
+def seed_example() -> tuple[str, str]:
+    """The data flow of the first seed document: what the model says, and what the client is given."""
+    text = shared_path("seeds/1-virtual-tool-calling.txt").read_text(encoding="utf-8")
+    opener, closer = "I will check the files now.\n<", "</function_calls>"
+    first = text.index(opener)
+    second = text.index(opener, first + 1)
+    return tuple(text[at : text.index(closer, at) + len(closer)] for at in (first, second))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("step", [1, 7, 10_000])
+def test_the_data_flow_of_the_seed_byte_for_byte(step: int) -> None:
+    said, given = seed_example()
+    route, runner = reactors(lambda call: Keep())
+    route = Route(
+        access=Access((AccessRule("rm", "block", ("Bash",)),)),
+        loops=Loops(action="replace"),
+        reactors=route.reactors,
+        filters=(Filter("greeting", literal="I'll help you with that. "),),
+    )
+    exchange = exchange_for(route, "roundtrip", run=runner)
+    body = event(chunk(HEAD)) + b"".join(
+        event(chunk({"content": said[at : at + step]})) for at in range(0, len(said), step)
+    )
+    body += ending()
+    out = run(exchange, body)
+    assert out == body
+    assert received(out).choices[0].text == given
+    ((_, verdict),) = exchange.verdicts
+    assert (verdict.status, verdict.name) == ("lowered", "list_files")
+    ((_, record),) = exchange.records
+    assert json.loads(record.arguments) == {"path": "/project"}
+
+
+def test_the_data_flow_of_the_seed_from_native_calls() -> None:
+    said, given = seed_example()
+    text, _, block = given.partition("\n")
+    body = event(chunk(HEAD)) + event(chunk({"content": text}))
+    body += b"".join(framed(*native(0, "list_files", '{"path": ', '"/project"}'))) + ending("tool_calls")
+    choice = received(run(exchange_for(Route(loops=Loops(action="replace")), "lower"), body)).choices[0]
+    assert choice.text == f"{text}\n\n{block}"  # `newline_count` of the same document: 2
+
+
+def test_a_core_processor_renames_and_the_text_shows_it() -> None:
+    said, given = seed_example()
+    route, runner = reactors(lambda call: Edit(name="modified_tool"))
+    out = run(exchange_for(route, "roundtrip", run=runner), event(chunk({**HEAD, "content": said}, "stop")))
+    assert received(out, ends=False).choices[0].text == given.replace("list_files", "modified_tool").replace(
+        "\n", "\n\n", 1
+    )
+
+
+# --- nothing raises, nothing depends on how it came -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(15))
+def test_any_mixture_is_the_same_however_it_is_cut(kind: Any, seed: int) -> None:
+    chance = random.Random(seed)
+    route, runner = reactors(rename)
+    route = Route(
+        access=Access((AccessRule("rm", "block", arguments=(Condition("command", matches="rm"),)),)),
+        loops=Loops(action="replace", same_call=3),
+        reactors=route.reactors if seed % 2 else (),
+        filters=FILTERS,
+    )
+    choices: list[Any] = [
+        "A secret. ", "\n\n", "sk-abc123 ", {"Bash": {"command": "rm"}}, {"Bash": {"command": "ls"}},
+        {"read_file": {"path": "a"}}, {"list_files": {"path": "x\ny"}},
+    ]  # fmt: skip
+    says = [chance.choice(choices) for _ in range(chance.randint(1, 8))]
+    body = body_of(says, kind, "sse", step=chance.randint(1, 9))
+    expected = exchange_for(route, kind, run=runner)
+    out = run(expected, body)
+    got(out, kind, "sse")
+    for step in (1, chance.randint(2, 60)):
+        again = exchange_for(route, kind, run=runner)
+        assert run(again, body, step) == out
+        assert (again.verdicts, again.notes) == (expected.verdicts, expected.notes)
+    broken = exchange_for(route, kind, run=runner)
+    for at in range(0, len(body) * 2 // 3, 40):
+        broken.feed(body[at : at + 40])
+    broken.abort()
+    assert broken.failure is None

@@ -1,0 +1,581 @@
+"""The wire `anthropic`, case by case (`tests/cases/wires/anthropic.yaml`), and its laws.
+
+Strategy: as in `test_wires`, with a client of its own (`anthropicclient`): each case streamed, cut at every place, and
+as one body; then any text through the wire against what the reader makes of it; then the recorded streams, which must
+leave as they came on every kind of route but for native calls that become text.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import anthropicclient as client
+from anthropicclient import Reply, received, stream, understood, whole, written
+from casefiles import canonical, load, openai_tools
+from conftest import shared_path
+from test_exchange_laws import damaged, taken
+from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
+from toolcalls.events import CallStart, Finish, Verdict
+from toolcalls.evidence import Decision, Kind, decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.policy import REASONS
+from toolcalls.request import Request
+from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.wires import all_wires, wire_of
+from toolcalls.writing import calls_in
+
+WIRE = all_wires()["anthropic"]
+FILE = load("wires", "anthropic")
+CASES = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
+WHOLE = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if case.get("whole", True)]
+KEYS = {
+    "title", "route", "tools", "request", "reply", "upstream_stop", "same", "text", "reasoning", "calls", "open",
+    "order", "stop", "verdicts", "whole", "in_whole",
+}  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+
+
+def anthropic_tools(short: Mapping[str, Any]) -> list[dict[str, Any]]:
+    functions = [tool["function"] for tool in openai_tools(short)]
+    return [{"name": one["name"], "input_schema": one.get("parameters", {"type": "object"})} for one in functions]
+
+
+def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
+    tools = anthropic_tools(case.get("tools", FILE["tools"]) or {})
+    request = WIRE.request(json.dumps({"messages": [], "tools": tools, **case.get("request", {})}).encode())
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
+    route = Route(**{"client": "native", "upstream": "text", **given})
+    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
+    terms, box = terms_of(route, request, decision)
+    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+
+
+def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    blocks: list[list[dict[str, Any]]] = []
+    for item in case["reply"]:
+        if isinstance(item, str | list):
+            blocks.append(client.text(*([item] if isinstance(item, str) else item)))
+        elif "call" in item:
+            blocks.append(client.call(item["id"], item["call"], *item.get("pieces", ())))
+        elif "thinking" in item:
+            blocks.append(client.thinking(item["thinking"]))
+        else:
+            blocks.append(client.block(item["block"]))
+    return stream(blocks, case.get("upstream_stop", "end_turn"))
+
+
+def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
+    out = b"".join([exchange.feed(piece) for piece in pieces])
+    out += exchange.close() if ends else exchange.abort()
+    assert exchange.failure is None, repr(exchange.failure)
+    return out
+
+
+def words(found: Iterable[tuple[int, Verdict]]) -> list[str]:
+    """The verdicts in the short form of the case files."""
+    return [
+        " ".join(word for word in (one.status, one.reason, one.name or "-", one.dialect and f"({one.dialect})") if word)
+        for _, one in found
+    ]
+
+
+def check(case: Mapping[str, Any], got: Reply, exchange: Exchange) -> None:
+    assert got.text == case.get("text", "")
+    assert got.reasoning == case.get("reasoning", "")
+    assert got.stop == case.get("stop", "end_turn")
+    assert got.order == case["order"]
+    assert got.usage == client.USAGE
+    assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
+    expected, open_ = case.get("calls", []), case.get("open", [])
+    assert [call["name"] for call in got.calls] == [call["name"] for call in expected]
+    for call, want in zip(got.calls, expected, strict=True):
+        assert canonical(call["arguments"]) == canonical(want.get("json") or json.dumps(want.get("arguments", {})))
+        assert call["id"] == want.get("id", call["id"])
+    assert [(call["name"], call["arguments"]) for call in got.open] == [(call["name"], call["json"]) for call in open_]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
+    assert set(case) <= KEYS
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_client_receives_what_the_author_says(case: dict[str, Any]) -> None:
+    exchange, body = exchange_for(case), written(events_of(case))
+    out = run(exchange, [body])
+    check(case, received(out), exchange)
+    assert (out == body) == case.get("same", False)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_the_same_wherever_the_bytes_are_cut(case: dict[str, Any]) -> None:
+    body = written(events_of(case))
+    expected = exchange_for(case)
+    out = run(expected, [body])
+    for at in range(1, len(body), 11):
+        exchange = exchange_for(case)
+        assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
+        assert exchange.verdicts == expected.verdicts
+    assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
+    exchange, body = exchange_for(case, "whole"), whole(events_of(case))
+    out = run(exchange, [body[:40], body[40:]])
+    case = {**case, **case.get("in_whole", {})}
+    assert (out == body) == case.get("same", False)
+    check(case, understood(json.loads(out)), exchange)
+
+
+# --- what leaves when, and how ----------------------------------------------------------------------------------------
+
+
+def test_text_that_can_be_no_call_leaves_in_the_callback_that_brought_it() -> None:
+    exchange = exchange_for({})
+    events = stream([client.text("Hello", " wor", "ld < 3 and <b>", "\n", "`x`", " > y\n", "<invo")])
+    frames = [written([event]) for event in events]
+    out = [exchange.feed(frame) for frame in frames]
+    assert out[0] == frames[0]
+    assert out[1:3] == [b"", b""], "what opens a text, and the ping behind it, leave with its first text"
+    assert out[3] == b"".join(frames[1:4])
+    assert out[4:9] == frames[4:9]
+    assert out[9] == b""
+
+
+def test_a_call_is_closed_when_it_ends() -> None:
+    """An agent that acts on `content_block_stop` need not wait for the end of the reply."""
+    exchange = exchange_for({})
+    events = stream([client.text('<invoke name="Noop"></invoke>', "\n", "So.")])
+    out = b"".join([exchange.feed(written([event])) for event in events[:5]])
+    assert out.count(b"event: content_block_stop") == 1
+
+
+def test_a_ping_before_the_first_text_of_a_call_passes() -> None:
+    exchange = exchange_for({})
+    out = run(exchange, [written(stream([client.text('<invoke name="Noop"></invoke>')]))])
+    assert [event["type"] for event in client.events_of(out)] == [
+        "message_start", "ping", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+        "message_stop",
+    ]  # fmt: skip
+
+
+def test_ids_are_of_the_providers_shape_and_stand_in_the_report() -> None:
+    exchange = exchange_for({})
+    reply = received(run(exchange, [written(stream([client.text('<invoke name="Noop"></invoke>')]))]))
+    (call,), ((_, record),) = reply.calls, exchange.records
+    assert call["id"] == record.id
+    assert len(call["id"]) == len("toolu_") + 24
+
+
+def test_a_call_of_which_nothing_came_is_not_taken_for_one_without_arguments() -> None:
+    codec = WIRE.codec(streamed=True)
+    frames = [json.dumps(event).encode() for event in stream([client.text("x")], "max_tokens")]
+    for frame in frames:
+        codec.decode(frame)
+    assert codec.encode(frames[1], [], bare=False) == []
+    out = codec.encode(frames[3], [(0, CallStart(0, "Bash", "invoke", "toolu_1"))], bare=False)
+    assert codec.encode(frames[4], [], bare=False) == []
+    told = [json.loads(one) for one in [*out, *codec.encode(frames[5], [(0, Finish("length"))], bare=False)]]
+    assert [event["type"] for event in told] == [
+        "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+    ]  # fmt: skip
+    assert told[1]["delta"] == {"type": "input_json_delta", "partial_json": "{"}
+
+
+def test_every_wire_says_what_its_ids_begin_with() -> None:
+    assert {wire.call_prefix for wire in all_wires().values()} >= {"toolu_", "call_"}
+
+
+def test_what_else_the_end_says_stays() -> None:
+    events = stream([client.text('<invoke name="Noop"></invoke>')], "stop_sequence")
+    end = events[-2] = {**events[-2], "context_management": {"applied_edits": []}, "usage": {"output_tokens": 9.0}}
+    out = client.events_of(run(exchange_for({}), [written(events)]))
+    assert out[-2] == {**end, "delta": {"stop_reason": "tool_use", "stop_sequence": None}}
+
+
+def test_an_error_lets_go_what_is_held() -> None:
+    exchange = exchange_for({})
+    head = written(stream([client.text("a <inv")])[:4])
+    error = written([{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}])
+    assert exchange.feed(head + error) == head + error
+
+
+@pytest.mark.parametrize("end", ["error", "break"])
+def test_a_call_is_not_closed_where_the_reply_breaks_off(end: str) -> None:
+    exchange = exchange_for({})
+    body = written(stream([client.text('<invoke name="Bash"><parameter name="command">rm')])[:4])
+    if end == "error":
+        body += written([{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}])
+    out = run(exchange, [body], ends=False)
+    assert b"content_block_stop" not in out
+    assert (b"overloaded_error" in out) == (end == "error")
+    assert words(exchange.verdicts) == ["truncated cut_off Bash (invoke)"]
+
+
+CITATION = {"type": "citations_delta", "citation": {"type": "char_location", "cited_text": "x", "document_index": 0}}
+
+
+def test_citations_stay_with_their_text() -> None:
+    deltas = [{"type": "text_delta", "text": "a\n"}, CITATION]
+    call = [{"type": "text_delta", "text": '<invoke name="Noop"></invoke>'}, CITATION]
+    opened = {"type": "text", "text": "", "citations": []}
+    events = stream([client.block(opened, *call), client.block(opened, *deltas)])
+    reply = received(run(exchange_for({}), [written(events)]))
+    assert reply.order == "ct", "what is cited of a call is not shown"
+    assert reply.blocks[1]["citations"] == [CITATION["citation"]]
+    assert received(run(exchange_for({}), [written(stream([client.block(opened, *deltas)]))])).text == "a\n"
+
+
+def test_text_that_stands_where_its_block_opens() -> None:
+    blocks = [client.text(text='a\n<invoke name="Noop"></invoke>\nb'), client.text(text="c")]
+    reply = received(run(exchange_for({}), [written(stream(blocks))]))
+    assert (reply.text, reply.order) == ("a\n\nbc", "tctt")
+    plain = written(stream([client.text(text="plain")]))
+    assert run(exchange_for({}), [plain]) == plain
+
+
+def test_a_native_call_whose_input_stands_where_its_block_opens() -> None:
+    call = client.block({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}})
+    lowering = {"route": {"client": "text", "upstream": "native"}, "tools": {}}
+    reply = received(run(exchange_for(lowering), [written(stream([call], "tool_use"))]))
+    assert '<parameter name="command">ls</parameter>' in reply.text
+
+
+def test_a_native_call_that_stays_one_keeps_its_other_fields() -> None:
+    opened = {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}, "caller": {"type": "direct"}}
+    given = {"content": "x</content></write>y"}
+    pieces = {"type": "input_json_delta", "partial_json": json.dumps(given)}
+    lowering = {"route": {"client": "text", "client_dialect": "tagged", "upstream": "native"}, "tools": {}}
+    for form in ("sse", "whole"):
+        exchange = exchange_for(lowering, form)
+        events = stream([client.block(opened, pieces)], "tool_use")
+        out = run(exchange, [written(events) if form == "sse" else whole(events)])
+        reply = received(out) if form == "sse" else understood(json.loads(out))
+        assert reply.blocks == [{**opened, "input": given}]
+        assert reply.stop == "tool_use"
+
+
+def test_text_that_nobody_has_opened() -> None:
+    """Some servers leave out where blocks begin and end."""
+    text = 'a\n<invoke name="Noop"></invoke>'
+    events = stream([client.text(text)])
+    events = [event for event in events if event["type"] not in {"content_block_start", "content_block_stop"}]
+    exchange = exchange_for({})
+    run(exchange, [written(events)])
+    assert words(exchange.verdicts) == ["lifted Noop (invoke)"]
+
+
+def test_a_whole_reply_keeps_what_else_it_holds() -> None:
+    cited = {"type": "text", "text": 'a\n<invoke name="Noop"></invoke>\nb', "citations": [CITATION["citation"]]}
+    image = {"type": "container_upload", "file_id": "f"}
+    body = {**client.HEAD, "content": [cited, image], "stop_reason": "end_turn", "usage": client.USAGE, "container": 1}
+    out = json.loads(run(exchange_for({}, "whole"), [json.dumps(body).encode()]))
+    assert out["container"] == 1
+    assert [block["type"] for block in out["content"]] == ["text", "tool_use", "text", "container_upload"]
+    assert out["content"][0] == {**cited, "text": "a\n"}
+    assert out["content"][2] == {"type": "text", "text": "\nb"}
+
+
+# --- what a request says ----------------------------------------------------------------------------------------------
+
+
+VERTEX = "/v1/projects/p/locations/l/publishers/anthropic/models"
+
+
+@pytest.mark.parametrize(
+    ("path", "ours"),
+    [
+        ("/v1/messages", True),
+        ("/v1/messages?beta=true", True),
+        ("/anthropic/v1/messages/", True),
+        ("/api/gateway/anthropic/v1/messages", True),
+        (f"{VERTEX}/claude-3-7-sonnet@20250219:streamRawPredict", True),
+        (f"{VERTEX}/claude-3-7-sonnet@20250219%3ArawPredict", True),
+        (f"{VERTEX}/count-tokens:rawPredict", False),
+        ("/v1/messages/count_tokens", False),
+        ("/v1/messages/batches", False),
+        ("/v1/messages/batches/b/results", False),
+        ("/v1/threads/t/messages", False),
+        ("/v1/chat/completions", False),
+    ],
+)
+def test_the_paths_of_the_wire(path: str, ours: bool) -> None:
+    assert (wire_of(path) is WIRE) == ours
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":{}}', b"\xff", b"[" * 100_000])
+def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match="request body"):
+        WIRE.request(body)
+
+
+def test_a_request() -> None:
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a document"}}
+    found = {"type": "search_result", "source": "x", "title": "y", "content": [{"type": "text", "text": "found"}]}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "gone"}, found]}
+    body = {
+        "model": "m",
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+        "messages": [
+            {"role": "system", "content": "Mind the gap."},
+            {"role": "user", "content": "go"},
+            {
+                "role": "assistant",
+                "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I go."}],
+            },
+            {"role": "user", "content": [{**result}, {"type": "text", "text": "and?"}, document, None]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "plain"}]},
+            None,
+        ],
+        "tools": [
+            {"name": "f", "description": "d", "input_schema": {"type": "object"}, "defer_loading": True},
+            {"type": "custom", "name": "g", "input_schema": {}},
+            {"type": "web_search_20250305", "name": "web_search"},
+            {"type": "bash_20250124", "name": "bash"},
+            {"type": "mcp_toolset", "mcp_server_name": "s"},
+            None,
+        ],
+        "output_config": {"format": {"type": "json_schema", "schema": {}}},
+    }
+    request = WIRE.request(json.dumps(body).encode())
+    assert [(tool.name, tool.description) for tool in request.tools] == [("f", "d"), ("g", ""), ("bash", "")]
+    assert (request.model, request.system, request.assistant) == ("m", "Be brief.\nMind the gap.", ("I go.",))
+    assert request.quotable == ("go", "and?", "gone", "found", "a document", "plain")
+    assert request.response_format
+    assert not WIRE.request(b'{"messages":[],"output_config":{"effort":"low"}}').response_format
+    assert WIRE.request(b'{"messages":[],"system":"x"}').system == "x"
+
+
+@pytest.mark.parametrize(
+    ("choice", "meant"),
+    [
+        (None, "auto"),
+        ({"type": "auto", "disable_parallel_tool_use": True}, "auto"),
+        ({"type": "any"}, "required"),
+        ({"type": "none"}, "none"),
+        ({"type": "tool", "name": "f"}, "f"),
+        ({"type": "tool"}, "required"),
+        ("none", "auto"),
+    ],
+)
+def test_the_choice(choice: object, meant: str) -> None:
+    assert WIRE.request(json.dumps({"messages": [], "tool_choice": choice}).encode()).tool_choice == meant
+
+
+_words = ["type", "name", "role", "content", "source", "data", "text", "format", "input_schema"]
+_odd = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_words), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@law
+@given(_odd, st.sampled_from(["messages", "tools", "tool_choice", "system", "model", "output_config"]))
+def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
+    messages = [{"role": role, "content": value} for role in ("user", "assistant")]
+    body = {"messages": messages, **({} if key == "messages" else {key: value})}
+    request = WIRE.request(json.dumps(body).encode())
+    assert isinstance(request.tools, tuple)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    side = "text" if kind in {"lower", "roundtrip"} else "native"
+    decision = Decision(kind, side, route.upstream, dialect if side == "text" else None, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, terms, decision, tools, form=form)
+
+
+def clean(text: str) -> str:
+    """A client cannot decode a lone surrogate."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+texts = replies.filter(bool).map(clean)
+
+
+@law
+@given(st.data(), texts, routes)
+def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route) -> None:
+    body = written(stream([client.text(*data.draw(cut(text)))]))
+    exchange = law_exchange(route)
+    out = run(exchange, data.draw(cut(body)))
+    reply = received(out)
+    events = read(route, [text])
+    assert reply.text == shown(events)
+    assert [(call["name"], call["arguments"]) for call in reply.calls] == [
+        (call.name, call.arguments) for call in calls_in(events)
+    ]
+    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    if not taken(exchange.verdicts):
+        assert out == body
+
+
+@law
+@given(st.data(), st.lists(texts, min_size=1, max_size=3), routes, st.sampled_from(KINDS), st.sampled_from(DIALECTS))
+def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
+    data: st.DataObject, blocks: list[str], route: Route, kind: Kind, dialect: str
+) -> None:
+    """But for a call that broke off, which a whole reply shows as text."""
+    events = stream([client.text(*data.draw(cut(text))) for text in blocks])
+    body = written(events)
+    once, again, one = (law_exchange(route, kind, form=form, dialect=dialect) for form in ("sse", "sse", "whole"))
+    out = run(once, [body])
+    assert run(again, data.draw(cut(body))) == out
+    assert once.verdicts == again.verdicts
+    live = received(out)
+    at_once = understood(json.loads(run(one, [whole(events)])))
+    assert [(call["id"], call["name"], json.loads(call["arguments"])) for call in live.calls] == [
+        (call["id"], call["name"], json.loads(call["arguments"])) for call in at_once.calls
+    ]
+    assert live.stop == at_once.stop
+    if not live.open:
+        assert (live.text, live.order) == (at_once.text, at_once.order)
+    assert once.verdicts == one.verdicts
+    if kind == "observe":
+        assert out == body
+
+
+natives = st.builds(
+    lambda name, pieces: (name, pieces),
+    st.sampled_from(["Bash", "Write", "other", 'a"b']),
+    st.sampled_from([(), ('{"command":', ' "ls"}'), ("", '{"content":"</content></Write>', '"}'), ('{"a": 1.0}',)]),
+)
+
+
+@law
+@given(st.data(), st.lists(texts | natives | st.none(), min_size=1, max_size=5), routes, st.sampled_from(KINDS))
+def test_any_row_of_blocks_is_told_block_by_block(
+    data: st.DataObject, row: list[Any], route: Route, kind: Kind
+) -> None:
+    """Texts, native calls and thinking in any order: the strict client takes them, and no call is lost or doubled."""
+    blocks = []
+    for number, one in enumerate(row):
+        if one is None:
+            blocks.append(client.thinking("hm"))
+        elif isinstance(one, str):
+            blocks.append(client.text(*data.draw(cut(one))))
+        else:
+            blocks.append(client.call(f"toolu_{number}", one[0], *one[1]))
+    called = [one for one in row if isinstance(one, tuple)]
+    events = stream(blocks, "tool_use" if called else "end_turn")
+    body = written(events)
+    once, again, one_body = (law_exchange(route, kind, form=form) for form in ("sse", "sse", "whole"))
+    out = run(once, [body])
+    assert run(again, data.draw(cut(body))) == out
+    live, at_once = received(out), understood(json.loads(run(one_body, [whole(events)])))
+    assert live.reasoning == "hm" * row.count(None)
+    for exchange, reply in ((once, live), (one_body, at_once)):
+        found = [verdict.status for _, verdict in exchange.verdicts]
+        stays = found.count("native") + (found.count("lifted") if kind in {"lift", "process"} else 0)
+        assert len(reply.calls) == stays
+        assert len(called) == sum(
+            verdict.start == verdict.end == 0 and verdict.status in {"native", "lowered"}
+            for _, verdict in exchange.verdicts
+        )
+    if kind == "observe":
+        assert out == body
+
+
+@law
+@given(st.data(), texts, routes)
+def test_nothing_of_a_whole_reply_is_lost(data: st.DataObject, text: str, route: Route) -> None:
+    """A call that broke off is text, as it stands in the reply, and every other is a call."""
+    stop = data.draw(st.sampled_from(["end_turn", "max_tokens"]))
+    exchange = law_exchange(route, form="whole")
+    reply = understood(json.loads(run(exchange, [whole(stream([client.text(text)], stop))])))
+    records = [record for _, record in exchange.records]
+    assert [call["name"] for call in reply.calls] == [record.name for record in records if record.complete]
+    for _, verdict in exchange.verdicts:
+        if verdict.status in {"truncated", "malformed"} and verdict.index is not None:
+            assert text[verdict.start : verdict.end].strip() in reply.text
+
+
+@law
+@given(st.data(), texts)
+def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: str) -> None:
+    body = written(stream([client.text(text)]))
+    part = law_exchange(STANDARD)
+    out = run(part, [body[: data.draw(st.integers(0, len(body)))]], ends=False)
+    frames, end, _ = out.rpartition(b"\n\n")
+    reply = received(frames + end, ends=False)
+    complete = [record.arguments for _, record in part.records if record.complete]
+    assert [call["arguments"] for call in reply.calls] == complete
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(KINDS), st.sampled_from(["sse", "whole"]), st.booleans())
+def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind, form: Form, ends: bool) -> None:
+    native = client.call("toolu_1", "Bash", '{"command":', ' "ls"}')
+    events = stream([client.thinking("hm"), client.text(text or "x"), native, client.text("b")], "tool_use")
+    body = data.draw(damaged(written(events) if form == "sse" else whole(events)))
+    exchange = law_exchange(route, kind, form=form)
+    out = run(exchange, data.draw(cut(body)), ends=ends)
+    if not taken(exchange.verdicts) or kind == "observe":
+        assert out == body
+    for _, verdict in exchange.verdicts:
+        assert verdict.reason is None or verdict.reason in REASONS
+
+
+# --- recorded streams -------------------------------------------------------------------------------------------------
+
+
+@cache
+def recorded() -> Sequence[dict[str, Any]]:
+    lines = shared_path("suites/streams/anthropic.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+SIDES: dict[Kind, dict[str, Any]] = {
+    "lift": {"client": "native", "upstream": "text"},
+    "lower": {"client": "text", "upstream": "native"},
+    "roundtrip": {"client": "text", "upstream": "text"},
+    "observe": {"client": "native", "upstream": "native"},
+}
+
+
+@pytest.mark.parametrize("kind", SIDES)
+@pytest.mark.parametrize("way", ["as received", 331])
+def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None:
+    """On every kind of route, but for native calls that become text; then the rest is what it was."""
+    route = Route(**SIDES[kind])
+    lowered = 0
+    for row in recorded():
+        body = str(row["body"]).encode("utf-8", "surrogatepass")
+        request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
+        decision = decide(route, request, {}, ())
+        assert decision.kind == kind
+        terms, tools = terms_of(route, request, decision)
+        exchange = Exchange(WIRE, terms, decision, tools, form="sse")
+        if isinstance(way, int):
+            pieces = [body[at : at + way] for at in range(0, len(body), way)]
+        else:
+            ends = list(accumulate(row["chunks"] or ()))
+            pieces = [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
+        out = run(exchange, pieces)
+        native = [one for _, one in exchange.verdicts if one.dialect is None or one.status == "lowered"]
+        assert len(native) == row["native_calls"], row["id"]
+        if not native or kind not in {"lower", "roundtrip"}:
+            assert out == body, row["id"]
+            continue
+        now = received(out.strip() + b"\n\n", ends=False)
+        if not any(one.status == "lowered" for one in native):  # it broke off
+            assert [call["name"] for call in now.open] == [one.name for one in native], row["id"]
+            continue
+        lowered += 1
+        was = received(body.strip() + b"\n\n", ends=False)
+        assert now.text.startswith(was.text), row["id"]
+        assert (now.reasoning, now.usage) == (was.reasoning, was.usage), row["id"]
+        assert len(now.calls) == len(was.calls) - sum(one.status == "lowered" for one in native), row["id"]
+    assert (lowered > 20) == (kind in {"lower", "roundtrip"})

@@ -1,0 +1,365 @@
+"""The wire `gemini`, case by case (`tests/cases/wires/gemini.yaml`), in each of its forms, and its laws.
+
+Strategy: a case's reply is sent as events, as a JSON array and (joined) as one reply, each also in the envelope of Code
+Assist, and read by `geminiclient`. The same bytes are cut in two at every place and sent one by one. Laws over
+generated texts compare with the reader; recorded streams must leave byte for byte.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casefiles import load, openai_tools
+from conftest import shared_path
+from geminiclient import USAGE, Body, Candidate, body_of, part, received, reply
+from test_laws import DIALECTS, STANDARD, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
+from test_wires import run, words
+from toolcalls.evidence import Decision, Kind, decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.policy import Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.shapes import Call
+from toolcalls.wires import all_wires, model_in, wire_of
+from toolcalls.writing import calls_in
+
+WIRE = all_wires()["gemini"]
+FILE = load("wires", "gemini")
+CASES = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
+WHOLE = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if case.get("whole", True)]
+STREAMS: list[Body] = ["sse", "json_array"]
+KEYS = {
+    "title", "route", "tools", "request", "reply", "upstream_finish", "same", "text", "reasoning", "calls", "order",
+    "finish", "verdicts", "signatures", "others", "whole",
+}  # fmt: skip
+
+
+def declared(tools: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"functionDeclarations": [tool["function"] for tool in openai_tools(tools)]}] if tools else []
+
+
+def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
+    body = {"contents": [], "tools": declared(case.get("tools", FILE["tools"])), **case.get("request", {})}
+    request = WIRE.request(json.dumps(body).encode())
+    route = Route(**{"client": "native", "upstream": "text", **case.get("route", {})})
+    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
+    terms, box = terms_of(route, request, decision)
+    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+
+
+def sent(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The case's streamed replies."""
+    out = []
+    for item in case["reply"]:
+        more = dict(item) if isinstance(item, dict) else {"parts": item if isinstance(item, list) else [item]}
+        out.append(reply(more.pop("parts"), more.pop("finish", None), **more))
+    if not any("finishReason" in one["candidates"][0] for one in out):
+        out.append(reply([""], case.get("upstream_finish", "STOP")))
+    return out
+
+
+def joined(replies_: list[dict[str, Any]]) -> dict[str, Any]:
+    """Streamed replies as one; neighbouring texts are joined."""
+    parts: list[dict[str, Any]] = []
+    candidate: dict[str, Any] = {}
+    for one in replies_:
+        (got,) = one["candidates"]
+        candidate |= got
+        for new in got["content"]["parts"]:
+            if parts and set(new) == set(parts[-1]) == {"text"}:
+                parts[-1] = part(parts[-1]["text"] + new["text"])
+            elif new != {"text": ""}:
+                parts.append(new)
+    candidate["content"] = {"parts": parts, "role": "model"}
+    return {**replies_[-1], "candidates": [candidate]}
+
+
+def check(case: Mapping[str, Any], got: Candidate, exchange: Exchange) -> None:
+    assert words(exchange) == case.get("verdicts", [])
+    assert got.text == case.get("text", "")
+    assert got.reasoning == case.get("reasoning", "")
+    assert got.finish == case.get("finish", "STOP")
+    assert got.calls == [(call["name"], call.get("arguments", {})) for call in case.get("calls", [])]
+    assert got.signatures == case.get("signatures", [])
+    assert got.others == case.get("others", [])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
+    assert set(case) <= KEYS
+
+
+@pytest.mark.parametrize("envelope", [False, True], ids=["bare", "envelope"])
+@pytest.mark.parametrize("form", STREAMS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_client_receives_what_the_author_says(case: dict[str, Any], form: Body, envelope: bool) -> None:
+    exchange, body = exchange_for(case, form), body_of(sent(case), form, envelope=envelope)
+    out = run(exchange, [body])
+    got = received(out, form, envelope=envelope)
+    check(case, got.candidates[0], exchange)
+    assert got.usage == USAGE
+    assert (out == body) == case.get("same", False)
+    if "order" in case:
+        assert got.candidates[0].order == case["order"]
+
+
+@pytest.mark.parametrize("form", STREAMS)
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_the_same_wherever_the_bytes_are_cut(case: dict[str, Any], form: Body) -> None:
+    body = body_of(sent(case), form)
+    expected = exchange_for(case, form)
+    out = run(expected, [body])
+    for at in range(1, len(body)):
+        exchange = exchange_for(case, form)
+        again = run(exchange, [body[:at], body[at:]])
+        # A line feed that was cut from its CR stands behind the event: one more blank line, which says nothing.
+        assert again == out or (form == "sse" and again.split() == out.split()), f"cut at {at}"
+        assert exchange.verdicts == expected.verdicts
+    exchange = exchange_for(case, form)
+    single = run(exchange, (body[at : at + 1] for at in range(len(body))))
+    assert received(single, form) == received(out, form)
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
+    exchange, body = exchange_for(case, "whole"), body_of([joined(sent(case))], "whole")
+    out = run(exchange, [body[:40], body[40:]])
+    check(case, received(out, "whole").candidates[0], exchange)
+    assert (out == body) == case.get("same", False)
+
+
+def test_a_reply_that_nothing_changes_leaves_in_the_callback_that_brought_it() -> None:
+    for form in STREAMS:
+        exchange = exchange_for({}, form)
+        frames = [b"[", b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}\n', b",\r\n"]
+        if form == "sse":
+            frames = [body_of([reply([text])], "sse") for text in ("Hello", " wor", "ld <b>", "\n")]
+        for frame in frames:
+            assert exchange.feed(frame) == frame
+
+
+def test_candidates_are_told_apart() -> None:
+    call = '<invoke name="Noop"></invoke>'
+    texts = [(0, call[:9]), (1, "Hello <"), (0, call[9:]), (1, "b>")]
+    candidates = [{"content": {"parts": [{"text": text}], "role": "model"}, "index": lane} for lane, text in texts]
+    ends = [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP", "index": lane} for lane in (0, 1)]
+    body = body_of([{"candidates": [one]} for one in candidates] + [{"candidates": ends}])
+    exchange = exchange_for({})
+    got = received(run(exchange, [body])).candidates
+    assert (got[0].calls, got[0].text, got[1].calls, got[1].text) == ([("Noop", {})], "", [], "Hello <b>")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [("native", "text", "native cook"), ("text", "native", "lowered cook (hermes)")],
+    ids=["lift", "lower"],
+)
+def test_arguments_that_are_streamed(kind: tuple[Any, Any, str]) -> None:
+    client, upstream, verdict = kind
+    case: dict[str, Any] = {"route": {"client": client, "upstream": upstream}}
+    case["tools"] = {"cook": {}} if client == "native" else {}
+    case["route"] |= {} if client == "native" else {"client_dialect": "hermes"}
+    body = body_of([reply([one]) for one in FILE["streamed_arguments"]] + [reply([""], "STOP")])
+    exchange = exchange_for(case)
+    out = run(exchange, [body])
+    assert words(exchange) == [verdict]
+    ((_, record),) = exchange.records
+    assert json.loads(record.arguments) == {
+        "recipe": {"items": [{"name": "Eggs", "count": 2}, {"name": "Salt"}], "fresh": True},
+        "note": None,
+    }
+    if client == "native":
+        assert out == body
+    else:
+        assert '{"name": "cook", "arguments"' in received(out).candidates[0].text
+
+
+@pytest.mark.parametrize(
+    ("path", "ours", "model"),
+    [
+        ("/v1beta/models/gemini-2.5-pro:generateContent", True, "gemini-2.5-pro"),
+        ("/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", True, "gemini-2.5-pro"),
+        ("/models/m%3AstreamGenerateContent", True, "m"),
+        ("/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent", True, "m"),
+        ("/v1internal:streamGenerateContent?alt=sse", True, ""),
+        ("/v1beta/models/m:countTokens", False, "m"),
+        ("/v1beta/models/m:embedContent", False, "m"),
+    ],
+)
+def test_the_paths_of_the_wire(path: str, ours: bool, model: str) -> None:
+    assert (wire_of(path) is WIRE) == ours
+    assert model_in(path) == model
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "form"),
+    [
+        ("/m:streamGenerateContent?alt=sse", "text/event-stream", "sse"),
+        ("/m:streamGenerateContent", "application/json; charset=UTF-8", "json_array"),
+        ("/m:generateContent", "application/json", "whole"),
+        ("/m:generateContent", "text/html", None),
+    ],
+)
+def test_the_forms_of_the_wire(path: str, kind: str, form: Form | None) -> None:
+    assert WIRE.form(path, kind) == form
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"contents":3}', b"\xff", b"[" * 100_000])
+def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match="request body"):
+        WIRE.request(body)
+
+
+@pytest.mark.parametrize("envelope", [False, True], ids=["bare", "envelope"])
+def test_a_request_is_read(envelope: bool) -> None:
+    upper = {"type": "OBJECT", "properties": {"n": {"type": "INTEGER", "nullable": True}}}
+    body: dict[str, Any] = {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "Go."}, {"inlineData": {}}]},
+            {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "I "}, {"text": "go."}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "a", "response": {"output": "done"}}}]},
+        ],
+        "tools": [
+            {"googleSearch": {}},
+            {"functionDeclarations": [{"name": "a", "parameters": upper}]},
+            {"functionDeclarations": [{"name": "b", "parametersJsonSchema": {"x": 1}}]},
+            {"function_declarations": [{"name": "c", "parameters_json_schema": {"y": 1}, "description": "C."}, {}]},
+        ],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["b"]}},
+        "generationConfig": {"responseMimeType": "application/json"},
+    }  # fmt: skip
+    request = WIRE.request(json.dumps({"model": "m", "request": body} if envelope else body).encode())
+    assert [(tool.name, tool.schema, tool.description) for tool in request.tools] == [
+        ("a", {"type": "object", "properties": {"n": {"type": ["integer", "null"], "nullable": True}}}, ""),
+        ("b", {"x": 1}, ""),
+        ("c", {"y": 1}, "C."),
+    ]
+    assert (request.tool_choice, request.system, request.model) == ("b", "Be brief.", "m" if envelope else "")
+    assert (request.assistant, request.quotable) == (("I go.",), ("Go.", "done"))
+    assert request.response_format
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+def lawful(route: Route, kind: Kind = "lift", form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    client = "text" if kind in {"lower", "roundtrip"} else "native"
+    decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, terms, decision, tools, form=form)
+
+
+def in_pieces(pieces: Iterable[str], form: Body, finish: str | None = "STOP") -> bytes:
+    return body_of([*(reply([piece]) for piece in pieces), *([reply([""], finish)] if finish else [])], form)
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(STREAMS))
+def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route, form: Body) -> None:
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    body = in_pieces(data.draw(cut(text)), form)
+    exchange = lawful(route, form=form)
+    out = run(exchange, data.draw(cut(body)))
+    got = received(out, form).candidates[0]
+    events = read(route, [text])
+    assert got.text == shown(events)
+    whole = calls_in(events)
+    assert [name for name, _ in got.calls] == [name for name, _ in whole]
+    assert [(record.name, record.arguments) for _, record in exchange.records if record.complete] == whole
+    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    if not exchange.records:
+        assert out == body
+
+
+@law
+@given(st.data(), st.lists(calls.filter(lambda call: call.name.strip() != ""), min_size=1, max_size=3))
+def test_native_calls_reach_a_text_client_as_calls_that_read_back(data: st.DataObject, natives: list[Call]) -> None:
+    parts = [{"functionCall": {"name": call.name, "args": json.loads(call.arguments)}} for call in natives]
+    body = body_of([reply(["Well.\n"]), reply(parts), reply([""], "STOP")])
+    dialect = data.draw(st.sampled_from(DIALECTS))
+    exchange = lawful(Route(client="text", upstream="native"), "lower", dialect=dialect)
+    got = received(run(exchange, [body])).candidates[0]
+    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
+    read_back = calls_in([*reader.feed(got.text), *reader.finish(cut=False)])
+    stayed = [Call(name, json.dumps(arguments)) for name, arguments in got.calls]
+    assert sorted(meaning([*read_back, *stayed])) == sorted(meaning(natives))
+    assert run(lawful(STANDARD), [body]) == body
+
+
+@law
+@given(st.data(), replies, routes, st.sampled_from(["lift", "lower", "roundtrip", "observe"]), st.binary(max_size=6))
+def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind, new: bytes) -> None:
+    form: Body = data.draw(st.sampled_from(["sse", "json_array", "whole"]))
+    parts: list[Any] = [text, {"functionCall": {"name": "Bash", "args": {"command": "ls"}}}]
+    body = body_of([reply(parts), *([] if form == "whole" else [reply([""], "STOP")])], form)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(body)))
+        body = (
+            body[:at] + data.draw(st.sampled_from([new, b"", b"null", b"[", b"{", b'"', b"\\", b"}"])) + body[at + 3 :]
+        )
+    exchange = lawful(route, kind, form)
+    out = run(exchange, data.draw(cut(body)))
+    if kind == "observe":
+        assert out == body
+
+
+# --- recorded streams -------------------------------------------------------------------------------------------------
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    lines = shared_path(f"suites/streams/{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", ["gemini", "gemini-jsonarray"])
+@pytest.mark.parametrize("size", [0, 7, 997])
+def test_a_recorded_stream_leaves_as_it_came(name: str, size: int) -> None:
+    for row in recorded(name):
+        body = row["body"].encode("utf-8", "surrogatepass")
+        request = WIRE.request(json.dumps(row["request"] or {"contents": []}).encode())
+        route = Route(client="native", upstream="text")
+        decision = decide(route, request, {}, ())
+        terms, tools = terms_of(route, request, decision)
+        form: Form = "json_array" if name == "gemini-jsonarray" else "sse"
+        exchange = Exchange(WIRE, terms, decision, tools, form=form)
+        pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
+        assert run(exchange, pieces) == body, row["id"]
+        natives = [verdict for _, verdict in exchange.verdicts if verdict.dialect is None]
+        # Parts of streamed arguments are counted one by one there.
+        assert len(natives) == row["native_calls"] or "willContinue" in row["body"], row["id"]
+
+
+def test_nothing_of_a_recorded_stream_is_lost_to_a_text_client() -> None:
+    for row in recorded("gemini"):
+        body = row["body"].encode("utf-8", "surrogatepass")
+        if not body.startswith(b"data:"):
+            continue
+        exchange = lawful(Route(client="text", upstream="native"), "lower")
+        out = run(exchange, [body])
+        before, after = (_told(stream) for stream in (body, out))
+        assert (after["thoughts"], after["others"]) == (before["thoughts"], before["others"]), row["id"]
+        assert after["text"].startswith(before["text"].rstrip()), row["id"]
+        complete = [record for _, record in exchange.records if record.complete]
+        assert all(record.name in after["text"] or record.name in str(after["calls"]) for record in complete), row["id"]
+
+
+def _told(stream: bytes) -> dict[str, Any]:
+    """All that a stream says, without rules."""
+    told: dict[str, Any] = {"text": "", "thoughts": "", "others": [], "calls": []}
+    for line in stream.decode().splitlines():
+        payload = json.loads(line.removeprefix("data:")) if line.startswith("data:") else {}
+        for candidate in payload.get("candidates", ()):
+            for one in candidate.get("content", {}).get("parts", ()):
+                if "functionCall" in one:
+                    told["calls"].append(one["functionCall"])
+                elif "text" in one:
+                    told["thoughts" if one.get("thought") else "text"] += one["text"]
+                told["others"].extend({key: one[key]} for key in one if key not in {"text", "thought", "functionCall"})
+    return told
