@@ -8,11 +8,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
 import dialects
 import host
+import processors
 import readers
 
 
 def main():
-    """Print the three tables."""
+    """Print the tables."""
     print("Reader alone: µs of CPU for each delta of 4 characters, and the exponent of growth (1.00 is linear)")
     print(f"{'':28}{'1 KB':>8}{'10 KB':>8}{'100 KB':>8}{'1 MB':>8}{'exponent':>10}")
     for name, (costs, growth) in readers.measure().items():
@@ -29,6 +30,11 @@ def main():
     for name, (costs, growth, speed, peak) in dialects.measure().items():
         shown = "".join(f"{cost:8.2f}" for cost in costs)
         print(f"{name:28}{shown}{growth:10.3f}{speed:8.0f}{peak:8.0f}")
+    print()
+    print("Processors: µs of CPU for each streamed event of about 200 bytes, without a host")
+    print(f"{'':28}{'plain text':>12}{'call in text':>14}{'native call':>13}")
+    for name, (text, call, native) in processors.measure().items():
+        print(f"{name:28}{text:12.2f}{call:14.2f}{native:13.2f}")
     print()
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()

@@ -133,7 +133,6 @@ def _ended(reply: Reply, block: dict[str, Any]) -> None:
         try:
             block["input"] = json.loads(written or "{}")
         except ValueError:
-            assert not reply.open, "two calls broke off"
             reply.open.append(call)
             return
         assert isinstance(block["input"], dict), written

@@ -70,7 +70,10 @@ def test_a_content_that_is_a_list_in_a_whole_reply() -> None:
     assert [call["function"]["name"] for call in message["tool_calls"]] == ["Noop"]
 
 
-@pytest.mark.parametrize("content", [[], ["x"], [None, 3], [{"type": "text"}], [{"type": []}], [{"type": "thinking", "thinking": 3}]])  # fmt: skip
+ODD: list[Any] = [[], ["x"], [None, 3], [{"type": "text"}], [{"type": []}], [{"type": "thinking", "thinking": 3}]]
+
+
+@pytest.mark.parametrize("content", ODD)
 def test_a_content_of_odd_parts_passes(content: Any) -> None:
     body = event(chunk({**HEAD, "content": content})) + ending()
     assert run(exchange_for({}), [body]) == body

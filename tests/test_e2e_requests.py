@@ -2,12 +2,18 @@
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from live import CALL, EVENTS, Host, Reply, calls_in, host, streamed
+import anthropicclient
+import geminiclient
+import ollamaclient
+import responsesclient
+from live import CALL, EVENTS, Host, Reply, calls_in, host, post, streamed
 from live import asked as question
 from toolcalls.mitm import store
 
@@ -61,3 +67,84 @@ def test_a_client_replay_asks_the_same_again(running: Host, tmp_path: Path) -> N
     assert replayed.request.raw_content == first
     assert running.upstream.asked[-1].body == first
     assert store.original(replayed) == question()
+
+
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+TOLD = [{"type": "function", "function": {"name": "Bash", "parameters": SCHEMA}}]
+HI = "list the files"
+
+
+@dataclass(frozen=True)
+class Api:
+    """One wire: where it is asked and for what, what an upstream writes, and what a client reads and finds asked."""
+
+    path: str
+    request: dict[str, Any]
+    reply: bytes
+    content_type: str
+    calls: Callable[[bytes], list[tuple[str, Any]]]
+    system: Callable[[dict[str, Any]], str]
+
+
+APIS = {
+    "openai_responses": Api(
+        "/v1/responses",
+        {
+            "instructions": "Be brief.",
+            "input": HI,
+            "tools": [{"type": "function", "name": "Bash", "parameters": SCHEMA}],
+            "parallel_tool_calls": True,
+        },
+        responsesclient.written(responsesclient.stream([[LISTED]])),
+        "text/event-stream",
+        lambda body: [(call["name"], json.loads(call["arguments"])) for call in responsesclient.received(body).calls],
+        lambda body: body["instructions"],
+    ),
+    "anthropic": Api(
+        "/v1/messages",
+        {
+            "max_tokens": 9,
+            "system": "Be brief.",
+            "messages": [{"role": "user", "content": HI}],
+            "tools": [{"name": "Bash", "input_schema": SCHEMA}],
+            "tool_choice": {"type": "auto"},
+        },
+        anthropicclient.written(anthropicclient.stream([anthropicclient.text(LISTED)])),
+        "text/event-stream",
+        lambda body: [(call["name"], json.loads(call["arguments"])) for call in anthropicclient.received(body).calls],
+        lambda body: body["system"],
+    ),
+    "gemini": Api(
+        "/v1beta/models/m:streamGenerateContent?alt=sse",
+        {
+            "systemInstruction": {"parts": [{"text": "Be brief."}]},
+            "contents": [{"role": "user", "parts": [{"text": HI}]}],
+            "tools": [{"functionDeclarations": [{"name": "Bash", "parametersJsonSchema": SCHEMA}]}],
+            "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+        },
+        geminiclient.body_of([geminiclient.reply([LISTED], "STOP")]),
+        "text/event-stream",
+        lambda body: list(geminiclient.received(body).candidates[0].calls),
+        lambda body: "".join(part["text"] for part in body["systemInstruction"]["parts"]),
+    ),
+    "ollama": Api(
+        "/api/chat",
+        {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": HI}], "tools": TOLD},
+        ollamaclient.body_of([ollamaclient.line(LISTED), ollamaclient.line("", "stop")]),
+        "application/x-ndjson",
+        lambda body: list(ollamaclient.received(body).calls),
+        lambda body: str(body["messages"][0]["content"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=APIS)
+def test_on_every_wire_the_upstream_reads_tools_in_its_prompt(running: Host, api: Api) -> None:
+    running.upstream.replies = [Reply([api.reply], {"content-type": api.content_type})]
+    got = post(running.dump.url, json.dumps({"model": "m", "stream": True, **api.request}).encode(), path=api.path)
+    seen = json.loads(running.upstream.asked[-1].body)
+    assert not {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"} & set(seen)
+    assert api.system(seen).startswith("Be brief.\n\n# Tools\n")
+    assert '"name": "Bash"' in api.system(seen)
+    assert api.calls(got.body) == [("Bash", {"command": "ls -la"})]
+    assert "request: 1 tool into the prompt (hermes)" in running.flow(api.path).metadata[store.REPORT]["evidence"]

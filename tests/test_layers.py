@@ -61,9 +61,9 @@ ARROWS = """
     config      <- __init__ ids route
     insight     <- redaction report turns
     exports     <- insight
-    mitm        <- asking config exports report rewriting
-    demo        <- config report
     commands    <- config report
+    mitm        <- commands asking config exports report rewriting
+    demo        <- config report
     cli         <- commands demo mitm
     __main__    <- cli
 """

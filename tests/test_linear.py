@@ -97,7 +97,7 @@ def read(route: Route, pieces: list[str], quotable: tuple[str, ...] = ()) -> Non
 @pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
 @pytest.mark.parametrize("kind", TEXTS)
 def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
-    route = Route(policy=policy, max_buffer_bytes=1 << 30)
+    route = Route(policy=policy, max_buffer_bytes=1 << 30, max_candidates=1 << 30)
 
     def work(size: int) -> Callable[[], object]:
         pieces = deltas(text_of(kind, size))
@@ -112,7 +112,7 @@ def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
 def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
     def work(size: int) -> Callable[[], object]:
         text = text_of(kind, size)
-        return lambda: read(Route(), [text])
+        return lambda: read(Route(max_candidates=1 << 30), [text])
 
     check(work, 200_000)
 

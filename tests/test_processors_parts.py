@@ -1,4 +1,4 @@
-"""The processors one by one: arguments as they arrive, paths, circles, filters, reactors, and what a request becomes."""
+"""The processors one by one: arguments as they arrive, paths, circles, filters, reactors; what a request becomes."""
 
 import json
 import random
@@ -58,7 +58,9 @@ def test_arguments_are_the_members_however_they_are_cut(data: st.DataObject, val
     assert [(key, raw.strip()) for key, raw in found] == members(text)
 
 
-@pytest.mark.parametrize("text", ["[]", "1", '"{', "{} x", "{}{}", '{"a" 1}', '{"a":1,}', '{"a":tru}', "x{}", '{"a":1}]'])
+@pytest.mark.parametrize(
+    "text", ["[]", "1", '"{', "{} x", "{}{}", '{"a" 1}', '{"a":1,}', '{"a":tru}', "x{}", '{"a":1}]', '{,"a":1}']
+)
 def test_what_is_no_object_is_broken_or_never_whole(text: str) -> None:
     arguments = Arguments()
     arguments.feed(text)
@@ -106,7 +108,9 @@ def test_paths_are_judged_by_their_letters(path: str, inside: bool) -> None:
     assert lies_in(path, "/project") == inside
 
 
-@pytest.mark.parametrize(("path", "inside"), [("c:/w/a", True), ("C:\\w\\..\\x", False), ("D:/w/a", False), ("a", True)])
+@pytest.mark.parametrize(
+    ("path", "inside"), [("c:/w/a", True), ("C:\\w\\..\\x", False), ("D:/w/a", False), ("a", True)]
+)
 def test_paths_of_windows(path: str, inside: bool) -> None:
     assert lies_in(path, "C:\\w") == inside
 
@@ -138,7 +142,8 @@ def test_a_tool_that_some_arguments_let_through_is_offered() -> None:
 
 
 def test_a_rule_that_allows_must_find_a_doubled_argument_good_each_time() -> None:
-    judgement = gate(AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),)), default="deny").judge("x")
+    rule = AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),))
+    judgement = gate(rule, default="deny").judge("x")
     judgement.learn("path", '"/p/a"')
     assert judgement.decided
     assert judgement.refusal is None
@@ -204,7 +209,8 @@ def test_a_passage_that_repeats_is_found_at_the_same_place_however_it_is_cut(tex
 def test_a_reply_in_circles_is_stopped(kind: Any, form: Any) -> None:
     route = route_of({"loops": {"action": "stop", "text": "Stop."}})
     exchange = exchange_for(route, kind, form)
-    choice = got(run(exchange, body_of(["Well. " + SENTENCE * 60, {"Bash": {"command": "ls"}}], "lift", form)), kind, form)
+    body = body_of(["Well. " + SENTENCE * 60, {"Bash": {"command": "ls"}}], "lift", form)
+    choice = got(run(exchange, body), kind, form)
     assert choice.text.endswith("\n\nStop.")
     assert len(choice.text) < 500
     assert (choice.calls, choice.finish) == ([], "stop")
@@ -240,8 +246,11 @@ def filtered(pieces: list[str], filters: tuple[Filter, ...] = FILTERS) -> tuple[
     return shown, "".join(outcome.text for outcome in outcomes if not isinstance(outcome, str))
 
 
+_words = st.sampled_from(["secret", "sec", "re", "sk-abc", "1", " ", "pass", "word=", "\n", "PASS="])
+
+
 @law
-@given(st.data(), st.lists(st.sampled_from(["secret", "sec", "re", "sk-abc", "1", " ", "pass", "word=", "x", "\n", "PASS="])))
+@given(st.data(), st.lists(_words))
 def test_filters_do_the_same_however_the_text_is_cut(data: st.DataObject, words: list[str]) -> None:
     text = "".join(words)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
@@ -304,6 +313,14 @@ def speaking(_: Call) -> Say:
 
 def failing(_: Call) -> Keep:
     raise ZeroDivisionError("a value that must stay out of reports")
+
+
+def keeping(_: Call) -> Keep:
+    return Keep()
+
+
+def modifying(_: Call) -> Edit:
+    return Edit(name="modified_tool")
 
 
 def odd(_: Call) -> Any:
@@ -488,7 +505,8 @@ def test_the_history_of_calls_in_text() -> None:
     assert written.speaks(content)
     messages = [{"role": "user", "content": "Do."}]
     for result in ("a", "b"):
-        messages += [{"role": "assistant", "content": content}, {"role": "user", "content": told_as("invoke", "Bash", result)}]
+        answer = told_as("invoke", "Bash", result)
+        messages += [{"role": "assistant", "content": content}, {"role": "user", "content": answer}]
     decision = Decision("roundtrip", "text", "text", "invoke", ())
     made = made_so_far(CHAT.read(asked(messages)), decision)
     assert [(call.name, json.loads(call.arguments)) for call in made] == [("Bash", {"command": "ls"})] * 2
@@ -498,19 +516,19 @@ def test_the_history_of_calls_in_text() -> None:
 # --- the seed's example -----------------------------------------------------------------------------------------------
 
 
-def seed_example() -> tuple[str, str]:
+def seed_example() -> list[str]:
     """The data flow of the first seed document: what the model says, and what the client is given."""
     text = shared_path("seeds/1-virtual-tool-calling.txt").read_text(encoding="utf-8")
     opener, closer = "I will check the files now.\n<", "</function_calls>"
     first = text.index(opener)
     second = text.index(opener, first + 1)
-    return tuple(text[at : text.index(closer, at) + len(closer)] for at in (first, second))  # type: ignore[return-value]
+    return [text[at : text.index(closer, at) + len(closer)] for at in (first, second)]
 
 
 @pytest.mark.parametrize("step", [1, 7, 10_000])
 def test_the_data_flow_of_the_seed_byte_for_byte(step: int) -> None:
     said, given = seed_example()
-    route, runner = reactors(lambda call: Keep())
+    route, runner = reactors(keeping)
     route = Route(
         access=Access((AccessRule("rm", "block", ("Bash",)),)),
         loops=Loops(action="replace"),
@@ -532,7 +550,7 @@ def test_the_data_flow_of_the_seed_byte_for_byte(step: int) -> None:
 
 
 def test_the_data_flow_of_the_seed_from_native_calls() -> None:
-    said, given = seed_example()
+    _, given = seed_example()
     text, _, block = given.partition("\n")
     body = event(chunk(HEAD)) + event(chunk({"content": text}))
     body += b"".join(framed(*native(0, "list_files", '{"path": ', '"/project"}'))) + ending("tool_calls")
@@ -542,7 +560,7 @@ def test_the_data_flow_of_the_seed_from_native_calls() -> None:
 
 def test_a_core_processor_renames_and_the_text_shows_it() -> None:
     said, given = seed_example()
-    route, runner = reactors(lambda call: Edit(name="modified_tool"))
+    route, runner = reactors(modifying)
     out = run(exchange_for(route, "roundtrip", run=runner), event(chunk({**HEAD, "content": said}, "stop")))
     assert received(out, ends=False).choices[0].text == given.replace("list_files", "modified_tool").replace(
         "\n", "\n\n", 1

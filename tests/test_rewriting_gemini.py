@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conftest import shared_path
 from toolcalls.evidence import decide, terms_of
 from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
 from toolcalls.route import Route
@@ -72,11 +73,11 @@ HISTORY: list[dict[str, Any]] = [
 def test_a_native_request_for_a_text_upstream() -> None:
     body = {
         "systemInstruction": {"parts": [{"text": "Be brief."}], "role": "system"}, "contents": HISTORY,
-        "tools": [READ, {"googleSearch": {}}], "generationConfig": {"temperature": 0.10}, "x": 12345678901234567890,
+        "tools": [READ], "generationConfig": {"temperature": 0.10}, "x": 12345678901234567890,
         "toolConfig": {"functionCallingConfig": {"mode": "ANY"}, "retrievalConfig": {"languageCode": "de"}},
     }  # fmt: skip
     made, notes = sent(body, LOWER)
-    assert made["tools"] == [{"googleSearch": {}}]
+    assert "tools" not in made
     assert made["toolConfig"] == {"retrievalConfig": {"languageCode": "de"}}
     assert (made["generationConfig"], made["x"]) == ({"temperature": 0.10}, 12345678901234567890)
     system = made["systemInstruction"]
@@ -209,3 +210,17 @@ def test_fewer_tools_and_another_choice_are_written() -> None:
     assert made["tools"] == [{"functionDeclarations": [{"name": "b", "x": 1.1}]}, {"googleSearch": {}}]
     assert made["toolConfig"]["functionCallingConfig"] == {"mode": "ANY", "allowedFunctionNames": ["b"]}
     assert made["toolConfig"]["retrievalConfig"] == {}
+
+
+def test_recorded_requests_survive() -> None:
+    """Whatever real clients send: read and written it is the same; lowered it loses nothing but the tools."""
+    lines = shared_path("suites/streams/gemini.jsonl").read_text(encoding="utf-8").splitlines()
+    for request in filter(None, (json.loads(line)["request"] for line in lines)):
+        body = json.dumps(request).encode()
+        read = FORMAT.read(body)
+        assert json.loads(FORMAT.write(body, read)) == request
+        made, _ = sent(request, LOWER)
+        kept = {"contents", "tools", "toolConfig", "systemInstruction"}
+        assert {key: made[key] for key in set(made) - kept} == {key: request[key] for key in set(request) - kept}
+        assert not any("functionDeclarations" in tool for tool in made.get("tools", ()))
+        assert b"functionCall" not in json.dumps(made["contents"]).encode()

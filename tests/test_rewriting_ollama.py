@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from casefiles import openai_tools
+from conftest import shared_path
 from toolcalls.evidence import decide, terms_of
 from toolcalls.rewriting import NOT_EXECUTED, rewritten
 from toolcalls.route import Route
@@ -137,3 +138,16 @@ def test_fewer_tools_are_written() -> None:
     body = json.dumps({"messages": [{}], "tools": [*TOOLS, *openai_tools({"ls": {}})]}).encode()
     read = FORMAT.read(body)
     assert json.loads(FORMAT.write(body, replace(read, tools=read.tools[1:])))["tools"] == openai_tools({"ls": {}})
+
+
+def test_recorded_requests_survive() -> None:
+    """Whatever real clients send: read and written it is the same; lowered it loses nothing but the tools."""
+    lines = shared_path("suites/streams/ollama.jsonl").read_text(encoding="utf-8").splitlines()
+    for request in filter(None, (json.loads(line)["request"] for line in lines)):
+        body = json.dumps(request).encode()
+        assert json.loads(FORMAT.write(body, FORMAT.read(body))) == request
+        made, _ = sent(request, LOWER)
+        assert {key: made[key] for key in set(made) - {"messages"}} == {
+            key: request[key] for key in set(request) - {"messages", "tools"}
+        }
+        assert not any("tool_calls" in message for message in made["messages"])

@@ -5,6 +5,7 @@ explains what is seen there is held to the words that can be seen.
 """
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +13,7 @@ from typing import Any, get_args
 import pytest
 from mitmproxy.test import taddons
 
-from live import CALL, PATH, REPO, Reply, asked, post, streamed, upstream
+from live import CALL, LIMIT, PATH, REPO, Reply, asked, post, streamed, upstream
 from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
 from toolcalls.events import Status
 from toolcalls.mitm.addon import ToolCalls
@@ -97,6 +98,39 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
             shown = open_response(page, "/other")
             shown.get_by_text('"other": 1').wait_for()
             assert shown.locator("h5").inner_text() == "JSON"
+
+
+def test_mitmweb_while_a_reply_streams(folder: Path, tmp_path: Path) -> None:
+    """The list and an open view go along with a reply, and the other views are a choice away."""
+    if missing := missing_for_browser():
+        pytest.skip(missing)
+    slow = Reply(streamed(f"Let me look.\n\n{CALL.replace('ls -la', 'ls ' + 'x' * 400)}", 5), pause=0.05)
+    first = Reply(streamed("hello"))  # mitmweb has no list before there is a flow
+    with upstream(first, slow) as server, mitmweb(folder, to=server.url) as web, browser(tmp_path / "browser") as page:
+        post(web.url, asked(), path="/first")
+        log_in(page, web)
+        client = threading.Thread(target=post, args=(web.url, asked()))
+        client.start()
+        comment = row(page, PATH).locator(".col-comment")
+        comment.get_by_text("… lifting Bash (invoke)").wait_for()
+        shown = open_response(page, PATH)
+        shown.get_by_text("the reply is still coming: … lifting Bash (invoke)").wait_for()
+        client.join(LIMIT)
+        comment.get_by_text("lifted Bash (invoke)", exact=True).wait_for()
+        shown.get_by_text("LIFTED  Bash", exact=True).wait_for()
+
+        for view, line in {
+            "upstream body": "did not leave as they came",
+            "client body": "did not come so from the upstream",
+        }.items():
+            page.locator(".btn", has_text="View:").click()
+            page.locator("li a", has_text=view).last.click()
+            shown.get_by_text(line).wait_for()
+        page.locator(".btn", has_text="View:").click()
+        page.locator("li a", has_text="auto").last.click()
+        page.locator(".nav-tabs a", has_text="Request").click()
+        page.locator("h5", has_text="Conversation").wait_for()
+        page.get_by_text("1 USER  14 characters").wait_for()
 
 
 def test_console(folder: Path) -> None:

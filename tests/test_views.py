@@ -206,7 +206,7 @@ def test_the_bodies_mark_what_differs(addon: ToolCalls) -> None:
     assert marks[1:4] == [
         '* text "<invoke name="Bash">\\n<paramet"',
         '* text "er name="command">ls -la</par"',
-        '* text "ameter>\\n</invoke>\\nLike so:\\n\\n"',
+        '* text "ameter>\\n</invoke>\\nLike so:\\n\\n`"',
     ]
     assert [mark for mark in marks if mark.startswith('  text "')] == marks[4:-2]
     assert marks[-2:] == ["* finish: stop", "  [DONE]"]

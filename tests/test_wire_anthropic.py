@@ -414,11 +414,13 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     reply = received(out)
     events = read(route, [text])
     assert reply.text == shown(events)
-    assert [(call["name"], call["arguments"]) for call in reply.calls] == [
-        (call.name, call.arguments) for call in calls_in(events)
-    ]
+    ended = {record.id for _, record in exchange.records if record.complete}
+    # The JSON of a call that broke off may look whole; then the stop reason says that the reply is not.
+    assert reply.stop == "max_tokens" or all(call["id"] in ended for call in reply.calls)
+    got = [(call["name"], call["arguments"]) for call in reply.calls if call["id"] in ended]
+    assert got == [(call.name, call.arguments) for call in calls_in(events)]
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
-    if not taken(exchange.verdicts):
+    if shown(events) == text:
         assert out == body
 
 
@@ -475,11 +477,13 @@ def test_any_row_of_blocks_is_told_block_by_block(
     out = run(once, [body])
     assert run(again, data.draw(cut(body))) == out
     live, at_once = received(out), understood(json.loads(run(one_body, [whole(events)])))
-    assert live.reasoning == "hm" * row.count(None)
+    assert live.reasoning == at_once.reasoning
+    assert live.reasoning.count("hm") >= row.count(None)
     for exchange, reply in ((once, live), (one_body, at_once)):
         found = [verdict.status for _, verdict in exchange.verdicts]
         stays = found.count("native") + (found.count("lifted") if kind in {"lift", "process"} else 0)
-        assert len(reply.calls) == stays
+        ended = {record.id for _, record in exchange.records if record.complete}
+        assert len([call for call in reply.calls if call["id"] in ended]) == stays
         assert len(called) == sum(
             verdict.start == verdict.end == 0 and verdict.status in {"native", "lowered"}
             for _, verdict in exchange.verdicts

@@ -162,7 +162,7 @@ def _flows(command: Callable[..., argparse.ArgumentParser]) -> None:
     )
     export.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
     export.add_argument("--format", required=True, choices=("jsonl", "har", "otel"), help="the format")
-    export.add_argument("-o", "--output", required=True, metavar="OUT", help="the file; for otel also a collector's URL")
+    export.add_argument("-o", "--output", required=True, metavar="OUT", help="the file; otel: or a collector's URL")
     export.add_argument("--content", action="store_true", help="jsonl, otel: also what people and models said")
     export.add_argument("--config", metavar="FILE", help=config)
 

@@ -517,6 +517,7 @@ class _Reading:
             "max_buffer_bytes": _number("max_buffer_bytes", 64),
             "max_call_chars": _number("max_call_chars", 64),
             "max_calls": _number("max_calls", 1),
+            "max_candidates": _number("max_candidates", 1),
             "max_frame_bytes": _number("max_frame_bytes", 1024),
             "max_decoded_bytes": _number("max_decoded_bytes", 1024 * 1024),
             "marker": _markers,

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from toolcalls import rawjson
 from toolcalls.envelope import Envelope
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Removed, Text, Verdict
 from toolcalls.evidence import Decision
@@ -37,9 +38,17 @@ class _Typed(msgspec.Struct):
     type: str | None = None
 
 
-_type_of = msgspec.json.Decoder(_Typed).decode
+_decode_typed = msgspec.json.Decoder(_Typed).decode
 
 _OPENERS = 16  # how many frames that only open something may wait
+
+
+def _type_of(payload: bytes) -> str | None:
+    """The type that a payload names. Lone surrogates, which msgspec refuses, may stand in what a model wrote."""
+    try:
+        return _decode_typed(payload).type
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return rawjson.word(rawjson.fields(payload), "type") or None
 
 
 class _Unit:
@@ -343,7 +352,7 @@ class Exchange:
 
     def _made(self, payload: bytes, like: bytes, *, keep: bool) -> bytes:
         """A new frame. Where the wire names its events, the name is the payload's type."""
-        name = _type_of(payload).type if self.wire.names_events else None
+        name = _type_of(payload) if self.wire.names_events else None
         return self._frames.made(payload, like, keep=keep, name=name)
 
     # Events
@@ -375,7 +384,9 @@ class Exchange:
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
         prefix = self.wire.call_prefix
-        chain = self._processors.chain(whole=not self._streamed) if self._processors is not None else None
+        as_text = self.decision.kind in {"lower", "roundtrip"}
+        processors = self._processors
+        chain = None if processors is None else processors.chain(whole=not self._streamed, as_text=as_text)
         lane = Lane(
             self.terms, self.decision, self._tools, number=number, seed=seed, prefix=prefix, processing=chain
         )  # fmt: skip

@@ -109,6 +109,16 @@ class Lane:
             return _never
         return self._reader.passes if self._processing is None else self._passes_processors
 
+    def _streams(self, events: Sequence[Event], processing: Processing) -> bool:
+        """Whether these are the usual two events inside a call, and nothing happens to it."""
+        return (
+            self._dialect is None
+            and len(events) == 2
+            and isinstance(events[1], CallPiece)
+            and isinstance(events[0], Markup)
+            and processing.streams(events[1])
+        )
+
     def _passes_processors(self, piece: str) -> bool:
         processing = self._processing
         return (
@@ -121,8 +131,11 @@ class Lane:
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text, where it does not just pass."""
         if self._processing is not None:
-            return list(self._processed(self._processing.read(self._reader.feed(piece))))
-        events = self._reader.read(piece)
+            events = self._reader.feed(piece)
+            if not self._streams(events, self._processing):
+                return list(self._processed(self._processing.read(events)))
+        else:
+            events = self._reader.read(piece)
         if self._dialect is None:
             if len(events) == 2 and isinstance(made := events[1], CallPiece) and isinstance(events[0], Markup):
                 record = self._read[made.index]  # the usual piece inside a call

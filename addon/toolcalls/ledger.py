@@ -81,6 +81,7 @@ class Ledger:
         self._position = position
         self._fate = Fate.SHOWN
         self._most = terms.route.max_call_chars
+        self.judged = 0  # candidates that have their verdict
         self.drained = 0
         self._committed = 0
         self._waiting: list[Candidate] = []
@@ -524,7 +525,12 @@ class Ledger:
             self.out.append(CallPiece(candidate.index, "".join(candidate.pieces)))
             candidate.pieces.clear()
 
+    def gives_up(self) -> None:
+        """From here on nothing is looked at any more, and all is text."""
+        self.out.append(Verdict("declined", "max_candidates", None, None, self.at, self.at))
+
     def _verdict(self, candidate: Candidate) -> None:
+        self.judged += 1
         status: Status = "lifted" if candidate.reason is None else "declined"
         if candidate.reason in {"unclosed", "cut_off"} or (candidate.reason == "max_call_chars" and candidate.index is not None):
             status = "truncated"

@@ -256,7 +256,7 @@ class _Literals:
             begin = _past_blanks(text, start)
             if begin <= limit and self.at(text, begin):
                 return begin
-        for line in _LINE.finditer(text, start):
+        for line in _LINE.finditer(text, start, min(len(text), limit + 1)):
             if line.end() > limit:
                 break
             if self.at(text, line.end()):

@@ -38,6 +38,7 @@ REASONS: dict[str, str] = {
     "overflow": "it grew past the limit for held text",
     "max_call_chars": "its arguments are longer than the route's max_call_chars",
     "max_calls": "the reply holds more calls than the route's max_calls",
+    "max_candidates": "from here on nothing is read: the reply holds more candidates than the route's max_candidates",
     "max_payload_chars": "its JSON is longer than the route's max_payload_chars",
     "not_a_call": "what follows the opener is not the dialect's grammar",
     "unclosed": "the reply ended before the call did",

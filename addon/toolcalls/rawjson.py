@@ -97,13 +97,24 @@ def json_text(text: str) -> msgspec.Raw:
 
 
 def written(members: Fields) -> bytes:
-    """An object as JSON."""
-    return msgspec.json.encode(members)
+    """An object as JSON. Lone surrogates in its keys, which msgspec refuses, are escaped."""
+    try:
+        return msgspec.json.encode(members)
+    except UnicodeEncodeError:
+        return _spelt(members).encode()
 
 
 def without(members: Fields, *keys: str) -> Fields:
     """All members but these."""
     return {key: member for key, member in members.items() if key not in keys}
+
+
+def _spelt(member: object) -> str:
+    if isinstance(member, dict):
+        return "{" + ",".join(f"{quote(key)}:{_spelt(inner)}" for key, inner in member.items()) + "}"
+    if isinstance(member, list):
+        return "[" + ",".join(map(_spelt, member)) + "]"
+    return text_of(member) if isinstance(member, msgspec.Raw) else json.dumps(member)
 
 
 def _loosely(raw: bytes | msgspec.Raw) -> object:

@@ -30,13 +30,14 @@ class Reader:
         self._anywhere = terms.takes("inline")
         # A route that names such a dialect means it.
         self._escaped = frozenset() if route.dialects or terms.takes("escaped") else ESCAPED
-        self._tools = tools or Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types)
+        self._tools = Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types) if tools is None else tools
         self._dialects = configured(
             chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
         )
         self._position = Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
+        self._gave_up = False
         self._fresh = True  # only white space stands before this place in its message
         self._look_for(results=False)
         self._settle(plain=False)
@@ -126,6 +127,9 @@ class Reader:
                 self._ledger.finish()
                 return
             behind_call = orphan = False
+            if opener.dialects and self._ledger.judged >= self._route.max_candidates:
+                yield from self._unread()
+                return
             if opener.dialects:
                 behind_call = yield from self._block(opener)
                 if behind_call and not self._results:
@@ -156,6 +160,19 @@ class Reader:
             if scan.ended:
                 return None
             self._settle(plain=stop == len(scan.text))
+            yield
+
+    def _unread(self) -> Generator[None]:
+        """There were so many candidates that this is no reply of a model: all that follows is text."""
+        if not self._gave_up:
+            self._gave_up = True
+            self._ledger.gives_up()
+        while True:
+            self._scan.take(self._scan.rest())
+            self._ledger.show()
+            if self._scan.ended:
+                self._ledger.finish()
+                return
             yield
 
     def _reasoning_closer(self, opener: Opener) -> bool:

@@ -156,6 +156,7 @@ class Route:
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
     max_calls          how many calls of one lane are lifted
+    max_candidates     how many candidates of one lane are looked at; behind them all is text
     max_frame_bytes    how many bytes of a stream may come without an end of a frame; past it all passes unread
     max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
     marker             the words that the dialect `marker` looks for
@@ -184,6 +185,7 @@ class Route:
     max_buffer_bytes: int = 64 * 1024
     max_call_chars: int = 16 * 1024 * 1024
     max_calls: int = 1000
+    max_candidates: int = 2000
     max_frame_bytes: int = 8 * 1024 * 1024
     max_decoded_bytes: int = 64 * 1024 * 1024
     marker: tuple[str, ...] = ("TOOL_CALL",)

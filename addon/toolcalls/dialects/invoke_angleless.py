@@ -12,9 +12,10 @@ without its bracket opens a call only at the start of a line, and only with its 
 from collections.abc import Sequence
 from functools import cached_property
 
+from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call
 from toolcalls.shapes.attributed import Attributed, spelt
-from toolcalls.shapes.tags import Tags
+from toolcalls.shapes.tags import Tags, named_tag
 from toolcalls.tools import Toolbox
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
@@ -46,6 +47,18 @@ class _Angleless(Attributed):
     def parameter_tag(self) -> Tags:
         """With or without the bracket."""
         return Tags(next=[(("<", ""), ("", *_NAMESPACES), "parameter")])
+
+    @cached_property
+    def _quoted_tag(self) -> Tags:
+        """A whole call's tag in a value."""
+        return Tags(call=[self.opening(self.call)])
+
+    def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
+        """With the bracket, since nothing else is looked at in a value."""
+        tag = yield from named_tag(scan, self._quoted_tag, ahead)
+        if tag is None or tag.empty or not (yield from self.body_follows(scan, ahead + tag.length)):
+            return 0
+        return tag.length
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """Each call without its bracket, and without a wrapper."""

@@ -5,8 +5,8 @@
     &lt;/invoke&gt;
 
 Made by clients that escape what they keep of a reply, and by models that see it again (opencode #16735). Everything was
-escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind it. It opens
-only at the start of a line.
+escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind it, and not
+inside a whole call that the value quotes. It opens only at the start of a line.
 """
 
 import re
@@ -86,8 +86,9 @@ class _Escaped:
             return True
         if wrapped and scan.ended:
             calls.repair("missing_closer")
-            scan.take(scan.rest())
-            return True
+            if space == scan.rest() or _half(scan, space):
+                scan.take(scan.rest())
+                return True
         return False
 
     # Writing
@@ -148,6 +149,7 @@ def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
 
 def _value(scan: Scanner, value: Value) -> Step[bool]:
     """The decoded text up to the closer that counts. Returns False when the reply ends before."""
+    depth = 0  # of whole calls that it quotes
     while True:
         found = scan.text.find("&", scan.pos)
         stop = found if found >= 0 else len(scan.text)
@@ -162,7 +164,11 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
             yield
             continue
         tag = yield from _tag(scan, kept)
-        if tag is not None and tag.element == "/parameter":
+        if tag is not None and tag.element == "invoke":
+            depth += (yield from _behind(scan, kept + tag.length)) in {"parameter", "/invoke"}
+        elif tag is not None and tag.element == "/invoke":
+            depth = max(0, depth - 1)
+        elif tag is not None and tag.element == "/parameter" and not depth:
             behind = kept + tag.length
             if (yield from _behind(scan, behind)) in _BEHIND_VALUE or _ends(scan, behind):
                 scan.take(behind)

@@ -25,7 +25,7 @@ _BOTH = (_OPEN, _CLOSE)
 _MAX_MARK = 512
 _ELEMENT = re.compile(r"\s*(?P<element>[\w-]+)(?P<attributes>(?:\s+[\w-]+\s*=\s*\"[^\"]*\")*)\s*")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*\"([^\"]*)\"")
-_ELEMENTS = ("tools", "call", "argument", "response", "think")
+_CHANNELS = ("tools", "response", "think")
 _JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "null"})
 
 
@@ -65,7 +65,7 @@ class _Xtml:
             return False
         if mark.is_("tools") or mark.is_("call"):
             return (yield from self._calls(scan, calls, tools))
-        if mark.element not in _ELEMENTS or mark.is_("argument") or not calls.framed():
+        if mark.element not in _CHANNELS or not calls.framed():
             return False
         scan.take(mark.length)
         calls.layout()
@@ -104,7 +104,7 @@ class _Xtml:
             calls.thinks()
 
     def _calls(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
-        begun = False
+        begun = section = False
         while True:
             space = yield from scan.space()
             mark = yield from self._mark(scan, space)
@@ -112,6 +112,7 @@ class _Xtml:
                 scan.take(space + mark.length)
                 return True
             if mark is not None and not begun and mark.is_("tools"):
+                section = True
                 scan.take(space + mark.length)
                 continue
             if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
@@ -123,7 +124,8 @@ class _Xtml:
             if not (yield from self._body(scan, calls, Arguments(calls, tools, name))):
                 return False
         if begun and scan.stops_short((_CLOSE,)):
-            calls.repair("missing_closer")
+            if section:
+                calls.repair("missing_closer")
             scan.take(scan.rest())
         return begun
 

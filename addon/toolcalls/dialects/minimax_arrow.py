@@ -7,8 +7,9 @@
     }}
     [/TOOL_CALL]
 
-A value is a string in double quotes, with the escapes of JSON, or the rest of its line; an object or an array is JSON.
-Seen in RooCodeInc/Roo-Code #11187.
+A value is a string in double quotes, with the escapes of JSON, or the rest of its line, which may be empty; an object
+or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind. Seen in
+RooCodeInc/Roo-Code #11187.
 """
 
 import re
@@ -23,7 +24,7 @@ from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
-_ENDS_BARE = re.compile(r"[\n}]").search
+_ENDS_BARE = re.compile(r"[\n},]").search
 
 
 @dataclass(frozen=True)
@@ -110,23 +111,28 @@ def _arguments(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[b
         space = yield from scan.space()
         if not key or not space:
             return False
-        scan.take(space)
+        line_ends = "\n" in scan.take(space)
         if key in seen:
             calls.repair("duplicate_argument")
         calls.piece(f"{',' if seen else ''}{quote(key)}:")
         seen.add(key)
-        if (yield from scan.among(('"', "{", "["))) is not None:
+        if line_ends and (yield from scan.among(("--", "}"))) is not None:  # the rest of its line is empty
+            calls.piece(to_json("", tools.types(name, key), infer=tools.infer))
+        elif (yield from scan.among(('"', "{", "["))) is not None:
             if not (yield from value(scan, calls, calls.piece)):
                 return False
         else:
-            text = yield from _bare(scan)
+            text = yield from _bare(scan, tools.keys(name))
             if text is None:
                 return False
             calls.piece(to_json(text, tools.types(name, key), infer=tools.infer))
 
 
-def _bare(scan: Scanner) -> Step[str | None]:
-    """The rest of a line, or what stands before the braces that close the call. None when the text ends in it."""
+def _bare(scan: Scanner, keys: tuple[str, ...]) -> Step[str | None]:
+    """The rest of a line, or what stands before the braces that close the call, or before a comma with one of `keys`.
+
+    None when the text ends in it.
+    """
     parts: list[str] = []
     while True:
         found = _ENDS_BARE(scan.text, scan.pos)
@@ -135,10 +141,21 @@ def _bare(scan: Scanner) -> Step[str | None]:
             if scan.ended:
                 return None
             yield
-        elif found.group() == "\n" or (yield from scan.starts("}", (yield from scan.space(1)))):
+        elif found.group() == "\n" or (yield from _ends(scan, found.group(), keys)):
             return "".join(parts).strip().removesuffix(",")
         else:
             parts.append(scan.take(1))
+
+
+def _ends(scan: Scanner, char: str, keys: tuple[str, ...]) -> Step[bool]:
+    """Whether a bare value ends at `char`, a brace or a comma, which stands here."""
+    space = yield from scan.space(1)
+    if char == "}":
+        return (yield from scan.starts("}", space))
+    if not (yield from scan.starts("--", space)):
+        return False
+    key = yield from word(scan, KEY, space + 2)
+    return key in keys and (yield from scan.space(space + 2 + len(key))) > space + 2 + len(key)
 
 
 def _write_call(call: Call, tools: Toolbox) -> str:

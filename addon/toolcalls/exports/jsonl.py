@@ -14,7 +14,7 @@ SCHEMA = "toolcalls.exchange"
 VERSION = 1
 
 _REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
-_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
+_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id", "rule")
 
 
 def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
@@ -25,6 +25,7 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
     verdicts = []
     for plain in report.get("verdicts", ()):
         one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
+        one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
         if content:
             one["arguments"] = plain.get("arguments")
         verdicts.append(one)
@@ -43,6 +44,7 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
         **{key: report.get(key) for key in _REPORT},
         "evidence": list(report.get("evidence", ())),
         "verdicts": verdicts,
+        "notes": list(report.get("notes", ())),
         "summary": report.get("summary", ""),
         "worst": report.get("worst"),
         "failure": report.get("failure"),

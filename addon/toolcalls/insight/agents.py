@@ -4,8 +4,6 @@ Nothing is decided by these. Most agents send a header with the id of their sess
 that sends neither is grouped by how its conversation begins. Many send their SDK's User-Agent only, and are named so.
 """
 
-import json
-import re
 from hashlib import blake2b
 
 from toolcalls.insight.conversation import Asked
@@ -34,7 +32,6 @@ _SESSION_HEADERS = (
     *("x-claude-code-session-id", "session-id", "x-session-id", "agent-session-id", "session_id"),
     *("x-session-affinity", "thread-id"),
 )
-_IN_USER_ID = re.compile(r"session_([A-Za-z0-9-]{8,64})\Z")
 
 
 def agent_of(seen: Seen) -> str:
@@ -57,21 +54,8 @@ def session_of(seen: Seen, asked: Asked) -> str:
     for header in _SESSION_HEADERS:
         if value := seen.header(header):
             return redacted_text(value)[:_LENGTH]
-    for found in (asked.cache_key, _user_session(asked.user_id)):
-        if found:
-            return redacted_text(found)[:_LENGTH]
+    if asked.session:
+        return asked.session
     first = next((message.digest for message in asked.messages if message.role == "user"), "")
     begins = f"{seen.host}\0{agent_of(seen)}\0{first or seen.id}"
     return "~" + blake2b(begins.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
-
-
-def _user_session(user_id: str) -> str:
-    """Claude Code's `metadata.user_id`: a JSON object with `session_id`, or a text that ends with it."""
-    if user_id.startswith("{"):
-        try:
-            found = json.loads(user_id).get("session_id")
-        except (ValueError, RecursionError):
-            return ""
-        return found if isinstance(found, str) else ""
-    named = _IN_USER_ID.search(user_id)
-    return named[1] if named else ""

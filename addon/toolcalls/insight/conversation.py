@@ -6,6 +6,7 @@ what it says, without marks for caches, which clients move from message to messa
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,6 +20,7 @@ MESSAGES = 3000  # of one request; of a longer one, the last
 TOOLS = 500
 _NAME = 80
 
+_IN_USER_ID = re.compile(r"session_([A-Za-z0-9-]{8,64})\Z")
 _UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "thoughtSignature", "encrypted_content"})
 
 
@@ -41,6 +43,7 @@ class Asked:
     messages     system texts first where the API keeps them apart
     tools        names, each with a digest of its declaration
     answered     the ids of the calls whose results it brings
+    session      the id of the session where the body holds one, "" where it does not
     unread       why there are no messages, "" when there are or need not be
     """
 
@@ -48,8 +51,7 @@ class Asked:
     tools: tuple[tuple[str, str], ...] = ()
     answered: tuple[str, ...] = ()
     model: str = ""
-    cache_key: str = ""
-    user_id: str = ""
+    session: str = ""
     size: int = 0
     unread: str = ""
 
@@ -68,14 +70,12 @@ def asked_of(wire: str, body: bytes) -> Asked:
         tools = list(_tools(fields.get("tools")))
     except RecursionError:
         return Asked(size=len(body), unread="the request is nested too deeply")
-    metadata = fields.get("metadata")
     return Asked(
         messages=tuple(message for message, _ in messages[-MESSAGES:]),
         tools=tuple(tools[:TOOLS]),
         answered=tuple(id_ for _, ids in messages for id_ in ids),
-        model=_string(fields.get("model"))[:_NAME],
-        cache_key=_string(fields.get("prompt_cache_key")),
-        user_id=_string(metadata.get("user_id")) if isinstance(metadata, dict) else "",
+        model=excerpt(_string(fields.get("model")), _NAME),
+        session=excerpt(_session(fields), _NAME),
         size=len(body),
         unread="" if messages else "the request has no messages",
     )
@@ -97,13 +97,31 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _session(fields: dict[str, Any]) -> str:
+    """`prompt_cache_key`, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a text that ends with it.
+
+    The rest of a user's id names an account, and is nobody's business.
+    """
+    metadata = fields.get("metadata")
+    user_id = _string(metadata.get("user_id")) if isinstance(metadata, dict) else ""
+    if key := _string(fields.get("prompt_cache_key")):
+        return key
+    if user_id.startswith("{"):
+        try:
+            return _string(json.loads(user_id).get("session_id"))
+        except (ValueError, RecursionError):
+            return ""
+    found = _IN_USER_ID.search(user_id[-200:])
+    return found[1] if found else ""
+
+
 def _read(wire: str, body: bytes) -> Conversation | None:
     format_ = formats().get(wire)
     if format_ is None:
         return None
     try:
         return format_.read(body)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):  # TypeError: a member of a type that nobody expects there
         return None
 
 
@@ -161,7 +179,7 @@ def _parts(item: Any, calls: list[str], ids: list[str]) -> None:
         for one in item:
             _parts(one, calls, ids)
     elif isinstance(item, dict):
-        kind = item.get("type")
+        kind = _string(item.get("type"))
         call, result = item.get("functionCall"), item.get("functionResponse")
         if kind in {"tool_use", "function_call"}:
             calls.append(_string(item.get("name"))[:_NAME])

@@ -12,13 +12,14 @@ from html import escape
 from importlib.resources import files
 
 from toolcalls.insight import plots
-from toolcalls.insight.passage import duration, session_body
+from toolcalls.insight.passage import duration, quoted, session_body
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import OUTCOMES
 from toolcalls.report import visible
 
 TITLE = "Tool calls"
+_FLOW = "/#/flows/{id}/response"  # where mitmweb shows a flow
 _SESSIONS = 300  # rows of the list; older ones are counted
 
 
@@ -63,7 +64,7 @@ def live_overview(sessions: Sessions, streaming: int = 0) -> str:
     """The list, as mitmweb's page has it. `streaming` is how many replies are coming."""
     shown = sessions.all()
     coming = f'<p class="told">{_many(streaming, "reply")} coming now.</p>' if streaming else ""
-    links = {one.id: f"/toolcalls/session?id={_quoted(one.id)}" for one in shown[:_SESSIONS]}
+    links = {one.id: f"/toolcalls/session?id={quoted(one.id)}" for one in shown[:_SESSIONS]}
     return coming + overview(sessions, shown, links, "this mitmweb")
 
 
@@ -71,7 +72,7 @@ def live_session(session: Session | None) -> str:
     """One session, as mitmweb's page has it."""
     if session is None:
         return _back("/toolcalls") + "<p>This session is not here (any more).</p>"
-    return _back("/toolcalls") + session_body(session, "s")
+    return _back("/toolcalls") + session_body(session, "s", _FLOW)
 
 
 def _document(head: str, body: str, kind: str) -> str:
@@ -89,16 +90,6 @@ def _back(target: str) -> str:
 def _text(value: object) -> str:
     """Text from anywhere, safe between tags and in quoted attributes."""
     return escape(visible(str(value)))
-
-
-def _quoted(id_: str) -> str:
-    """A session's id in a query."""
-    return "".join(one if one.isascii() and one.isalnum() else f"%{byte:02X}" for one in id_ for byte in _bytes(one))
-
-
-def _bytes(one: str) -> bytes:
-    # Of a character that stands for itself only the first byte counts, and it is the only one.
-    return one.encode("utf-8", "backslashreplace")
 
 
 # --- the list ---------------------------------------------------------------------------------------------------------
@@ -167,9 +158,11 @@ def _sessions(shown: Sequence[Session], links: str | dict[str, str]) -> str:
         link = links.format(number=number) if isinstance(links, str) else links[one.id]
         tokens_in, tokens_out = one.tokens()
         worst = one.worst or "no calls"
-        named = _text(one.id) if one.named else f"{_text(one.id)} <small>(no id sent)</small>"
+        leaks = sum(verdict.outcome == "leak" for turn in one.turns for verdict in turn.verdicts)
+        leak = f' <span class="badge leak">{_many(leaks, "leak")}</span>' if leaks else ""
+        guessed = "" if one.named else " <small>no id sent</small>"
         cells = {
-            "session": f'<a href="{_text(link)}">{named}</a>',
+            "session": f'<a href="{_text(link)}">{_text(one.id)}</a>{guessed}',
             "agent": _text(", ".join(one.agents) or "not named"),
             "model": _text(", ".join(one.models[:3]) or "not named"),
             "began": f"{_text(one.turns[0].started_at[:19].replace('T', ' '))} <small>UTC</small>",
@@ -177,9 +170,13 @@ def _sessions(shown: Sequence[Session], links: str | dict[str, str]) -> str:
             "turns": str(len(one.turns)),
             "calls": str(one.calls),
             "tokens": f"{tokens_in:,} in, {tokens_out:,} out" if tokens_in or tokens_out else "not said",
-            "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>',
+            "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>{leak}',
         }
-        lines.append("<tr>" + "".join(f'<td data-name="{name}">{cell}</td>' for name, cell in cells.items()) + "</tr>")
+        lines.append(
+            "<tr>"
+            + "".join(f'<td data-name="{name}"><span>{cell}</span></td>' for name, cell in cells.items())
+            + "</tr>"
+        )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("session", "agent", "model", "began", "took", "turns",
                                                                "calls", "tokens", "worst"))  # fmt: skip
     older = len(shown) - _SESSIONS

@@ -1,6 +1,7 @@
 """One session as HTML: its turns one below the other, each with its times, its calls and what its request changed."""
 
 from html import escape
+from urllib.parse import quote
 
 from toolcalls.insight.differences import Change, Difference
 from toolcalls.insight.sessions import Session
@@ -8,6 +9,8 @@ from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.policy import REASONS, REPAIRS
 from toolcalls.report import visible
 
+_PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
+_KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
 
 
@@ -23,45 +26,55 @@ def duration(seconds: float | None) -> str:
     return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def session_body(session: Session, anchor: str) -> str:
-    """A session's turns. `anchor` begins the ids of their places."""
+def quoted(id_: str) -> str:
+    """An id in an address."""
+    return quote(id_, safe="", errors="backslashreplace")
+
+
+def session_body(session: Session, anchor: str, flow_link: str = "") -> str:
+    """A session's turns.
+
+    anchor      what the ids of their places begin with
+    flow_link   the address of a flow, with `{id}` for its id; "" for none
+    """
     tokens_in, tokens_out = session.tokens()
     guessed = "" if session.named else " · the agent sent no session id; grouped by how the conversation begins"
     counted = f" · {tokens_in:,} tokens in, {tokens_out:,} out" if tokens_in or tokens_out else ""
     longest = max((turn.seconds or 0.0 for turn in session.turns), default=0.0)
-    turns = "".join(_turn(session, place, longest, anchor) for place in range(len(session.turns)))
+    turns = "".join(_turn(session, place, longest, anchor, flow_link) for place in range(len(session.turns)))
     return (
         f"<h2>Session <code>{_text(session.id)}</code></h2>"
         f'<p class="told">{_text(", ".join(session.agents) or "agent not named")} · '
         f"{_text(', '.join(session.models) or 'model not named')} · {len(session.turns)} "
         f"{'turn' if len(session.turns) == 1 else 'turns'} in {duration(session.seconds)}{counted}{guessed}</p>"
-        f'<p class="key"><span class="waiting"></span>waiting <span class="streaming"></span>reply streams '
-        f'<span class="calling"></span>call streams <span class="closing"></span>after the call</p>'
+        f'<p class="key">{_KEY}</p>'
         f'<ol class="turns">{turns}</ol>'
     )
 
 
-def _turn(session: Session, place: int, longest: float, anchor: str) -> str:
+def _turn(session: Session, place: int, longest: float, anchor: str, flow_link: str) -> str:
     turn = session.turns[place]
     worst = turn.worst or ("no call" if turn.wire else "not read")
+    leaks = any(verdict.outcome == "leak" for verdict in turn.verdicts)
+    leak = ' <span class="badge leak">leak</span>' if leaks else ""
     offset = duration(turn.started - session.started)
     status = "" if 200 <= turn.status < 300 else f' · <b class="bad">HTTP {turn.status or "no reply"}</b>'
     error = f'<p class="bad">{_text(turn.error)}</p>' if turn.error else ""
     failure = f'<p class="bad">A fault of the addon: {_text(turn.failure)}</p>' if turn.failure else ""
-    calls = "".join(map(_call, turn.verdicts))
+    calls = "".join(map(_call, turn.verdicts)) + "".join(f"<li>{_text(note)}</li>" for note in turn.notes)
     listed = f'<ul class="calls">{calls}</ul>' if calls else ""
     said = f"<details><summary>Text that the client got</summary><pre>{_lines(turn.text)}</pre></details>"
     return (
         f'<li id="{anchor}-t{place + 1}"><article><h3>Turn {place + 1} <small>at {offset} · {_text(turn.model)}'
         f"{status}</small></h3>"
-        f'<p class="what"><span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span> '
+        f'<p class="what"><span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span>{leak} '
         f"{_text(turn.summary)}</p>{error}{failure}{_times(turn, longest)}{listed}"
         f"{_request(session, place, anchor)}{said if turn.text else ''}"
-        f'<p class="facts">{_facts(turn)}</p></article></li>'
+        f'<p class="facts">{_facts(turn, flow_link)}</p></article></li>'
     )
 
 
-def _facts(turn: Turn) -> str:
+def _facts(turn: Turn, flow_link: str) -> str:
     """What else is known of a turn, in one line."""
     tokens = turn.tokens
     parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path, f"finish: {turn.finish or 'none, it broke off'}"]
@@ -69,8 +82,10 @@ def _facts(turn: Turn) -> str:
         cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
         reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""
         parts.append(f"tokens: {_number(tokens.input)} in{cached}, {_number(tokens.output)} out{reasoning}")
-    parts.append(f"flow {turn.id}")
-    return _text(" · ".join(parts))
+    flow = _text(turn.id)
+    if flow_link:
+        flow = f'<a href="{_text(flow_link.format(id=quoted(turn.id)))}">{flow}</a>'
+    return f"{_text(' · '.join(parts))} · flow {flow}"
 
 
 def _number(count: int | None) -> str:
@@ -93,7 +108,7 @@ def _times(turn: Turn, longest: float) -> str:
     end = max(known.values())
     first = known.get("first byte", end)
     argument = known.get("first argument byte", end)
-    complete = known.get("call complete", argument)
+    complete = known.get("call complete", end)
     edges = [("waiting", 0.0, first), ("streaming", first, argument)]
     edges += [("calling", argument, complete), ("closing", complete, end)]
     scale = 1000 / longest if longest else 0.0
@@ -114,7 +129,10 @@ def _call(verdict: Verdict) -> str:
     form = f" written as text ({verdict.dialect})" if verdict.dialect else " native"
     reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
     repairs = f"repaired: {', '.join(f'{one} ({REPAIRS.get(one, one)})' for one in verdict.repairs)}"
-    lines = [line for line in (reason, repairs if verdict.repairs else "") if line]
+    leak = ' <span class="badge leak">leak</span>' if verdict.outcome == "leak" else ""
+    rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
+    lines = [line for line in (reason, rule, repairs if verdict.repairs else "") if line]
+    lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     arguments = ""
     if verdict.arguments is not None:
         arguments = (
@@ -122,7 +140,7 @@ def _call(verdict: Verdict) -> str:
             f"<pre>{_lines(verdict.arguments)}</pre></details>"
         )
     return (
-        f'<li><span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span> <b>{_text(name)}</b>'
+        f'<li><span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} <b>{_text(name)}</b>'
         f"<small>{_text(form)}</small>{''.join(f'<p>{_text(line)}</p>' for line in lines)}{arguments}</li>"
     )
 

@@ -24,6 +24,7 @@ def bars(title: str, rows: Sequence[Row]) -> str:
     shown = list(rows[:BARS])
     if not shown:
         return ""
+    import_module("pygal.style")
     pygal: Any = import_module("pygal")  # it has no types, and takes its time to load
     chart = pygal.HorizontalStackedBar(
         width=_WIDTH,
@@ -41,6 +42,7 @@ def bars(title: str, rows: Sequence[Row]) -> str:
         margin=2,
         title=None,
         truncate_label=-1,
+        style=pygal.style.Style(label_font_size=13),  # room for labels; their size is the page's
     )
     # pygal draws from the bottom up.
     chart.x_labels = [_label(row) for row in reversed(shown)]

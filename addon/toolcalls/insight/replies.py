@@ -102,7 +102,9 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
         return Reply(moments=Moments(first_byte=first, end=last))
     codec = all_wires()[wire].codec(streamed=form != "whole")
     lanes: dict[int, _Lane] = {}
-    first_argument = complete = None
+    first_argument: int | None = None
+    last_argument: int | None = None
+    ended: int | None = None
     counted: list[bytes] = []
     opened = b""
     for end, payload in _payloads(form, body):
@@ -119,14 +121,17 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
                 lane.calls[event.index] = [event.id, event.name]
             elif isinstance(event, CallPiece) and event.index in lane.calls:
                 lane.calls[event.index].append(event.json)
-                if first_argument is None and event.json:
-                    first_argument = end
+                if event.json:
+                    first_argument = end if first_argument is None else first_argument
+                    last_argument = end
             elif isinstance(event, CallEnd):
                 lane.ended.add(event.index)
+                ended = end
             elif isinstance(event, Finish):
                 lane.finish = event.reason
-            if isinstance(event, CallPiece | CallEnd):
-                complete = end
+    # Some APIs say that a call is complete only with the reply's end; the client knows it with the last piece.
+    whole = all(lane.ended >= lane.calls.keys() for lane in lanes.values())
+    complete = (last_argument or ended) if whole else None
     about = _object(opened)
     return Reply(
         lanes=tuple(lanes[number].frozen() for number in sorted(lanes)),

@@ -19,6 +19,7 @@ ARGUMENTS = 1000  # characters of a call's arguments that are kept
 TEXT = 600  # of a reply's text
 CALLS = 200  # verdicts of one turn
 _NAME = 120
+_CHANGES = 20  # of one call, and notes of one turn
 
 # Quoted text, and text that repeats the request: no reader takes it for a call, and none should.
 QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning", "echo"})
@@ -36,7 +37,10 @@ OUTCOMES: dict[Outcome, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it."""
+    """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it.
+
+    `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
+    """
 
     status: str
     outcome: Outcome
@@ -47,6 +51,8 @@ class Verdict:
     id: str | None
     arguments: str | None
     size: int
+    rule: str | None = None
+    changed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Turn:
     summary: str
     worst: str | None
     failure: str | None
+    notes: tuple[str, ...]
     error: str
     finish: str | None
     text: str
@@ -116,6 +123,7 @@ def told(seen: Seen) -> Turn:
         summary=excerpt(str(report.get("summary", ""))),
         worst=report.get("worst"),
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
+        notes=tuple(f"{note['rule']}: {note['text']}" for note in _notes(report)),
         error=excerpt(seen.error),
         finish=None if None in finishes or not finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
         text=excerpt(reply.text, TEXT),
@@ -125,6 +133,14 @@ def told(seen: Seen) -> Turn:
         ended=seen.ended,
         asked=asked,
     )
+
+
+def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What processors noted, a few words each."""
+    return [
+        {"rule": excerpt(str(note["rule"]), _NAME), "text": excerpt(str(note["text"]))}
+        for note in report.get("notes", ())[:_CHANGES]
+    ]
 
 
 def reply_of(seen: Seen) -> Reply:
@@ -157,6 +173,11 @@ def _verdict(plain: Mapping[str, Any], *, waits: bool) -> Verdict:
         id=plain.get("id"),
         arguments=None if arguments is None else excerpt(str(arguments), ARGUMENTS),
         size=len(arguments or ""),
+        rule=None if plain.get("rule") is None else excerpt(str(plain["rule"]), _NAME),
+        changed=tuple(
+            (excerpt(str(one["rule"]), _NAME), excerpt(" ".join(map(str, one.get("after") or ()))))
+            for one in plain.get("changes", ())[:_CHANGES]
+        ),
     )
 
 

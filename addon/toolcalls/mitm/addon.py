@@ -28,6 +28,7 @@ from toolcalls.mitm.commands import Commands, bind_keys
 from toolcalls.mitm.journal import Journal
 from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
+from toolcalls.mitm.page import Page
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
@@ -51,7 +52,7 @@ class ToolCalls:
         self._recorded = store.Recorded()
         self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
         self._live = Live()
-        self.addons = [Commands(lambda: self._rules)]  # mitmproxy finds their commands here
+        self.addons = [Commands(lambda: self._rules), Page()]  # mitmproxy finds their commands and hooks here
 
     # The addon itself
 

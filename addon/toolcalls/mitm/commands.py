@@ -12,9 +12,9 @@ model is shown with its hidden characters as escapes, and copied and exported as
 """
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import mitmproxy.types
@@ -23,9 +23,12 @@ from mitmproxy.log import ALERT
 
 from toolcalls import report
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm import formats, store
+from toolcalls.exports import FORMATS
+from toolcalls.mitm import store
 from toolcalls.mitm.judging import Recorded, conditions, recorded
 from toolcalls.mitm.live import redraw
+from toolcalls.mitm.offline.export import data_of
+from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tables import calls_of, cell, counted, explained, told
@@ -191,7 +194,7 @@ class Commands:
         text = self._text(flow, calls[call - 1], form)
         if path:
             try:
-                formats.write_file(path, text.encode("utf-8", "backslashreplace"))
+                _write(path, text.encode("utf-8", "backslashreplace"))
             except OSError as error:
                 raise exceptions.CommandError(f"{path}: {error.strerror}") from None
         else:
@@ -221,7 +224,7 @@ class Commands:
     @_command("toolcalls.export.formats")
     def formats(self) -> Sequence[str]:
         """The formats for other programs."""
-        return list(formats.all_formats())
+        return list(FORMATS)
 
     @_command("toolcalls.export")
     @_choice("format", "toolcalls.export.formats")
@@ -233,10 +236,12 @@ class Commands:
         if not ours:
             raise exceptions.CommandError("the addon has read none of these flows")
         try:
-            formats.write_file(path, formats.all_formats()[format](ours))
+            _write(path, data_of(ours, next(one for one in FORMATS if one == format), content=True))
+        except ValueError as missing:  # an extra that is not installed
+            raise exceptions.CommandError(str(missing)) from None
         except OSError as error:
             raise exceptions.CommandError(f"{path}: {error.strerror}") from None
-        logger.log(ALERT, f"Exported {len(ours)} flows to {os.fspath(path)}.")
+        logger.log(ALERT, f"Exported {len(ours)} flows to {path}.")
 
     # What they share
 
@@ -250,3 +255,9 @@ class Commands:
         if not isinstance(one, http.HTTPFlow):
             raise Unread("it is no HTTP exchange")
         return recorded(one, self._configured().current())
+
+
+def _write(path: str, data: bytes) -> None:
+    """A file that only its owner can read: it holds what models and clients said. Raises OSError."""
+    with written(str(Path(path).expanduser())) as file:
+        file.write(data)

@@ -1,8 +1,5 @@
 """The page inside mitmweb, `/toolcalls`: sessions, their turns and the scorecard of the flows that mitmweb has.
 
-It is mitmweb's: its port, its login (every method of a subclass of its `RequestHandler` asks for it), no cookie or
-token of its own. The policy that a browser is given is stricter: styles and scripts from here, and nothing else.
-
 Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new or have
 another report are told, in a thread, so that the loop goes on, and no more at a time than take a moment; the page asks
 again every second and gets what has changed. What is shown is bounded as `Sessions` is.
@@ -10,14 +7,13 @@ again every second and gets what has changed. What is shown is bounded as `Sessi
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from time import monotonic
 from typing import Any
 
 from mitmproxy import ctx, http
-from mitmproxy.tools.web.app import RequestHandler
 
-from toolcalls.insight import page
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
 from toolcalls.mitm import store
@@ -27,14 +23,12 @@ logger = logging.getLogger(__name__)
 
 PATH = "/toolcalls"
 _MOMENT = 0.5  # seconds that one look may take to tell new turns
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 
 
 class Page:
     """An addon that gives mitmweb its page, and does nothing in mitmdump and in the console."""
+
+    name = "toolcalls_page"  # mitmproxy knows addons by their names
 
     def __init__(self) -> None:
         self.sessions = Sessions()
@@ -49,16 +43,9 @@ class Page:
         if app is None or self._rules:
             return
         before = list(app.default_router.rules)
-        own = {"page": self}
-        app.add_handlers(
-            r".*",
-            [
-                (PATH + r"/?", Overview, own),
-                (PATH + r"/session", OneSession, own),
-                (PATH + r"/page\.css", Style),
-                (PATH + r"/live\.js", Script),
-            ],
-        )
+        # Only now: it brings mitmweb's modules, which mitmdump has not loaded.
+        handlers: Any = import_module("toolcalls.mitm.handlers")
+        app.add_handlers(r".*", handlers.of(self))
         self._rules = [rule for rule in app.default_router.rules if rule not in before]
         host = ctx.options.web_host
         shown = f"[{host}]" if ":" in host else host
@@ -87,7 +74,15 @@ class Page:
                 if monotonic() > until:
                     break
                 self._reports[flow.id] = flow.metadata[store.REPORT]
-                self.sessions.put(await asyncio.to_thread(told, seen(flow)))
+                try:
+                    self.sessions.put(await asyncio.to_thread(told, seen(flow)))
+                except Exception:  # one flow that cannot be told must not hide the others
+                    logger.exception(f"toolcalls: flow {flow.id} is not shown on the page")
+
+    async def drawn(self, content: Callable[[], str]) -> str:
+        """What `content` makes of the sessions, in a thread, while they stay as they are."""
+        async with self._lock:
+            return await asyncio.to_thread(content)
 
     @property
     def revision(self) -> str:
@@ -98,70 +93,3 @@ class Page:
 def _streams(flow: http.HTTPFlow) -> bool:
     response = flow.response
     return response is not None and getattr(response.stream, "is_toolcalls_tap", False) and not is_told(flow)
-
-
-class _Handler(RequestHandler):
-    """What all of the page's answers have in common."""
-
-    def set_default_headers(self) -> None:
-        """mitmweb's, with a stricter policy."""
-        super().set_default_headers()
-        self.set_header("Content-Security-Policy", _POLICY)
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("Cache-Control", "no-store")
-
-    def auth_fail(self, invalid_password: bool) -> None:  # noqa: ARG002 - mitmweb's signature
-        """Who has not logged in is told where."""
-        self.write('<!doctype html><title>Tool calls</title><p>Log in at <a href="/">mitmweb</a> first.</p>')
-
-
-class _Shown(_Handler):
-    """A page that is asked for again with `since`: 204 when it would be the same, else its new content as JSON."""
-
-    def initialize(self, page: Page) -> None:
-        self.page = page
-
-    def content(self) -> str:
-        """What is shown."""
-        raise NotImplementedError
-
-    async def get(self) -> None:
-        """The page, or what is new of it."""
-        await self.page.refresh(list(self.view))
-        since = self.get_query_argument("since", None)
-        if since is None:
-            self.write(page.live_page(self.content(), self.page.revision))
-        elif since == self.page.revision:
-            self.set_status(204)
-        else:
-            self.write({"revision": self.page.revision, "html": self.content()})
-
-
-class Overview(_Shown):
-    """All sessions and the scorecard."""
-
-    def content(self) -> str:
-        return page.live_overview(self.page.sessions, self.page.streaming)
-
-
-class OneSession(_Shown):
-    """One session, by the query parameter `id`."""
-
-    def content(self) -> str:
-        return page.live_session(self.page.sessions.one(self.get_query_argument("id", "")))
-
-
-class Style(_Handler):
-    """The style sheet."""
-
-    def get(self) -> None:
-        self.set_header("Content-Type", "text/css; charset=utf-8")
-        self.write(page.style())
-
-
-class Script(_Handler):
-    """The script."""
-
-    def get(self) -> None:
-        self.set_header("Content-Type", "text/javascript; charset=utf-8")
-        self.write(page.script())

@@ -45,7 +45,7 @@ def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
     for model, dialect in sorted(counts, key=lambda key: (key == ("all", ""), key)):
         found = counts[model, dialect]
         rows.append([cell(model), cell(dialect), *(str(found[status] or "") for status in columns)])
-    rows += [[reason, str(count)] for reason, count in reasons.most_common()]
+    rows += [[cell(reason), str(count)] for reason, count in reasons.most_common()]
     return _even([*rows, ["replies read", str(read)]])
 
 
@@ -71,6 +71,7 @@ def calls_of(one: flow.Flow) -> Iterator[Call]:
 
 
 def told(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
+    """The reports of those flows that have one, also of replies that are coming."""
     for one in flows:
         data = report_of(one) if isinstance(one, http.HTTPFlow) else None
         if data is not None:
@@ -78,6 +79,7 @@ def told(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
 
 
 def cell(text: str) -> str:
+    """Text of a model or a server, fit to be shown."""
     return visible(text if len(text) <= _CELL else f"{text[:_CELL]}…")
 
 

@@ -107,7 +107,8 @@ class Tap:
                 piece = self._prepared(data)
             out = self.exchange.feed(piece) if piece else b""
         except Exception as error:  # noqa: BLE001 - the host would drop the piece and go on
-            piece, out = data, self._failed(error) + data
+            piece, out = data, self._failed(error)
+            out += b"" if self.exchange.guarded else data
         if not self._changes:
             out = data
         if self._client is None and out is piece:

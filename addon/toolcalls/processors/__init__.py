@@ -62,6 +62,9 @@ class Processing(Protocol):
     def passed(self, piece: str) -> bool:
         """A quiet piece of text has left; always True."""
 
+    def streams(self, piece: CallPiece) -> bool:
+        """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
+
     def read(self, events: Sequence[Event]) -> list[Left]:
         """The next events that were read from text."""
 
@@ -101,16 +104,20 @@ class Processors:
         access = self.route.access
         return access is not None and (access.default == "deny" or any(r.action == "block" for r in access.rules))
 
-    def chain(self, *, whole: bool) -> "Chain":
-        """The processors of one lane. `whole`: the reply comes as one body, whose native calls are read first."""
-        return Chain(self, whole=whole)
+    def chain(self, *, whole: bool, as_text: bool) -> "Chain":
+        """The processors of one lane.
+
+        whole     the reply comes as one body, whose native calls are read first
+        as_text   the client is given calls as text, so a call's markup may have to stay where it stands
+        """
+        return Chain(self, whole=whole, as_text=as_text)
 
 
 class _Held:
     """One call on its way."""
 
     __slots__ = (
-        "arguments", "changes", "collects", "counted", "fate", "judgement", "learned", "left", "made", "native",
+        "arguments", "changes", "collects", "counted", "fate", "held", "judgement", "learned", "left", "made", "native",
         "pieces", "refusal", "start", "texts", "told", "waits",
     )  # fmt: skip
 
@@ -124,6 +131,7 @@ class _Held:
         self.arguments: Arguments | None = None
         self.learned: list[tuple[str, str]] = []
         self.pieces: list[str] = []
+        self.held: list[str] = []  # what is to leave with its beginning
         self.counted = False  # the loop guard has it in its row
         self.left = False  # its beginning has left, or what stands for it
         self.refusal: Refusal | None = None
@@ -141,7 +149,7 @@ class _Held:
 class Chain:
     """One lane's processors (`Processing`)."""
 
-    def __init__(self, of: Processors, *, whole: bool) -> None:
+    def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
         route = of.route
         self.stopped = False
         self._stopped_by = ""
@@ -156,6 +164,8 @@ class Chain:
         self._voice = Voice()
         self._silent = False  # the text from here on was taken away
         self._whole = whole
+        self._direct = not (whole or as_text)  # a call's markup goes, whatever becomes of the call
+        self._alone = False  # only events of the call at its head stand in the queue
         self._late: list[str] = []
         self._calls: dict[tuple[bool, int], _Held] = {}
         self._queue: deque[tuple[bool, Event, _Held | None]] = deque()
@@ -179,6 +189,19 @@ class Chain:
             self._filters.passed(piece)
         if self._passages is not None and self._passages.feed(piece) is not None:
             self._note(self._passages.circle)
+        return True
+
+    def streams(self, piece: CallPiece) -> bool:
+        """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
+        if self._queue:
+            return False
+        call = self._calls[False, piece.index]
+        if call.fate != "passed":
+            return False
+        if call.arguments is not None:  # which must not be asked twice
+            return False
+        if call.collects:
+            call.pieces.append(piece.json)
         return True
 
     # In
@@ -238,8 +261,27 @@ class Chain:
             call = self._calls[native, event.index]
             if call.fate == "open":
                 self._over(call)
-        self._queue.append((native, event, call))
+        queue = self._queue
+        if queue and self._alone and self._held_alone(event, call, queue[0][2]):
+            return
+        self._alone = self._direct and not native and not queue and isinstance(event, CallStart)
+        queue.append((native, event, call))
         self._flow()
+        if self._alone and queue:  # what stands before a call whose fate is open is decided
+            self._flush()
+            self._led()
+
+    def _held_alone(self, event: Event, call: _Held | None, head: _Held | None) -> bool:
+        """The next event of the only call in the queue: its markup goes at once, its pieces wait with its beginning."""
+        if isinstance(event, Markup):
+            self._out.append((False, event))
+            return True
+        if isinstance(event, CallPiece) and call is head and call is not None:
+            call.held.append(event.json)
+            if call.fate != "open":
+                self._flow()
+            return True
+        return False
 
     # A call's fate
 
@@ -432,6 +474,8 @@ class Chain:
             if call.fate == "passed":
                 self._out.extend((False, text) for text in said if not native)
                 out = [*(said if native else ()), event]
+                if call.held:
+                    out.append(CallPiece(event.index, "".join(call.held)))
             else:
                 out = [Gone(call.start.index), *said, *(_made(call) if call.fate == "made" else ())]
             self._led(gone=call.fate == "gone" and not native)

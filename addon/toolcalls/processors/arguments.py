@@ -52,7 +52,9 @@ class Arguments:
                     self._open(piece[start : at - 1], sign)
                     start = at
             elif sign == ",":
-                if self._depth == 1:
+                if self._depth < 1:
+                    self.broken = True
+                elif self._depth == 1:
                     found.extend(self._member(piece[start : at - 1]))
                     start = at
             else:
@@ -74,8 +76,8 @@ class Arguments:
         self._text.append(end)
         text = "".join(self._text)
         self._text.clear()
-        if last and not text.strip(" \t\r\n"):
-            self.broken = self._comma
+        if not text.strip(" \t\r\n"):
+            self.broken = self._comma or not last
             return []
         self._comma = not last
         try:

@@ -6,7 +6,8 @@ yet; the ids here are made up to say so, and only those that a client wrote stan
 
 A call that was text before bears the signature that Google names for calls of other models' making, since Gemini 3
 refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatures#faqs. An answer that is no object
-becomes one: `{"output": text}`.
+becomes one: `{"output": text}`. Tools that Google runs itself cannot be told in a prompt: a request that declares some
+beside its functions is not written without its functions.
 """
 
 import json
@@ -17,6 +18,7 @@ import msgspec
 
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
+from toolcalls.request import Tool
 from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.wires.gemini import choice_of, either, tools_of
 
@@ -29,18 +31,20 @@ _CALLING = ("functionCallingConfig", "function_calling_config")
 _CALL = ("functionCall", "function_call")
 _ANSWER = ("functionResponse", "function_response")
 
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
 
 class _GeminiRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
         """Raises ValueError for a body that is no such request."""
-        fields, _ = _opened(body)
-        contents = rawjson.items(fields.get("contents"))
-        if not contents:
-            raise ValueError("the request body is no Gemini request: it has no list `contents`")
         reading = _Reading()
         try:
+            fields, _ = _opened(body)
+            contents = rawjson.items(fields.get("contents"))
+            if not contents:
+                raise ValueError("it has no list `contents`")
             system = either(fields, *_SYSTEM)
             turns = [] if system is None else [Turn("system", tuple(reading.blocks(_parts(system))), system)]
             turns.extend(reading.turn(raw) for raw in contents)
@@ -50,7 +54,7 @@ class _GeminiRequests:
             raise ValueError(f"the request body is no Gemini request: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
+        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
         fields, around = _opened(body)
         names = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
@@ -61,17 +65,7 @@ class _GeminiRequests:
             fields[key] = _content(system[0], names)
         said = (turn for turn in conversation.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
-        if not conversation.tools:
-            _drop_tools(fields)
-        elif any(tools_of(_loads(fields.get("tools")))):
-            _keep_tools(fields, {tool.name for tool in conversation.tools})
-            _choose(fields, conversation.tool_choice)
-        else:
-            declared = [
-                {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema}
-                for tool in conversation.tools
-            ]
-            fields["tools"] = [*rawjson.items(fields.get("tools")), {_DECLARATIONS[0]: declared}]
+        _offer(fields, conversation)
         return msgspec.json.encode(fields if around is None else {**around, "request": fields})
 
 
@@ -96,7 +90,7 @@ class _Reading:
         for raw in parts:
             part = rawjson.fields(raw)
             call, answer = either(part, *_CALL), either(part, *_ANSWER)
-            if call is not None:
+            if call is not None and rawjson.word(rawjson.fields(call), "name"):
                 yield self._call(raw, rawjson.fields(call))
             elif answer is not None:
                 yield self._answer(raw, rawjson.fields(answer))
@@ -110,7 +104,8 @@ class _Reading:
         name = rawjson.word(call, "name")
         id_ = rawjson.word(call, "id") or f"call {self._calls}"
         self._open.append((name, id_))
-        return PastCall(id_, name, rawjson.text_of(call.get("args", {})), raw)
+        args = call.get("args")
+        return PastCall(id_, name, rawjson.text_of(args) if rawjson.is_object(args) else "{}", raw)
 
     def _answer(self, raw: Any, answer: Fields) -> Result:
         name, id_ = rawjson.word(answer, "name"), rawjson.word(answer, "id")
@@ -122,10 +117,10 @@ class _Reading:
 
 
 def _opened(body: bytes) -> tuple[Fields, Fields | None]:
-    """The request's own members, and those of the envelope around it; None for none."""
-    fields = rawjson.fields(body)
+    """The request's own members, and those of the envelope around it; None for none. Raises ValueError."""
+    fields: Fields = dict(_fields(body))
     if "contents" not in fields and rawjson.is_object(fields.get("request")):
-        return rawjson.fields(fields["request"]), fields
+        return dict(_fields(fields["request"])), fields
     return fields, None
 
 
@@ -191,27 +186,53 @@ def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]
             yield {"functionResponse": answer}
 
 
+def _offer(fields: Fields, conversation: Conversation) -> None:
+    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+    known = {tool.name for tool in tools_of(_loads(fields.get("tools")))}
+    if not conversation.tools:
+        if known:
+            _drop_tools(fields)
+        return
+    _keep_tools(fields, known - {tool.name for tool in conversation.tools})
+    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
+    if new:
+        fields["tools"] = [*_listed(fields.get("tools")), {_DECLARATIONS[0]: new}]
+    _choose(fields, conversation.tool_choice)
+
+
+def _listed(tools: Any) -> list[Any]:
+    """A request's `tools`; one alone may stand without a list."""
+    return [tools] if rawjson.is_object(tools) else rawjson.items(tools)
+
+
+def _declared(tool: Tool) -> Fields:
+    about = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **about, **({"parametersJsonSchema": tool.schema} if tool.schema else {})}
+
+
 def _drop_tools(fields: Fields) -> None:
-    """Leave out the functions and what speaks of them; tools that Google runs itself stay."""
-    tools = [rawjson.without(rawjson.fields(raw), *_DECLARATIONS) for raw in rawjson.items(fields.get("tools"))]
-    config_key = next((key for key in _TOOL_CONFIG if key in fields), None)
-    config = rawjson.without(rawjson.fields(fields.get(config_key or "")), *_CALLING)
-    for key, left in (("tools", [tool for tool in tools if tool]), (config_key, config)):
-        if key is not None and left:
+    """Leave out the functions and what speaks of them. Raises ValueError for tools that Google runs itself."""
+    for raw in _listed(fields["tools"]):
+        for key, member in rawjson.without(rawjson.fields(raw), *_DECLARATIONS).items():
+            if rawjson.value(member) is not None:
+                raise ValueError(f"a prompt cannot tell of the tool {key}, which is no function")
+    del fields["tools"]
+    for key in [key for key in _TOOL_CONFIG if key in fields]:
+        if left := rawjson.without(rawjson.fields(fields.pop(key)), *_CALLING):
             fields[key] = left
-        elif key is not None:
-            fields.pop(key, None)
 
 
-def _keep_tools(fields: Fields, names: set[str]) -> None:
-    """Leave out the functions that are not in `names`; tools that Google runs itself stay."""
-    if all(tool.name in names for tool in tools_of(_loads(fields["tools"]))):
+def _keep_tools(fields: Fields, gone: set[str]) -> None:
+    """Leave out the functions in `gone`; tools that Google runs itself stay."""
+    if not gone:
         return
     kept: list[Fields] = []
-    for raw in rawjson.items(fields["tools"]):
+    for raw in _listed(fields["tools"]):
         tool = rawjson.fields(raw)
         for key in set(_DECLARATIONS) & set(tool):
-            declared = [one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") in names]
+            declared = [
+                one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") not in gone
+            ]
             tool = {**tool, key: declared} if declared else rawjson.without(tool, key)
         kept.extend([tool] if tool else [])
     fields["tools"] = kept

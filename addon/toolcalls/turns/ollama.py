@@ -2,21 +2,24 @@
 
 https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion. Contents are strings, images stand
 beside them. Arguments are objects; calls mostly have no id, so an answer belongs to the first call of its name
-(`tool_name`) that has none yet, and without a name to the first one at all.
+(`tool_name`) that has none yet, and without a name to the first one at all. An answer's images go with its text.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
+from toolcalls.request import Tool
 from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.wires import function_tools
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class _OllamaRequests:
@@ -24,42 +27,24 @@ class _OllamaRequests:
 
     def read(self, body: bytes) -> Conversation:
         """Raises ValueError for a body that is no such request."""
-        fields = rawjson.fields(body)
-        messages = rawjson.items(fields.get("messages"))
-        if not messages:
-            raise ValueError("the request body is no chat of Ollama's: it has no list `messages`")
+        reading = _Reading()
         try:
-            tools = json.loads(bytes(fields.get("tools", rawjson.NULL)))
+            fields = _fields(body)
+            messages = rawjson.items(fields.get("messages"))
+            if not messages:
+                raise ValueError("it has no list `messages`")
+            return Conversation(tuple(reading.turn(raw) for raw in messages), tuple(_functions(_tools(fields))))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no chat of Ollama's: {error}") from error
-        reading = _Reading()
-        return Conversation(tuple(reading.turn(raw) for raw in messages), tuple(function_tools(tools)))
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
-        fields = rawjson.fields(body)
+        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
+        fields: Fields = dict(_fields(body))
         called = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
         }
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, called)]
-        if not conversation.tools:
-            fields.pop("tools", None)
-        elif "tools" in fields:
-            names = {tool.name for tool in conversation.tools}
-            kept = [
-                raw
-                for raw in rawjson.items(fields["tools"])
-                if all(tool.name in names for tool in function_tools([json.loads(bytes(raw))]))
-            ]
-            fields["tools"] = kept
-        else:
-            fields["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
-                }
-                for tool in conversation.tools
-            ]
+        _offer(fields, conversation)
         return msgspec.json.encode(fields)
 
 
@@ -98,13 +83,12 @@ class _Reading:
     def _answer(self, raw: Any, message: Fields) -> Result:
         id_ = rawjson.word(message, "tool_call_id")
         name = rawjson.word(message, "tool_name") or rawjson.word(message, "name")
-        found = next(
-            (one for one in self._open if (id_ == one[1] if id_ else name in {"", one[0]})),
-            None,
-        )
+        by_id = (one for one in self._open if id_ == one[1])
+        found = next(by_id, next((one for one in self._open if name in {"", one[0]}), None))
         if found is not None:
             self._open.remove(found)
-        return Result(found[1] if found else id_, rawjson.word(message, "content"), raw)
+        images = tuple(Other(image) for image in rawjson.items(message.get("images")))
+        return Result(found[1] if found else id_, rawjson.word(message, "content"), raw, images)
 
 
 def _messages(turn: Turn, names: dict[str, str]) -> Iterator[Any]:
@@ -121,12 +105,45 @@ def _messages(turn: Turn, names: dict[str, str]) -> Iterator[Any]:
     text = "".join(block.text for block in turn.blocks if isinstance(block, Text))
     calls = [block.raw or _call(block) for block in turn.blocks if isinstance(block, PastCall)]
     unread = [block.raw for block in turn.blocks if isinstance(block, Other)]
-    entries = {"tool_calls": [*calls, *unread]} if calls or unread else {}
+    key = "tool_calls" if turn.role == "assistant" else "images"  # where what is no text came from
+    entries = {key: [*calls, *unread]} if calls or unread else {}
     yield {**old, "content": rawjson.string(text), **entries}
 
 
 def _call(call: PastCall) -> Fields:
     return {"function": {"name": rawjson.string(call.name), "arguments": rawjson.json_text(call.arguments)}}
+
+
+def _tools(fields: Mapping[str, Any]) -> list[Any]:
+    return rawjson.items(fields.get("tools"))
+
+
+def _functions(tools: Sequence[Any]) -> Iterator[Tool]:
+    return function_tools([json.loads(bytes(raw)) for raw in tools])
+
+
+def _offer(fields: Fields, conversation: Conversation) -> None:
+    """Make the body declare the conversation's tools."""
+    declared = _tools(fields)
+    known = {tool.name for tool in _functions(declared)}
+    if not conversation.tools:
+        for raw in declared if known else ():
+            if not any(_functions([raw])):
+                kind = rawjson.word(rawjson.fields(raw), "type") or "without a type"
+                raise ValueError(f"a prompt cannot tell of the tool {kind}, which is no function")
+        if known:
+            del fields["tools"]
+        return
+    names = {tool.name for tool in conversation.tools}
+    kept = [raw for raw in declared if all(tool.name in names for tool in _functions([raw]))]
+    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
+    if new or len(kept) < len(declared):
+        fields["tools"] = [*kept, *new]
+
+
+def _declared(tool: Tool) -> Fields:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
 
 
 FORMAT = _OllamaRequests()

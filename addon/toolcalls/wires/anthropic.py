@@ -635,7 +635,7 @@ class _Content:
 
     def text(self, like: Any, events: Iterable[Event]) -> None:
         """What has become of the text block `like`, or of text that has none ({})."""
-        first = len(self.blocks)
+        first, self._thought = len(self.blocks), {}
         for event in events:
             call = self._call
             if isinstance(event, Text):

@@ -149,7 +149,7 @@ def _said(content: str | list[Any] | None) -> Iterable[Event]:
         return
     for part in content or ():
         kind = part.get("type") if isinstance(part, dict) else None
-        said = _text_of(part.get(kind)) if kind in {"text", "thinking"} else ""
+        said = _text_of(part.get(kind)) if kind in ("text", "thinking") else ""
         if said:
             yield Text(said) if kind == "text" else Reasoning(said)
 

@@ -40,6 +40,7 @@ _PASSED = "from there the upstream's bytes passed as they are"
 
 _WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it stands in the call or in the message
 _WRITTEN_WIDTH = 240  # characters of one such line
+_MOST_NOTES = 20  # of what processors say and do
 _MOST_VERDICTS = 60  # of one reply; the rest is counted, and stands in the report
 _MOST_JSON = 256 * 1024  # characters of arguments that are laid out in one view
 
@@ -81,7 +82,7 @@ def _head(reply: Reply) -> Iterator[str]:
     if report.get("judged"):
         yield from named("judged", f"{report['judged']}: so it would be today; the bodies are those of then")
     yield from what_is_done(report)
-    for note in report.get("notes", ()):
+    for note in islice(report.get("notes", ()), _MOST_NOTES):
         yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
 
 
@@ -108,7 +109,7 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         if reason is not None:
             name = f"{verdict['rule']}, " if verdict.get("rule") else ""
             yield from named("rule", f"{name}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
-        for change in verdict.get("changes", ()):
+        for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
             yield from named("repaired", f"{repair}: {REPAIRS.get(repair, 'no such repair is known here')}")

@@ -1,0 +1,285 @@
+"""Requests of the Responses API: `instructions`, `input`, `tools`, `tool_choice`, `parallel_tool_calls`.
+
+https://platform.openai.com/docs/api-reference/responses/create. `input` is a string or a list of items: messages,
+calls, their outputs, reasoning, and what the provider's own tools did. A message of the model is one turn with the
+reasoning in front of it and the calls behind it, so that these, as text, end up in it; any other item is its own turn.
+
+A changed turn writes its message again with the fields that it came with, and what does not fit into it as new ones;
+items that are no messages stay as they came, reasoning with its `encrypted_content` too. A message whose whole text
+became calls goes.
+
+Tools that are no functions (web search, MCP, grammars, namespaces) cannot be told in a prompt: a request that declares
+some beside its functions is not written without its functions.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.rawjson import Fields
+from toolcalls.request import Request, Tool
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.wires.openai_responses import WIRE
+
+_TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
+_TEXTS = frozenset({"input_text", "output_text", "text"})
+_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
+_ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """The raw form of a turn that is a member of the body: `instructions`, or an `input` that is a string."""
+
+    key: str
+    raw: msgspec.Raw
+
+
+class _ResponsesRequests:
+    """The format."""
+
+    def read(self, body: bytes) -> Conversation:
+        """Raises ValueError for a body that is no such request."""
+        try:
+            asked = WIRE.request(body)
+            fields = _fields(body)
+            turns = tuple(_turns(fields))
+            parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the request body is no Responses request: {error}") from error
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel)
+
+    def write(self, body: bytes, conversation: Conversation) -> bytes:
+        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
+        fields: Fields = dict(_fields(body))
+        said: list[Turn] = []
+        for turn in conversation.turns:
+            if not (isinstance(turn.raw, _Field) and turn.raw.key == "instructions"):
+                said.append(turn)
+            elif turn.changed:
+                fields["instructions"] = rawjson.string("".join(_texts(turn)))
+        is_same = len(said) == 1 and isinstance(said[0].raw, _Field) and not said[0].changed
+        items = [item for turn in said for item in _items(turn)]
+        if items and not is_same:
+            fields["input"] = items
+        _offer(fields, WIRE.request(body), conversation)
+        return msgspec.json.encode(fields)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _turns(fields: Fields) -> Iterator[Turn]:
+    if instructions := rawjson.word(fields, "instructions"):
+        yield Turn("system", (Text(instructions),), _Field("instructions", fields["instructions"]))
+    given = fields.get("input")
+    if given is not None and _is_string(given):
+        yield Turn("user", (Text(rawjson.word(fields, "input")),), _Field("input", given))
+        return
+    run: list[tuple[msgspec.Raw, Fields]] = []
+    for raw in rawjson.items(given):
+        item = rawjson.fields(raw)
+        if run and not _goes_on(run, item):
+            yield _turn(run)
+            run = []
+        run.append((raw, item))
+    if run:
+        yield _turn(run)
+
+
+def _goes_on(run: Sequence[tuple[msgspec.Raw, Fields]], item: Fields) -> bool:
+    """Whether an item belongs to the turn of those before it."""
+    if _role(run[-1][1]) != "assistant" or _role(item) != "assistant":
+        return False
+    return _kind(item) != "message" or all(_kind(before) == "reasoning" for _, before in run)
+
+
+def _turn(run: Sequence[tuple[msgspec.Raw, Fields]]) -> Turn:
+    blocks = tuple(block for raw, item in run for block in _blocks(raw, item))
+    return Turn(_role(run[0][1]), blocks, tuple(raw for raw, _ in run))
+
+
+def _is_string(raw: msgspec.Raw) -> bool:
+    return bytes(raw).lstrip()[:1] == b'"'
+
+
+def _is_list(raw: msgspec.Raw) -> bool:
+    return bytes(raw).lstrip()[:1] == b"["
+
+
+def _kind(item: Fields) -> str:
+    """An item's type; that of messages may be left out."""
+    return rawjson.word(item, "type") or "message"
+
+
+def _role(item: Fields) -> Role:
+    """Whose an item is. What nobody knows is the user's, where nothing is looked for."""
+    kind = _kind(item)
+    if kind == "message":
+        return _ROLES.get(rawjson.word(item, "role"), "user")
+    if kind == "function_call_output":
+        return "tool"
+    return "assistant" if kind == "reasoning" or kind.endswith("_call") else "user"
+
+
+def _blocks(raw: msgspec.Raw, item: Fields) -> Iterator[Block]:
+    kind, content = _kind(item), item.get("content")
+    if kind == "message" and content is not None and _is_string(content):
+        if text := rawjson.word(item, "content"):
+            yield Text(text)
+    elif kind == "message" and content is not None and _is_list(content):
+        yield from map(_block, rawjson.items(content))
+    elif kind == "function_call" and (name := rawjson.word(item, "name")):
+        yield PastCall(rawjson.word(item, "call_id"), name, rawjson.word(item, "arguments") or "{}", raw)
+    elif kind == "function_call_output":
+        yield _result(raw, item)
+    else:
+        yield Other(raw)
+
+
+def _block(raw: msgspec.Raw) -> Text | Other:
+    """A part of a content."""
+    part = rawjson.fields(raw)
+    text = rawjson.value(part.get("text"))
+    if isinstance(text, str) and rawjson.word(part, "type") in _TEXTS:
+        return Text(text, raw, rawjson.value(part.get("cache_control")))
+    return Other(raw)
+
+
+def _result(raw: msgspec.Raw, item: Fields) -> Result:
+    output = item.get("output")
+    if output is None or not _is_list(output):
+        return Result(rawjson.word(item, "call_id"), rawjson.word(item, "output"), raw)
+    blocks = [_block(part) for part in rawjson.items(output)]
+    return Result(
+        id=rawjson.word(item, "call_id"),
+        text="\n".join(block.text for block in blocks if isinstance(block, Text)),
+        raw=raw,
+        others=tuple(block for block in blocks if isinstance(block, Other)),
+    )
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    return (block.text for block in turn.blocks if isinstance(block, Text))
+
+
+def _items(turn: Turn) -> Iterator[Any]:
+    """A turn's items."""
+    if isinstance(turn.raw, _Field) and not turn.changed:
+        yield {"type": "message", "role": "user", "content": turn.raw.raw}
+        return
+    came: Sequence[msgspec.Raw] = turn.raw if isinstance(turn.raw, tuple) else ()
+    if came and not turn.changed:
+        yield from came
+        return
+    homes = [raw for raw in came if _kind(rawjson.fields(raw)) == "message"]
+    parts: list[Text | Other] = []
+    for block in turn.blocks:
+        if isinstance(block, Text | Other) and not any(block.raw is raw for raw in came):
+            parts.append(block)
+            continue
+        if parts:
+            yield _message(turn.role, homes.pop() if homes else None, parts)
+            parts = []
+        yield block.raw if block.raw is not None else _written(block)
+    if parts:
+        yield _message(turn.role, homes.pop() if homes else None, parts)
+
+
+def _message(role: Role, home: msgspec.Raw | None, blocks: Sequence[Text | Other]) -> Fields:
+    """`home` with these blocks, or a new message. Its content stays a string where nothing asks for parts."""
+    new: Fields = {"type": "message", "role": _ROLE_WORDS[role]}
+    old = new if home is None else rawjson.fields(home)
+    content = old.get("content")
+    plain = [block for block in blocks if block.raw is None and isinstance(block, Text)]
+    texts = [block.text for block in plain if block.cache_control is None]
+    if len(texts) == len(blocks) and (content is None or _is_string(content)):
+        return {**old, "content": rawjson.string("".join(texts))}
+    return {**old, "content": [_part(role, block) for block in blocks]}
+
+
+def _part(role: Role, block: Text | Other) -> Any:
+    if isinstance(block, Other):
+        return block.raw
+    mark = {} if block.cache_control is None else {"cache_control": block.cache_control}
+    if block.raw is not None:
+        old = rawjson.fields(block.raw)
+        is_same = rawjson.word(old, "text") == block.text
+        return block.raw if is_same else {**old, "text": rawjson.string(block.text), **mark}
+    if role == "assistant":
+        return {"type": "output_text", "text": rawjson.string(block.text), "annotations": [], **mark}
+    return {"type": "input_text", "text": rawjson.string(block.text), **mark}
+
+
+def _written(block: Block) -> Fields:
+    """A new call, or a new output."""
+    if isinstance(block, PastCall):
+        told = {"name": rawjson.string(block.name), "arguments": rawjson.string(block.arguments)}
+        return {"type": "function_call", "call_id": rawjson.string(block.id), **told}
+    if isinstance(block, Result):
+        output = rawjson.string(block.text)
+        return {"type": "function_call_output", "call_id": rawjson.string(block.id), "output": output}
+    raise ValueError("a block of the request has no form in this API")
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
+    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+    declared = rawjson.items(fields.get("tools"))
+    if not conversation.tools:
+        hosted = [found for raw in declared if (found := _hosted(rawjson.fields(raw)))]
+        if hosted and asked.tools:
+            raise ValueError(f"a prompt cannot tell of the tool {hosted[0]}, which is no function")
+        for key in _TOOL_KEYS if asked.tools else ():
+            fields.pop(key, None)
+        return
+    known = {tool.name for tool in asked.tools}
+    gone = known - {tool.name for tool in conversation.tools}
+    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
+    if gone or new:
+        fields["tools"] = [*_without(declared, gone), *new]
+    if conversation.tool_choice != asked.tool_choice:
+        fields["tool_choice"] = conversation.tool_choice
+    elif gone and rawjson.is_object(fields.get("tool_choice")):
+        choice = rawjson.fields(fields["tool_choice"])
+        fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
+
+
+def _hosted(tool: Fields) -> str:
+    """What a tool that is no function calls itself; "" for a function."""
+    kind = rawjson.word(tool, "type")
+    return "" if kind == "function" else rawjson.word(tool, "name") or kind or "without a type"
+
+
+def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
+    """The tools without the functions that are gone, also those in namespaces."""
+    for raw in tools:
+        tool = rawjson.fields(raw)
+        kind = rawjson.word(tool, "type")
+        if kind == "namespace":
+            inner = rawjson.items(tool.get("tools"))
+            left = list(_without(inner, gone))
+            if left:
+                yield raw if len(left) == len(inner) else {**tool, "tools": left}
+        elif kind != "function" or rawjson.word(tool, "name") not in gone:
+            yield raw
+
+
+def _declared(tool: Tool) -> Fields:
+    """A tool as a function; not strict, since strict schemas may leave nothing optional."""
+    schema = {"type": "object", "properties": {}, **tool.schema}
+    about = {"description": tool.description} if tool.description else {}
+    return {"type": "function", "name": tool.name, **about, "parameters": schema, "strict": False}
+
+
+FORMAT = _ResponsesRequests()

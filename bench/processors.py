@@ -1,0 +1,77 @@
+"""What processors cost without a host: µs for each event of a stream, with none, each kind, all of them."""
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
+
+from host import REQUEST, chunk, replies
+
+from toolcalls.evidence import decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.processors import Keep, Processors
+from toolcalls.request import Request, Tool
+from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
+from toolcalls.wires import all_wires
+
+WIRE = all_wires()["openai_chat"]
+ACCESS = Access((AccessRule("paths", "block", arguments=(Condition("path", outside=("/project",)),)),))
+LOOPS = Loops(action="warn")
+FILTERS = (Filter("greeting", literal="I'll help you"), Filter("keys", pattern="sk-[a-z0-9]{8,40}", replace="[key]"))
+REACTORS = (Reactor("none.py", "keep"),)
+KINDS = {
+    "no processors": {},
+    "access": {"access": ACCESS},
+    "loops": {"loops": LOOPS},
+    "loops that act": {"loops": Loops(action="replace")},
+    "reactors": {"reactors": REACTORS},
+    "filters": {"filters": FILTERS},
+    "all of them": {"access": ACCESS, "loops": Loops(action="replace"), "reactors": REACTORS, "filters": FILTERS},
+}
+
+
+def natively(events):
+    """A native call with a long argument, an event for each four characters."""
+    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "write_to_file", "arguments": ""}}
+    text = '{"path":"/project/a","content":"' + "x" * (4 * events) + '"}'
+    pieces = [text[at : at + 4] for at in range(0, len(text), 4)]
+    return [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"tool_calls": [head]}),
+        *(chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces),
+        chunk({}, "tool_calls"),
+    ]
+
+
+def cost(events, settings, side):
+    """µs of CPU for each event of one reply."""
+    schema = REQUEST["tools"][0]["function"]["parameters"]
+    request = Request(tools=(Tool("write_to_file", schema),))
+    route = Route(client="native", upstream=side, **settings)
+    decision = decide(route, request, {}, ())
+    terms, tools = terms_of(route, request, decision)
+    processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
+    exchange = Exchange(WIRE, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+    before = time.process_time()
+    for piece in events:
+        exchange.feed(piece)
+    exchange.close()
+    if exchange.failure is not None:
+        raise exchange.failure
+    return (time.process_time() - before) / len(events) * 1e6
+
+
+def measure(events=5_000, rounds=5):
+    """By kind of processor: the best of some rounds for plain text, a call in text, and a native call."""
+    served = {**replies(events), "native": natively(events)}
+    sides = {"text": "text", "call": "text", "native": "native"}
+    return {
+        name: [min(cost(served[kind], settings, sides[kind]) for _ in range(rounds)) for kind in served]
+        for name, settings in KINDS.items()
+    }
+
+
+if __name__ == "__main__":
+    for name, costs in measure().items():
+        print(f"{name:28}" + "".join(f"{one:10.2f}" for one in costs))

@@ -1,0 +1,103 @@
+"""From end to end: Google's own SDK, a real mitmdump with the addon, a scripted upstream; all on loopback.
+
+Strategy: one mitmdump with a route for each kind, chosen by the first part of the path, as in `test_e2e`. What is
+checked is what the SDK hands to an agent: text, function calls, finish reason, usage. The array form, which the SDK
+never asks for, is fetched by hand.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from geminiclient import USAGE, Body, body_of, received, reply
+from live import LIMIT, Host, Reply, host, post
+from toolcalls.mitm import store
+
+pytest.importorskip("google.genai")
+genai: Any = import_module("google.genai")
+types: Any = import_module("google.genai.types")
+
+CONFIG = """
+routes:
+  - {name: lift, match: {path: "/lift/*", model: "gemini-*"}, client: native, upstream: text}
+  - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
+  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
+"""
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+TOOLS = [
+    {"function_declarations": [{"name": "read_file", "parameters_json_schema": SCHEMA}, {"name": "now"}]},
+]
+INVOKE = '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>'
+NATIVE = {"functionCall": {"name": "read_file", "args": {"path": "größe/日本 😀.md"}}, "thoughtSignature": "c2ln"}
+CALL = ("read_file", {"path": "größe/日本 😀.md"})
+BLOCK = f"<function_calls>\n{INVOKE}\n</function_calls>"
+# By route: what the upstream says, and the text and the calls that the client gets.
+KINDS: dict[str, tuple[list[Any], str, list[Any], str]] = {
+    "lift": (["Let me ", "look.\n\n<inv", INVOKE[4:], "\n"], "Let me look.\n\n", [CALL], "lifted"),
+    "lower": (["Let me look.", NATIVE], f"Let me look.\n\n{BLOCK}", [], "lowered"),
+    "observe": (["Let me look.", NATIVE], "Let me look.", [CALL], "native"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("gemini")
+    config = folder / "toolcalls.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    with host(folder, "--set", f"toolcalls_config={config}") as made:
+        yield made
+        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
+
+
+def upstream(said: list[Any], form: Body, *, envelope: bool = False) -> Reply:
+    replies = [reply(said, "STOP")] if form == "whole" else [*(reply([one]) for one in said), reply([""], "STOP")]
+    body = body_of(replies, form, envelope=envelope)
+    kind = "text/event-stream" if form == "sse" else "application/json; charset=UTF-8"
+    return Reply([body[at : at + 50] for at in range(0, len(body), 50)], {"content-type": kind})
+
+
+@pytest.mark.parametrize("way", ["stream", "whole"])
+@pytest.mark.parametrize("route", KINDS)
+def test_the_sdk(running: Host, route: str, way: str) -> None:
+    said, text, calls, status = KINDS[route]
+    if way == "whole" and route == "lift":
+        said = ["".join(said)]
+    running.upstream.replies = [upstream(said, "sse" if way == "stream" else "whole")]
+    base = f"/{route}{running.path()}"
+    options = types.HttpOptions(base_url=running.dump.url + base, timeout=int(LIMIT * 1000), api_version="v1beta")
+    client = genai.Client(api_key="made-up", http_options=options)
+    asking = {"model": "gemini-x", "contents": "Go.", "config": types.GenerateContentConfig(tools=TOOLS)}
+    if way == "stream":
+        chunks = list(client.models.generate_content_stream(**asking))
+        path = f"{base}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+    else:
+        chunks = [client.models.generate_content(**asking)]
+        path = f"{base}/v1beta/models/gemini-x:generateContent"
+    parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts]
+    assert "".join(part.text or "" for part in parts) == text
+    assert [(part.function_call.name, part.function_call.args) for part in parts if part.function_call] == calls
+    assert chunks[-1].candidates[0].finish_reason.value == "STOP"
+    assert chunks[-1].usage_metadata.total_token_count == USAGE["totalTokenCount"]
+    signatures = [part.thought_signature for part in parts if part.thought_signature]
+    assert signatures == ([] if route == "lift" else [b"sig"])
+    data = running.flow(path).metadata[store.REPORT]
+    assert [verdict["status"] for verdict in data["verdicts"]] == [status]
+    assert data["model"] == "gemini-x"
+
+
+@pytest.mark.parametrize("envelope", [False, True], ids=["bare", "envelope"])
+def test_an_array_that_grows(running: Host, envelope: bool) -> None:
+    said, text, calls, _ = KINDS["lift"]
+    running.upstream.replies = [upstream(said, "json_array", envelope=envelope)]
+    path = f"/lift{running.path()}/models/gemini-x:streamGenerateContent"
+    request: dict[str, Any] = {"contents": [{"parts": [{"text": "Go."}]}], "tools": [
+        {"functionDeclarations": [{"name": "read_file", "parametersJsonSchema": SCHEMA}]},
+    ]}  # fmt: skip
+    body = json.dumps({"model": "gemini-x", "request": request} if envelope else request).encode()
+    got = post(running.dump.url, body, path=path)
+    candidate = received(got.body, "json_array", envelope=envelope).candidates[0]
+    assert (candidate.text, candidate.calls, candidate.finish) == (text, calls, "STOP")

@@ -1,0 +1,94 @@
+"""From end to end: Ollama's own SDK, a real mitmdump with the addon, a scripted upstream; all on loopback.
+
+Strategy: one mitmdump with a route for each kind, chosen by the first part of the path, as in `test_e2e`. What is
+checked is what the SDK hands to an agent: text, calls, the reason, counts.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from casefiles import openai_tools
+from live import LIMIT, Host, Reply, host
+from ollamaclient import STATS, body_of, call, line
+from toolcalls.mitm import store
+
+pytest.importorskip("ollama")
+ollama: Any = import_module("ollama")
+
+CONFIG = """
+routes:
+  - {name: lift, match: {path: "/lift/*"}, client: native, upstream: text}
+  - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
+  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
+"""
+TOOLS = openai_tools({"read_file": {"path": "string"}})
+INVOKE = '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>'
+CALL = ("read_file", {"path": "größe/日本 😀.md"})
+NATIVE = {"tool_calls": [call(*CALL)]}
+BLOCK = f"<function_calls>\n{INVOKE}\n</function_calls>"
+KINDS: dict[str, tuple[list[Any], str, list[Any], str]] = {
+    "lift": (["Let me ", "look.\n\n<inv", INVOKE[4:], "\n"], "Let me look.\n\n", [CALL], "lifted"),
+    "lower": (["Let me look.", NATIVE], f"Let me look.\n\n{BLOCK}", [], "lowered"),
+    "observe": (["Let me look.", NATIVE], "Let me look.", [CALL], "native"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("ollama")
+    config = folder / "toolcalls.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    with host(folder, "--set", f"toolcalls_config={config}") as made:
+        yield made
+        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
+
+
+def upstream(said: list[Any], *, stream: bool) -> Reply:
+    if stream:
+        body = body_of([*map(line, said), line("", "stop")])
+    else:
+        calls = [one for item in said if isinstance(item, dict) for one in item["tool_calls"]]
+        text = "".join(item for item in said if isinstance(item, str))
+        body = body_of([line({"content": text, **({"tool_calls": calls} if calls else {})}, "stop")], b"")
+    kind = "application/x-ndjson" if stream else "application/json; charset=utf-8"
+    return Reply([body[at : at + 50] for at in range(0, len(body), 50)], {"content-type": kind})
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("route", KINDS)
+def test_the_sdk(running: Host, route: str, stream: bool) -> None:
+    said, text, calls, status = KINDS[route]
+    running.upstream.replies = [upstream(said, stream=stream)]
+    base = f"/{route}{running.path()}"
+    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT)
+    answer = client.chat(model="m", messages=[{"role": "user", "content": "Go."}], tools=TOOLS, stream=stream)
+    lines = list(answer) if stream else [answer]
+    assert "".join(one.message.content or "" for one in lines) == text
+    got = [made.function for one in lines for made in one.message.tool_calls or ()]
+    assert [(function.name, dict(function.arguments)) for function in got] == calls
+    assert (lines[-1].done, lines[-1].done_reason, lines[-1].eval_count) == (True, "stop", STATS["eval_count"])
+    verdicts = running.flow(f"{base}/api/chat").metadata[store.REPORT]["verdicts"]
+    assert [verdict["status"] for verdict in verdicts] == [status]
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+def test_a_completion_is_observed(running: Host, stream: bool) -> None:
+    head = {"model": "m", "created_at": "2026-01-01T00:00:00Z"}
+    texts = ["Go.\n", INVOKE] if stream else [f"Go.\n{INVOKE}"]
+    lines = [json.dumps({**head, "response": text, "done": not stream}).encode() for text in texts]
+    body = (
+        b"\n".join([*lines, json.dumps({**head, "response": "", "done": True}).encode(), b""]) if stream else lines[0]
+    )
+    kind = "application/x-ndjson" if stream else "application/json"
+    running.upstream.replies = [Reply([body], {"content-type": kind})]
+    base = f"/lift{running.path()}"
+    answer = ollama.Client(host=running.dump.url + base, timeout=LIMIT).generate(model="m", prompt="Go.", stream=stream)
+    assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE}"
+    data = running.flow(f"{base}/api/generate").metadata[store.REPORT]
+    assert [verdict["reason"] for verdict in data["verdicts"]] == ["observed"]
+    assert "the API has no place for calls" in data["evidence"]

@@ -1,0 +1,201 @@
+"""The echo guard: what stands in the request word for word is no call, what only begins like it streams on; and in time.
+
+Strategy: an index that answers as the plain question `text in quoted` would, over texts of few letters, cut anywhere,
+also where more places match than are kept; then the reader; then that the work grows with the texts and no faster, by
+ratios, with 10 MB of request text.
+"""
+
+import time
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolcalls import echo
+from toolcalls.echo import Quotable
+from toolcalls.events import CallStart, Event, Text, Verdict
+from toolcalls.policy import Terms
+from toolcalls.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+
+TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
+BOUND = 8  # times as long for four times as much: quadratic work would give 16
+MEGABYTE = 1_000_000
+
+
+def call(command: str) -> str:
+    return f'<tool_call>\n{{"name": "Bash", "arguments": {{"command": "{command}"}}}}\n</tool_call>'
+
+
+def reader(quotable: tuple[str, ...], route: Route | None = None) -> Reader:
+    route = route or Route(client="native", upstream="text")
+    return Reader(Terms(route, Request(tools=TOOLS, quotable=quotable)))
+
+
+def read(text: str, quotable: tuple[str, ...], size: int = 4) -> list[Event]:
+    made = reader(quotable)
+    events = [event for at in range(0, len(text), size) for event in made.feed(text[at : at + size])]
+    return [*events, *made.finish(cut=False)]
+
+
+def reasons(events: list[Event]) -> list[str | None]:
+    return [event.reason for event in events if isinstance(event, Verdict)]
+
+
+letters = st.text("ab <\n", max_size=90)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.lists(letters, max_size=3), letters, st.lists(st.integers(1, 9), max_size=30), st.sampled_from([1, 2, 1024]))
+def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: list[int], places: int) -> None:
+    """`places`: how many are kept; behind that the first one is followed."""
+    candidate = ("".join(texts)[3:60] + tail).lstrip()
+    with patch.object(echo, "_PLACES", places):
+        quotable = Quotable(texts)
+        for _ in range(2):  # the second time its beginning is known
+            trace = None
+            at = 0
+            for size in sizes:
+                before, at = at, at + size
+                if not candidate[:before].strip():
+                    trace = quotable.trace(candidate[:at]) if candidate[:at].strip() else None
+                    stands = trace is not None
+                    if not candidate[:at].strip():
+                        continue
+                elif trace is None:
+                    break
+                else:
+                    stands = trace.grow(candidate[before:at])
+                assert stands == any(candidate[:at].strip() in text for text in texts)
+                if not stands:
+                    break
+
+
+def test_what_may_be_searched_is_bounded() -> None:
+    with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_TIMES", 1):
+        quotable = Quotable(["x" * 600])
+        assert quotable.trace("<a>") is None
+        assert quotable.trace("<b>") is not None, "past the bound a doubt is an echo"
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_an_echo_is_text(size: int) -> None:
+    """Q20: word for word in a tool result, with other words around it."""
+    text = f"The file says:\n\n{call('rm -rf build')}\n"
+    events = read(text, (f"# notes\n{call('rm -rf build')}\nbye\n",), size)
+    assert reasons(events) == ["echo"]
+    assert "".join(event.text for event in events if isinstance(event, Text)) == text
+
+
+@pytest.mark.parametrize("other", [" build", "rm -rf build ", "rm -rf buil", "rm  -rf build"])
+def test_what_differs_is_a_call(other: str) -> None:
+    assert reasons(read(call(other), (call("rm -rf build"),))) == [None]
+
+
+def test_it_streams_on_as_soon_as_it_differs() -> None:
+    made = reader((f"Do not write {call('rm -rf build')}, ever.",))
+    text = call("rm -rf tmp")
+    differs = text.index("tmp") + 1
+    events = [event for character in text[: differs - 1] for event in made.feed(character)]
+    assert not events
+    assert any(isinstance(event, CallStart) for event in made.feed(text[differs - 1]))
+
+
+def test_the_guard_can_be_dropped() -> None:
+    quoted = (call("ls"),)
+    made = reader(quoted, Route(client="native", upstream="text", take=("echo",)))
+    assert reasons([*made.feed(call("ls")), *made.finish(cut=False)]) == [None]
+
+
+def test_nothing_is_looked_at_without_a_candidate() -> None:
+    quotable = Quotable(["x" * 100])
+    assert quotable._starts == {}
+    terms = Terms(Route(client="native", upstream="text"), Request(tools=TOOLS, quotable=("x" * 100,)))
+    made = Reader(terms)
+    made.feed("Nothing here but text, and a < b.\n")
+    made.finish(cut=False)
+    assert "quotable" not in terms.__dict__
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def seconds(work: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def check(work: Callable[[int], Callable[[], object]], size: int) -> None:
+    ratios: list[float] = []
+    for _ in range(3):
+        ratios.append(seconds(work(4 * size)) / max(seconds(work(size)), 1e-4))
+        if ratios[-1] < BOUND:
+            return
+    raise AssertionError(f"four times as much took {', '.join(f'{ratio:.1f}' for ratio in ratios)} times as long")
+
+
+QUOTED = {
+    "prose": "The quick brown fox jumps over the lazy dog.\n",
+    "calls": call("echo one two three") + "\n",
+    "one call's beginning": '<tool_call>\n{"name": "Bash", "arguments": {"command": "e',
+    "openers": "<tool_call>\n",
+    "brackets": "<",
+}
+CALLS = {
+    "alike at first": lambda number: call(f"echo one two {number}"),
+    "echoes": lambda _: call("echo one two three"),
+    "each its own": lambda number: (
+        f'<tool_call>{" " * (number % 40)}\n{{"name": "Bash", "arguments": {{}}}}</tool_call>'
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", QUOTED)
+@pytest.mark.parametrize("calls", CALLS)
+def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
+    """2.5 MB and 10 MB of request text, one reply of 60 calls."""
+    text = "\n".join(CALLS[calls](number) for number in range(60))
+
+    def work(size: int) -> Callable[[], object]:
+        quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
+        return lambda: read(text, quoted, 20)
+
+    check(work, 10 * MEGABYTE // 4)
+
+
+@pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
+def test_the_work_grows_with_the_reply(kind: str) -> None:
+    """10 MB of request text, replies of 50 and 200 calls that begin like it."""
+    quoted = (QUOTED[kind] * (10 * MEGABYTE // len(QUOTED[kind])),)
+
+    def work(count: int) -> Callable[[], object]:
+        text = "\n".join(CALLS["alike at first"](number) for number in range(count))
+        return lambda: read(text, quoted, 20)
+
+    check(work, 50)
+
+
+def test_one_long_echo_is_followed_in_linear_time() -> None:
+    """A candidate that stays alike to its end, in deltas."""
+
+    def work(size: int) -> Callable[[], object]:
+        text = call("echo one; " * (size // 10))
+        route = Route(client="native", upstream="text", max_buffer_bytes=1 << 30)
+        quoted = ("x" * 1000 + text + "x",)
+
+        def run() -> None:
+            made = reader(quoted, route)
+            for at in range(0, len(text), 4):
+                made.feed(text[at : at + 4])
+            assert reasons(made.finish(cut=False)) == []
+
+        return run
+
+    check(work, 20_000)

@@ -1,0 +1,380 @@
+"""Many exchanges together: sessions, turns, what requests changed, times, tokens, and the scorecard."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import manyflows
+from conftest import shared_path
+from toolcalls.insight import replies
+from toolcalls.insight.agents import agent_of, session_of
+from toolcalls.insight.conversation import MESSAGES, Asked, Message, asked_of
+from toolcalls.insight.differences import between
+from toolcalls.insight.passage import session_body
+from toolcalls.insight.replies import Moments, Tokens
+from toolcalls.insight.scorecard import OTHERS, ROWS
+from toolcalls.insight.seen import Pieces, Seen
+from toolcalls.insight.sessions import Session, Sessions
+from toolcalls.insight.turn import Turn, outcome_of, told
+from toolcalls.mitm.seen import seen
+
+
+def _turns() -> list[Turn]:
+    return [told(seen(flow)) for flow in manyflows.session()]
+
+
+def _session(turns: list[Turn]) -> Session:
+    sessions = Sessions()
+    for turn in turns:
+        sessions.put(turn)
+    (one,) = sessions.all()
+    return one
+
+
+def _made(**fields: Any) -> Seen:
+    given_: dict[str, Any] = {
+        "id": "f", "started": 1.0, "started_at": "", "method": "POST", "url": "", "http_version": "HTTP/1.1",
+        "request_headers": (), "asked": b"{}",
+    }  # fmt: skip
+    return Seen(**(given_ | fields))
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_told_turn_by_turn() -> None:
+    session = _session(_turns())
+    assert (session.id, session.named, session.agents) == ("ses_7f3a", True, ["opencode"])
+    assert session.models == ["qwen3-coder", "gpt-oss-120b"]
+    assert [turn.summary for turn in session.turns] == [
+        "lifted read_file (invoke)",
+        "native write_file",
+        "1 declined: fenced",
+        "1 declined: inline",
+        "1 truncated: cut_off",
+    ]
+    assert [turn.finish for turn in session.turns] == ["tool_calls", "tool_calls", "stop", "stop", None]
+    assert session.worst == "truncated"
+    assert session.tokens() == (812 + 903 + 980, 41 + 38 + 60)
+
+
+def test_the_times_are_those_of_the_pieces_that_the_client_got() -> None:
+    lifted, native, declined, _, cut = _turns()
+    for turn in (lifted, native):
+        moments = turn.moments
+        assert moments.first_byte is not None
+        assert moments.first_argument is not None
+        assert moments.call_complete is not None
+        assert moments.end is not None
+        assert moments.first_byte < moments.first_argument < moments.call_complete < moments.end
+    assert native.after(native.moments.first_argument) == pytest.approx(0.4 + 2 * 0.05)
+    assert (declined.moments.first_argument, declined.moments.call_complete) == (None, None)
+    assert cut.moments.first_argument is not None
+    assert cut.moments.call_complete is None, "a call that was cut off is never complete"
+
+
+def test_a_turn_holds_no_secret_and_is_bounded() -> None:
+    flow = manyflows.flow_of(
+        "large",
+        [manyflows.user(f"{manyflows.SECRET} " + "x" * 100_000)],
+        manyflows.streamed(manyflows.written("Bash", command=manyflows.SECRET + "y" * 100_000), 5000),
+        headers={"x-session-id": manyflows.SECRET, "user-agent": manyflows.SECRET},
+        model=manyflows.SECRET,
+        path=f"/{manyflows.SECRET}/v1/chat/completions?key={manyflows.SECRET}",
+    )
+    turn = told(seen(flow))
+    assert "CANARY" not in repr(turn)
+    assert len(repr(turn)) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("verdict", "waits", "outcome"),
+    [
+        ({"status": "lifted"}, True, "success"),
+        ({"status": "native"}, False, "success"),
+        ({"status": "lowered", "repairs": ["value_as_text"]}, False, "repair"),
+        ({"status": "declined", "reason": "fenced"}, True, "decline"),
+        ({"status": "declined", "reason": "echo"}, True, "decline"),
+        ({"status": "declined", "reason": "not_a_call"}, True, "decline"),
+        ({"status": "declined", "reason": "inline"}, True, "leak"),
+        ({"status": "declined", "reason": "undeclared"}, True, "leak"),
+        ({"status": "declined", "reason": "observed"}, False, "decline"),
+        ({"status": "truncated", "reason": "cut_off"}, True, "broken"),
+        ({"status": "blocked", "reason": "access"}, True, "broken"),
+    ],
+)
+def test_outcomes(verdict: dict[str, Any], waits: bool, outcome: str) -> None:
+    assert outcome_of(verdict, waits=waits) == outcome
+
+
+# --- agents and sessions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "agent", "session"),
+    [
+        ({"user-agent": "claude-cli/2 (external)", "X-Claude-Code-Session-Id": "c1"}, {}, "Claude Code", "c1"),
+        ({"user-agent": "codex_exec/0.169.0 (Debian)", "session-id": "s1", "thread-id": "t"}, {}, "Codex", "s1"),
+        ({"user-agent": "opencode/1.18.33 ai-sdk", "x-session-affinity": "ses_1"}, {}, "opencode", "ses_1"),
+        ({"user-agent": "Kilo-Code/7.7.7 ai-sdk", "x-title": "Kilo Code", "x-session-id": "k"}, {}, "Kilo Code", "k"),
+        ({"agent-session-id": "20261121_1"}, {}, "Goose", "20261121_1"),
+        ({"user-agent": "OpenAI/JS 5.20.1", "x-initiator": "agent"}, {"prompt_cache_key": "p"}, "Copilot CLI", "p"),
+        ({"user-agent": "OpenAI/Python 2.54.0"}, {"prompt_cache_key": "conv"}, "OpenAI/Python", "conv"),
+        ({"user-agent": "claude-cli/2"}, {"metadata": {"user_id": '{"session_id": "u1"}'}}, "Claude Code", "u1"),
+        ({"user-agent": "claude-cli/2"}, {"metadata": {"user_id": "a_session_12345678"}}, "Claude Code", "12345678"),
+    ],
+)  # fmt: skip
+def test_agents_and_their_sessions(headers: dict[str, str], body: dict[str, Any], agent: str, session: str) -> None:
+    one = _made(request_headers=tuple(headers.items()), asked=json.dumps(body).encode())
+    assert (agent_of(one), session_of(one, asked_of("openai_chat", one.asked))) == (agent, session)
+
+
+def test_without_an_id_a_session_is_told_by_how_it_begins() -> None:
+    def of(*texts: str) -> str:
+        one = _made(asked=json.dumps({"messages": [{"role": "user", "content": text} for text in texts]}).encode())
+        return session_of(one, asked_of("openai_chat", one.asked))
+
+    assert of("a") == of("a", "b")
+    assert of("a") != of("b", "a")
+    assert of("a").startswith("~")
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_each_request_changed() -> None:
+    session = _session(_turns())
+    told_ = [session.difference(place) for place in range(5)]
+    assert told_[0] is None
+    found = [one for one in told_ if one is not None]
+    assert [before for before, _ in found] == [0, 1, 2, 3]
+    assert [[(change.kind, change.message.role) for change in one.changes] for _, one in found] == [
+        [("added", "assistant"), ("added", "tool")],
+        [("added", "assistant"), ("added", "tool")],
+        [("changed", "system"), ("added", "assistant"), ("added", "user")],
+        [("added", "user")],
+    ]
+    assert [one.same for _, one in found] == [2, 4, 5, 8]
+    assert found[2][1].tools_added == ("web_search",)
+    assert found[3][1].tools_removed == ("web_search",)
+    assert [one.system for _, one in found] == [False, False, True, False]
+    assert [one.rewrites for _, one in found] == [False, False, True, True]
+
+
+def test_a_side_request_is_not_the_one_before() -> None:
+    """An agent asks for a title in between; the next request goes on from the one that it shares a beginning with."""
+    first, second, *_ = _turns()
+    asked = asked_of("", b'{"messages": [{"content": "title?"}]}')
+    title = replace(first, id="t", started=first.started + 1, asked=asked)
+    session = _session([first, title, second])
+    assert [session.before(place) for place in range(3)] == [None, 0, 0]
+
+
+def test_a_mark_for_a_cache_that_moved_changes_nothing() -> None:
+    def body(place: int) -> bytes:
+        contents: list[dict[str, Any]] = [{"type": "text", "text": str(number)} for number in (1, 2)]
+        contents[place]["cache_control"] = {"type": "ephemeral"}
+        messages = [{"role": "user", "content": [one]} for one in contents]
+        return json.dumps({"messages": messages, "system": [{"type": "text", "text": "s"}]}).encode()
+
+    for wire in ("openai_chat", "no_such_wire"):
+        assert between(asked_of(wire, body(0)), asked_of(wire, body(1))).changes == ()
+
+
+_ANTHROPIC = {
+    "system": [{"type": "text", "text": "Be careful."}],
+    "messages": [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"a": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]},
+    ],
+    "tools": [{"name": "Bash", "input_schema": {}}],
+}
+_RESPONSES = {
+    "instructions": "Be careful.",
+    "input": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+        {"type": "function_call", "call_id": "toolu_1", "name": "Bash", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "toolu_1", "output": "ok"},
+    ],
+    "tools": [{"type": "function", "name": "Bash"}],
+}
+_GEMINI = {
+    "systemInstruction": {"parts": [{"text": "Be careful."}]},
+    "contents": [
+        {"role": "user", "parts": [{"text": "hello"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "Bash", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "toolu_1", "name": "Bash", "response": {"a": "ok"}}}]},
+    ],
+    "tools": [{"functionDeclarations": [{"name": "Bash"}]}],
+}
+
+
+@pytest.mark.parametrize("body", [_ANTHROPIC, _RESPONSES, _GEMINI], ids=["anthropic", "responses", "gemini"])
+def test_the_requests_of_any_api(body: dict[str, Any]) -> None:
+    asked = asked_of("no_such_wire", json.dumps(body).encode())
+    assert [message.role for message in asked.messages][:3] == ["system", "user", "assistant"]
+    assert [message.excerpt for message in asked.messages][:2] == ["Be careful.", "hello"]
+    assert asked.messages[2].calls == ("Bash",)
+    assert asked.messages[3].results == 1
+    assert asked.answered == ("toolu_1",)
+    assert [name for name, _ in asked.tools] == ["Bash"]
+
+
+_UNREADABLE = [b"", b"{", b"[]", b"1", b'{"messages": 1}', b'{"messages": [1, null, []]}', b"[" * 10**5]
+
+
+@pytest.mark.parametrize("body", _UNREADABLE)
+def test_a_request_that_cannot_be_read_is_no_error(body: bytes) -> None:
+    assert asked_of("openai_chat", body).size == len(body)
+
+
+_KEYS = st.sampled_from(["role", "content", "type", "parts", "name", "id", "tool_calls", "function"])
+_FIELDS = st.sampled_from(["messages", "input", "contents", "system", "tools", "metadata", "model"])
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner),
+)
+
+
+@given(st.dictionaries(_FIELDS, _JSON))
+def test_no_request_raises(fields: dict[str, Any]) -> None:
+    for wire in ("openai_chat", "no_such_wire"):
+        assert len(asked_of(wire, json.dumps(fields).encode()).messages) <= MESSAGES
+
+
+def _asked(*words: str) -> Asked:
+    return Asked(tuple(Message("user", word, 1, word) for word in words))
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12))
+def test_a_difference_accounts_for_every_message(old: list[str], new: list[str]) -> None:
+    difference = between(_asked(*old), _asked(*new))
+    kinds = [change.kind for change in difference.changes]
+    assert difference.same + kinds.count("added") + kinds.count("changed") == len(new)
+    assert difference.same + kinds.count("removed") + kinds.count("changed") == len(old)
+    assert (difference.changes == ()) == (old == new)
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"usage": {"prompt_tokens": 9, "completion_tokens": 2}}, Tokens(9, 2)),
+        ({"usage": {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 5}}, Tokens(14, 2, 5)),
+        ({"response": {"usage": {"input_tokens": 9, "output_tokens": 2,
+                                 "output_tokens_details": {"reasoning_tokens": 1}}}}, Tokens(9, 2, None, 1)),
+        ({"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 3}},
+         Tokens(9, 5, None, 3)),
+        ({"prompt_eval_count": 9, "eval_count": 2, "done": True}, Tokens(9, 2)),
+        ({"usage": None}, Tokens()),
+        ({"usage": {"prompt_tokens": -1, "completion_tokens": "x"}}, Tokens()),
+    ],
+    ids=["chat", "anthropic", "responses", "gemini", "ollama", "null", "nonsense"],
+)  # fmt: skip
+def test_tokens(usage: dict[str, Any], tokens: Tokens) -> None:
+    body = b"data: " + json.dumps({"choices": []} | usage).encode() + b"\n\n"
+    assert replies.read("openai_chat", "sse", body, Pieces()).tokens == tokens
+
+
+def test_of_usage_with_every_chunk_the_last_counts() -> None:
+    events = [{"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": n}} for n in range(50)]
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events)
+    assert replies.read("openai_chat", "sse", body, Pieces()).tokens == Tokens(9, 49)
+
+
+def test_recorded_replies_of_providers_are_read() -> None:
+    lines = shared_path("suites/streams/openai-chat.jsonl").read_text("utf-8").splitlines()[:150]
+    counted = 0
+    for line in lines:
+        case = json.loads(line)
+        body = case.get("body")
+        if isinstance(body, str) and "event-stream" in (case.get("content_type") or ""):
+            reply = replies.read("openai_chat", "sse", body.encode(), Pieces((0,), (len(body.encode()),)))
+            counted += reply.tokens.input is not None
+            assert len(reply.lanes) <= 8
+    assert counted > 20
+
+
+def test_an_unknown_wire_has_its_times_all_the_same() -> None:
+    assert replies.read("", None, b"xy", Pieces((3, 5), (1, 1))).moments == Moments(first_byte=3, end=5)
+
+
+# --- many -------------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_bounded_and_the_scorecard_counts_on() -> None:
+    turn = _turns()[0]
+    sessions = Sessions(limit=10)
+    for number in range(35):
+        sessions.put(replace(turn, id=str(number), session=f"s{number % 3}"))
+    assert (len(sessions), sessions.dropped) == (10, 25)
+    assert sum(len(one.turns) for one in sessions.all()) == 10
+    assert sessions.scorecard.total.counts == {"success": 35}
+
+
+def test_equal_messages_are_kept_once() -> None:
+    session = _session(_turns())
+    messages = [message for turn in session.turns for message in turn.asked.messages]
+    different = {(one.role, one.digest) for one in messages}
+    assert len(messages) > len({id(message) for message in messages}) == len(different)
+
+
+def test_a_turn_that_is_told_anew_is_counted_once_and_one_that_goes_is_not() -> None:
+    sessions = Sessions()
+    turns = _turns()
+    for turn in [*turns, *turns]:
+        sessions.put(turn)
+    assert sessions.scorecard.total.total == 5
+    sessions.discard(turns[0].id)
+    sessions.discard("never there")
+    assert sessions.scorecard.total.counts == {"success": 1, "decline": 1, "leak": 1, "broken": 1}
+    assert len(sessions) == 4
+
+
+def test_the_scorecard_has_rows_by_model_dialect_tool_and_agent() -> None:
+    sessions = Sessions()
+    for turn in _turns():
+        sessions.put(turn)
+    card = sessions.scorecard
+    assert [(row.name, row.total) for row in card.rows("model")] == [("qwen3-coder", 4), ("gpt-oss-120b", 1)]
+    assert [(row.name, row.total) for row in card.rows("dialect")] == [("invoke", 4), ("native", 1)]
+    assert [row.name for row in card.rows("agent")] == ["opencode"]
+    (bash,) = [row for row in card.rows("tool") if row.name == "Bash"]
+    assert bash.rate("leak") == bash.rate("broken") == 0.5
+
+
+def test_a_table_of_the_scorecard_is_bounded() -> None:
+    turn = _turns()[0]
+    sessions = Sessions()
+    for number in range(ROWS + 50):
+        sessions.put(replace(turn, id=str(number), model=f"m{number}"))
+    rows = sessions.scorecard.rows("model")
+    assert len(rows) == ROWS + 1
+    assert rows[0].name == OTHERS
+    assert sum(row.total for row in rows) == ROWS + 50
+
+
+def test_what_processors_did_is_told() -> None:
+    flow = manyflows.session()[0]
+    report = dict(flow.metadata["toolcalls"])
+    change = {"rule": "clean up", "before": ["read_file", "{}"], "after": ["read_file", manyflows.SECRET]}
+    first = report["verdicts"][0] | {"status": "blocked", "reason": "access", "rule": "no reading", "changes": [change]}
+    note = {"rule": "loops", "text": "the same call 7 times", "warns": True, "lane": 0}
+    turn = told(seen(flow, report | {"verdicts": [first], "notes": [note]}))
+    (verdict,) = turn.verdicts
+    assert (verdict.outcome, verdict.rule, verdict.changed) == (
+        "broken",
+        "no reading",
+        (("clean up", "read_file <redacted>"),),
+    )
+    assert turn.notes == ("loops: the same call 7 times",)
+    shown = session_body(_session([turn]), "s")
+    assert "blocked by the rule no reading" in shown
+    assert "changed by clean up: read_file &lt;redacted&gt;" in shown
