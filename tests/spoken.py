@@ -1,6 +1,6 @@
-"""The same reply on every wire that can carry calls: what an upstream sends, and what the wire's strict client makes of it.
+"""The same reply on every wire that can carry calls: what an upstream sends, and what a strict client makes of it.
 
-`SPOKEN` is a table by wire and form, for tests that hold for all of them. The clients are those of each wire's own tests.
+`SPOKEN` is a table by wire and form, for tests that hold for all of them. The clients are those of each wire's tests.
 """
 
 import json

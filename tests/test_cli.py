@@ -69,6 +69,7 @@ def test_parse(tools: str, tmp_path: Path, chunk: tuple[str, ...], named: bool) 
     run = toolcalls("parse", "--tools", tools, *chunk, *([str(path)] if named else []), stdin=path.read_bytes())
     assert (run.returncode, run.stderr) == (0, b"")
     verdict = {"status": "lifted", "reason": None, "dialect": "invoke", "name": "read_file", "start": 8}
+    verdict |= {"rule": None, "changes": []}
     assert json.loads(run.stdout) == {
         "text": "Look.\r\n\n",
         "calls": [LIFTED],
@@ -333,10 +334,11 @@ def test_a_rewrite_that_cannot_be_done(job: dict[str, Any], error: str) -> None:
 
 def test_dialects() -> None:
     rows = toolcalls("dialects").stdout.decode().splitlines()
-    assert rows[0].split() == ["name", "reads", "writes", "what", "it", "is"]
+    assert rows[0].split() == ["name", "reads", "writes", "detects", "what", "it", "is"]
     found = json.loads(toolcalls("dialects", "--json").stdout)
     assert {"invoke", "tagged"} <= {row["name"] for row in found}
     assert all(row["about"] and row["reads"] is True for row in found)
+    assert [row["name"] for row in found if row["detects"] == "no"] == []
     assert any(row.startswith("invoke   yes    yes") or row.split()[:3] == ["invoke", "yes", "yes"] for row in rows)
 
 

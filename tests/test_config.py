@@ -73,6 +73,21 @@ GOOD = {
     "dialects": ("routes: [{dialects: [tagged, invoke]}]", one_route(dialects=("tagged", "invoke"))),
     "auto": ("routes: [{dialects: auto, client_dialect: auto}]", one_route()),
     "policy, types": ("routes: [{policy: strict, infer_types: false}]", one_route(policy="strict", infer_types=False)),
+    "parts of the policy": (
+        "routes: [{policy: lenient, take: [fenced, echo, fenced], require: [terminal]}]",
+        one_route(policy="lenient", take=("fenced", "echo"), require=("terminal",)),
+    ),
+    "no parts of the policy": ("routes: [{take: [], require: []}]", one_route(take=(), require=())),
+    "the policy's own parts": ("defaults: {take: null, require: null}", Config()),
+    "limits": (
+        "defaults: {max_call_chars: 64, max_calls: 1, max_candidates: 1, max_frame_bytes: 1024, "
+        "max_decoded_bytes: 1048576}",
+        Config(
+            default=Route(
+                max_call_chars=64, max_calls=1, max_candidates=1, max_frame_bytes=1024, max_decoded_bytes=1024 * 1024
+            )
+        ),
+    ),
     "tool, flat": (
         "routes: [{tools: [{name: a, description: does a, parameters: {type: object, n: [1, 1.5, -2e1, null, no]}}]}]",
         one_route(tools=(Tool("a", {"type": "object", "n": [1, 1.5, -20.0, None, "no"]}, "does a"),)),
@@ -174,6 +189,20 @@ BAD = {
     "number is a flag": (
         "defaults: {newline_count: true}",
         "1: defaults.newline_count: expected a whole number, 0 to 10; found true",
+    ),
+    "a condition that nobody knows": (
+        "defaults: {take: [fence]}",
+        "1: defaults.take[0]: expected one of undeclared, escaped, inline, fenced, indented_code, inline_code, "
+        'block_quote, html_comment, reasoning, echo, duplicate; found "fence"; did you mean "fenced"?',
+    ),
+    "a condition that is no list": (
+        "defaults: {require: terminal}",
+        "1: defaults.require: expected null (what the policy says) or a list of complete, arguments, terminal; "
+        'found "terminal"',
+    ),
+    "no calls at all": (
+        "defaults: {max_calls: 0}",
+        "1: defaults.max_calls: expected a whole number, 1 or more; found 0",
     ),
     "number is text": (
         "defaults: {max_buffer_bytes: 64k}",

@@ -1,4 +1,4 @@
-"""The echo guard: what stands in the request word for word is no call, what only begins like it streams on; and in time.
+"""The echo guard: what stands in the request word for word is no call, what only begins so streams on; and in time.
 
 Strategy: an index that answers as the plain question `text in quoted` would, over texts of few letters, cut anywhere,
 also where more places match than are kept; then the reader; then that the work grows with the texts and no faster, by

@@ -85,7 +85,7 @@ def test_a_call_of_just_the_limit_is_one() -> None:
     assert verdicts(read(call("x" * 86), max_call_chars=len(arguments))) == [("truncated", "max_call_chars")]
 
 
-@pytest.mark.parametrize("dialect", ["hermes", "mistral", "pythonic", "bare_json", "harmony", "marker"])
+@pytest.mark.parametrize("dialect", ["hermes", "mistral", "invoke", "tagged", "harmony"])
 def test_a_call_that_waits_and_grows_past_its_limit_is_text(dialect: str) -> None:
 
     text = all_dialects()[dialect].write((Call("Bash", json.dumps({"command": "x" * 300})),), Toolbox(TOOLS))
@@ -252,6 +252,28 @@ def test_memory_does_not_grow_with_a_reply_that_passes(start: str, name: str) ->
         *[event(chunk({"content": "x y " * 2500}))] * 1000,
     ]
     assert peak(exchange(SPOKEN["openai_chat"], TOOLS), frames) < 4 * MEGABYTE, name
+
+
+@pytest.mark.parametrize("tools", [TOOLS, (Tool("Bash"),), (Tool("Other"),)], ids=["typed", "untyped", "undeclared"])
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], policy: Any) -> None:
+    """A call that is never closed, in every dialect: 600 kB come, and 50 kB are allowed."""
+    for name, dialect in all_dialects().items():
+        try:
+            text = dialect.write((Call("Bash", '{"command": "START"}'),), Toolbox((Tool("Bash"),)))
+        except Unwritable:
+            continue
+        terms = Terms(route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools))
+        reader = Reader(terms)
+        tracemalloc.start()
+        reader.feed(text[: text.index("START")])
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in range(100):
+            reader.feed("some words " * 550)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most - before < 300_000, name
 
 
 def test_a_line_without_an_end_is_held_up_to_its_limit() -> None:

@@ -1,7 +1,7 @@
 """The laws over processors: what finds nothing changes nothing, what blocks lets nothing through.
 
-Strategy: the replies of `test_laws` (calls of all dialects, whole, broken and quoted, among text), cut anywhere, through
-exchanges of every kind with processors that act, compared with the same exchange without any.
+Strategy: the replies of `test_laws` (calls of all dialects, whole, broken and quoted, among text), cut anywhere,
+through exchanges of every kind with processors that act, compared with the same exchange without any.
 """
 
 from typing import Any

@@ -45,11 +45,13 @@ def test_a_secret_in_text_goes_and_what_surrounds_it_stays(secret: str) -> None:
         ('{"api_key": "CANARY01"}', f'{{"api_key": "{REDACTED}"}}'),
         (r'{"arguments":"{\"password\":\"CANARY01\"}"}', rf'{{"arguments":"{{\"password\":\"{REDACTED}\"}}"}}'),
         ("export OPENAI_API_KEY='CANARY01'", f"export OPENAI_API_KEY='{REDACTED}'"),
+        (r'{"command":"echo\nsk-CANARY01"}', rf'{{"command":"echo\n{REDACTED}"}}'),
+        (r'{"command":"echo\u000ask-CANARY01"}', rf'{{"command":"echo\u000a{REDACTED}"}}'),
         ("https://me:CANARY01@example.org/x", f"https://{REDACTED}@example.org/x"),
         ("AWS4-HMAC-SHA256 Credential=CANARY01/x, Signature=CANARY02",
          f"AWS4-HMAC-SHA256 Credential={REDACTED}, Signature={REDACTED}"),
     ],
-    ids=["bearer", "form", "json", "json-in-json", "shell", "url", "sigv4"],
+    ids=["bearer", "form", "json", "json-in-json", "shell", "escape", "unicode-escape", "url", "sigv4"],
 )  # fmt: skip
 def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
     assert redacted_text(text) == clean

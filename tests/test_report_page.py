@@ -1,4 +1,7 @@
-"""The report file and mitmweb's page in a real browser: what is shown, hostile text, keyboard, dark, narrow, live."""
+"""The report file and mitmweb's page in a real browser: what is shown, hostile text, keyboard, dark, narrow, live.
+
+Over 300 lines: the file and mitmweb's page share the flows and the browser.
+"""
 
 import re
 import urllib.error

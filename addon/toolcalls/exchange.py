@@ -217,13 +217,13 @@ class Exchange:
         return raw if text.passes(happened.text) else self._bare(text, raw, payload, happened.text)
 
     def _overflow(self) -> None:
-        """A frame grew past its limit: it passes unread, and all behind it. A route that blocks lets nothing pass so."""
+        """A frame grew past its limit: it passes unread, and all behind it. Where calls may be blocked nothing does."""
+        said = f"a frame is larger than {self.terms.route.max_frame_bytes} bytes"
         if self.guarded:
-            raise OverflowError(f"a frame is larger than {self.terms.route.max_frame_bytes} bytes")
+            raise OverflowError(said)
         if not self._unread:
             self._unread = True
-            said = f"a frame is larger than {self.terms.route.max_frame_bytes} bytes; from there on the reply passes unread"
-            self.notes.append((0, Note("max_frame_bytes", said, True)))
+            self.notes.append((0, Note("max_frame_bytes", f"{said}; from there on the reply passes unread", True)))
 
     def _bare(self, text: _Text, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
         """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""

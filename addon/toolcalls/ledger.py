@@ -38,6 +38,7 @@ class Candidate:
     """One call that a grammar reports, from its name to its verdict."""
 
     __slots__ = (
+        "collected",
         "compared",
         "complete",
         "dialect",
@@ -64,7 +65,7 @@ class Candidate:
         self.repairs: list[str] = []
         self.pieces: list[str] = []
         self.waits = False  # in the ledger's row of those that are undecided
-        self.size = 0  # characters of its argument JSON so far
+        self.size = self.collected = 0  # characters of its argument JSON so far, and of what is still to become some
         self.trace: Trace | None = None  # it may be an echo: where the request holds its text so far
         self.compared = (0, 0)  # how many pieces of the held text the trace has seen, and their characters
 
@@ -94,6 +95,7 @@ class Ledger:
         self._whole = False  # its dialect's calls count only as the whole message
         self.spoke = False  # its frame was taken away
         self._start = 0  # where the next candidate starts: the block's opener, or the end of the call before
+        self._heard = 0  # where its grammar last reported anything of its arguments
         self._body = 0  # where the latest call's arguments start
 
     @property
@@ -160,6 +162,7 @@ class Ledger:
         """
         if self._waiting and self._overflows():
             self._refuse("overflow")
+        self._heard = self.at
         self._dialect = dialect
         self._place = place
         self._first = self._current = None
@@ -297,11 +300,24 @@ class Ledger:
     def piece(self, json: str) -> None:
         """A piece of the argument JSON."""
         candidate = self._current
+        self._heard = self.at
         if candidate is not None and candidate.reason is None:
             candidate.pieces.append(json)
             candidate.size += len(json)
+            candidate.collected = 0
             if candidate.size > self._most:
                 self._outgrow(candidate)
+
+    def collects(self, size: int) -> bool:
+        """So many characters more wait in the grammar."""
+        candidate = self._current
+        self._heard = self.at
+        if candidate is None or candidate.reason is not None:
+            return False
+        candidate.collected += size
+        if candidate.size + candidate.collected > self._most:
+            self._outgrow(candidate)
+        return candidate.reason is None
 
     def end(self) -> None:
         """Every argument is closed."""
@@ -327,6 +343,16 @@ class Ledger:
             self.show()
         self._fate = Fate.HELD
         self._start = self.at
+
+    @property
+    def keeps_too_much(self) -> bool:
+        """Whether the grammar has consumed more than a call may have since it last reported anything."""
+        return self.at - self._heard > self._most
+
+    def abandon(self) -> None:
+        """The grammar reads no further, since it keeps too much."""
+        if self._current is not None and self._current.reason is None:
+            self._outgrow(self._current)
 
     def broken(self) -> None:
         """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
@@ -532,7 +558,9 @@ class Ledger:
     def _verdict(self, candidate: Candidate) -> None:
         self.judged += 1
         status: Status = "lifted" if candidate.reason is None else "declined"
-        if candidate.reason in {"unclosed", "cut_off"} or (candidate.reason == "max_call_chars" and candidate.index is not None):
+        if candidate.reason in {"unclosed", "cut_off"} or (
+            candidate.reason == "max_call_chars" and candidate.index is not None
+        ):
             status = "truncated"
         elif candidate.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"

@@ -277,7 +277,16 @@ class Reader:
         return False
 
     def _grammar(self, dialect: Dialect) -> Generator[None, None, bool]:
+        run = dialect.read(self._scan, self._ledger, self._tools)
         try:
-            return (yield from dialect.read(self._scan, self._ledger, self._tools))
+            while True:
+                next(run)
+                if self._ledger.keeps_too_much:  # the grammar keeps what it has not reported
+                    run.close()
+                    self._ledger.abandon()
+                    return True
+                yield
+        except StopIteration as done:
+            return bool(done.value)
         except Quoted:
             return True

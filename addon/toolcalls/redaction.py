@@ -75,10 +75,12 @@ _FORMS = (
     r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?",  # JSON Web Tokens (RFC 7519)
     r"org-[A-Za-z0-9]{8,}+",
 )
+# Where a word begins; in JSON within JSON the letter of an escape may stand before it.
+_BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _SECRETS = re.compile(
     # private keys, armoured (RFC 7468); a line end may be an escape in JSON
     r"-----BEGIN (?:[A-Z]{1,10} ){0,3}PRIVATE KEY-----(?:[^-]|-(?!----END))*+(?:-----END [A-Z ]{1,40}-----)?"
-    rf"|\b(?:{'|'.join(_FORMS)}"
+    rf"|{_BEGINS}(?:{'|'.join(_FORMS)}"
     r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4})"
     r"(?=[A-Za-z0-9+/=_.~-]*[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
     r"|(?P<scheme>[a-z][a-z0-9+.-]{1,12}://)[^\s/@\"'\\<>]{1,200}@)"

@@ -100,12 +100,19 @@ def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict
         "index": verdict.index,
         "id": record.id if record else None,
         "arguments": record.arguments if record else None,
-        "rule": verdict.rule,
-        "changes": [
+        **_processed(verdict),
+    }
+
+
+def _processed(verdict: Verdict) -> dict[str, Any]:
+    """What processors did to a call: `rule` and `changes`, each only where there is something to say."""
+    data: dict[str, Any] = {} if verdict.rule is None else {"rule": verdict.rule}
+    if verdict.changes:
+        data["changes"] = [
             {"rule": change.rule, "before": list(change.before), "after": list(change.after) if change.after else None}
             for change in verdict.changes
-        ],
-    }
+        ]
+    return data
 
 
 def worst(data: Mapping[str, Any]) -> str | None:
@@ -123,7 +130,7 @@ def told(data: Mapping[str, Any]) -> str:
         str(change["rule"])
         for verdict in data["verdicts"]
         if verdict["status"] != "blocked"
-        for change in verdict["changes"]
+        for change in verdict.get("changes", ())
     ]
     warnings = [str(note["rule"]) for note in data["notes"] if note["warns"]]
     parts = [line] if line else []

@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 from toolcalls import telling
 from toolcalls.dialects import all_dialects
-from toolcalls.events import CallEnd, CallPiece, CallStart
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.events import Text as Shown
 from toolcalls.evidence import Decision
 from toolcalls.policy import Terms
@@ -242,13 +242,15 @@ def _prompt(conversation: Conversation, dialect: str) -> str:
 
 
 def _with_system(turns: Sequence[Turn], text: str) -> list[Turn]:
-    """The turns with `text` at the end of the first system turn, or in one of its own before all others."""
-    for number, turn in enumerate(turns):
-        if turn.role == "system":
-            said = any(isinstance(block, Text) for block in turn.blocks)
-            added = Text(f"\n\n{text}" if said else text)
-            return [*turns[:number], turn.with_blocks((*turn.blocks, added)), *turns[number + 1 :]]
-    return [Turn("system", (Text(text),)), *turns]
+    """The turns with `text` at the end of the first one, if that is the system's, or in one of its own before all others.
+
+    A system turn further down does not count: it may have come later, and an earlier turn never changes.
+    """
+    if not turns or turns[0].role != "system":
+        return [Turn("system", (Text(text),)), *turns]
+    first = turns[0]
+    said = any(isinstance(block, Text) for block in first.blocks)
+    return [first.with_blocks((*first.blocks, Text(f"\n\n{text}" if said else text))), *turns[1:]]
 
 
 # Text to native
@@ -284,14 +286,23 @@ def _split(block: Text, place: tuple[int, int], terms: Terms, tools: Toolbox) ->
             text += event.text
         elif isinstance(event, CallStart):
             if text.strip():
-                yield Text(text.rstrip())
+                yield Text(text.rstrip(), block.raw)
             text = ""
             arguments = "".join(
                 piece.json for piece in events if isinstance(piece, CallPiece) and piece.index == event.index
             )
-            yield PastCall(_id(place, event.index, event.name, arguments), event.name, arguments)
+            last = event.index == started[-1].index and not _said_behind(events)
+            mark = block.cache_control if last else None
+            id_ = _id(place, event.index, event.name, arguments)
+            yield PastCall(id_, event.name, arguments, cache_control=mark)
     if text.strip():
-        yield Text(text)
+        yield Text(text, block.raw, block.cache_control)
+
+
+def _said_behind(events: Sequence[Event]) -> bool:
+    """Whether text follows the last call."""
+    last = max(number for number, event in enumerate(events) if isinstance(event, CallStart))
+    return any(isinstance(event, Shown) and event.text.strip() for event in events[last:])
 
 
 def _id(place: tuple[int, int], index: int, name: str, arguments: str) -> str:

@@ -39,6 +39,9 @@ class _Heard:
         if len(self.arguments[-1]) <= _MAX_ECHO:
             self.arguments[-1] += json
 
+    def collects(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
+        return len(self.arguments[-1]) <= _MAX_ECHO
+
     def end(self) -> None:
         """Nothing to note."""
 
@@ -75,6 +78,9 @@ class _Both(_Heard):
     def piece(self, json: str) -> None:
         super().piece(json)
         self._calls.piece(json)
+
+    def collects(self, size: int) -> bool:
+        return self._calls.collects(size)
 
     def end(self) -> None:
         self._calls.end()

@@ -48,7 +48,7 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
         "summary": report.get("summary", ""),
         "worst": report.get("worst"),
         "failure": report.get("failure"),
-        "finish": turn.finish,
+        "finish": turn.finish or None,
         "tokens": {
             "input": turn.tokens.input,
             "output": turn.tokens.output,

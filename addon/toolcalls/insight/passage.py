@@ -77,7 +77,9 @@ def _turn(session: Session, place: int, longest: float, anchor: str, flow_link: 
 def _facts(turn: Turn, flow_link: str) -> str:
     """What else is known of a turn, in one line."""
     tokens = turn.tokens
-    parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path, f"finish: {turn.finish or 'none, it broke off'}"]
+    parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path]
+    if turn.finish is not None:
+        parts.append(f"finish: {turn.finish or 'none, it broke off'}")
     if tokens.input is not None or tokens.output is not None:
         cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
         reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""

@@ -57,7 +57,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One exchange. `number` is its place among those that were told, and tells them apart."""
+    """One exchange. `finish` is "" for a reply that broke off, None for one that was not read."""
 
     id: str
     session: str
@@ -125,7 +125,7 @@ def told(seen: Seen) -> Turn:
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
         notes=tuple(f"{note['rule']}: {note['text']}" for note in _notes(report)),
         error=excerpt(seen.error),
-        finish=None if None in finishes or not finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
+        finish=None if not finishes else "" if None in finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
         text=excerpt(reply.text, TEXT),
         tokens=reply.tokens,
         moments=reply.moments,

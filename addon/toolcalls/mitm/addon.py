@@ -33,6 +33,7 @@ from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
 from toolcalls.mitm.views import add_views
+from toolcalls.redaction import redacted_url
 
 logger = logging.getLogger(__name__)
 
@@ -309,5 +310,5 @@ class ToolCalls:
 
 def _about(flow: http.HTTPFlow) -> str:
     """Which exchange a line of the log is about: no host, and no query, which may hold a key."""
-    path = flow.request.path.partition("?")[0]
+    path = redacted_url(flow.request.path.partition("?")[0])
     return report.visible(f"toolcalls: {flow.request.method} {path}")

@@ -16,6 +16,8 @@ from typing import Any
 
 from mitmproxy import http
 
+from toolcalls.redaction import redacted_url
+
 logger = logging.getLogger(__name__)
 
 _VERDICT = ("status", "reason", "rule", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
@@ -39,10 +41,10 @@ class Journal:
             "time": _time(flow),
             "flow": flow.id,
             "host": flow.request.pretty_host,
-            "path": flow.request.path.partition("?")[0],
+            "path": redacted_url(flow.request.path.partition("?")[0]),
             **{key: report[key] for key in _EXCHANGE},
         }
-        lines = [exchange | {key: verdict[key] for key in _VERDICT} for verdict in report["verdicts"]]
+        lines = [exchange | {key: verdict.get(key) for key in _VERDICT} for verdict in report["verdicts"]]
         if report["failure"]:
             lines.append(exchange | dict.fromkeys(_VERDICT) | {"status": "failed", "reason": report["failure"]})
         try:

@@ -1,4 +1,4 @@
-"""Where mitmproxy listens: a listener that the whole network reaches, and that asks nobody who they are, gets a warning.
+"""Where mitmproxy listens: what the whole network reaches, and what asks nobody who they are, gets a warning.
 
 mitmproxy listens on all interfaces unless it is told otherwise (`listen_host`, or `--mode regular@127.0.0.1:8080`), and
 its `block_global` keeps out public addresses only. Whoever reaches such a proxy can use it, and what it forwards to.

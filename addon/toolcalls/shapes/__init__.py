@@ -42,6 +42,9 @@ class Calls(Protocol):
     def piece(self, json: str) -> None:
         """The next piece of the argument JSON."""
 
+    def collects(self, size: int) -> bool:
+        """So many characters more are kept for a piece to come. False: nobody wants it, so they need not be."""
+
     def end(self) -> None:
         """Every argument is closed: the call is complete."""
 

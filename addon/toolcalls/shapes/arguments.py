@@ -97,7 +97,10 @@ class _Collected:
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        self._pieces.append(piece)
+        if self._calls.collects(len(piece)):
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
 
     def end(self, *, literal: bool = False) -> None:
         self._calls.piece(to_json("".join(self._pieces), self._types, infer=self._infer and not literal))
