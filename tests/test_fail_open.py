@@ -6,8 +6,10 @@ what came, whatever was under way when the fault struck. First on one wire, cut 
 exchange that lifts; then where a call is lifted, which must never come out twice or end by itself; then in the hooks.
 """
 
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +18,7 @@ from mitmproxy import http
 from mitmproxy.test import taddons, tflow, tutils
 
 from chatclient import HEAD, chunk, ending, event
-from live import EVENTS, PATH, asked, streamed
+from live import EVENTS, LIMIT, PATH, Reply, asked, flows_in, mitmdump, streamed, upstream
 from spoken import SPOKEN, Spoken
 from spoken import exchange as lifting
 from toolcalls.envelope import Envelope
@@ -193,7 +195,8 @@ def test_a_fault_inside_a_call_completes_nothing(spoken: Spoken) -> None:
             same = next(
                 (at for at, (left, right) in enumerate(zip(out, whole, strict=False)) if left != right), len(out)
             )
-            assert body.endswith(out[same:]) or body.endswith(out[out.rfind(b"\n", 0, same) + 1 :]), (name, out[same:])
+            owed = (out[same:], out[out.rfind(b"\n", 0, same) + 1 :])
+            assert body.endswith(owed), (name, out[same:])
 
 
 # --- the hooks --------------------------------------------------------------------------------------------------------
@@ -221,3 +224,25 @@ def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
             with suppress(Fault):
                 addon.response(flow)
     assert b"".join(piece if isinstance(piece, bytes) else b"".join(piece) for piece in out) == b"".join(pieces)
+
+
+def test_a_reply_under_way_when_mitmproxy_is_stopped_is_marked_as_cut(tmp_path: Path) -> None:
+    """SIGTERM in the middle of a call's arguments: the client's call stays open, and the recording says so."""
+    call = '<invoke name="Bash"><parameter name="command">ls -la'
+    path = tmp_path / "out.flow"
+    reply = Reply(streamed(f"Look.\n\n{call}", 7, reason=None), hold=8)
+    with upstream(reply) as server, mitmdump(tmp_path, "-w", str(path), to=server.url) as dump:
+        body = asked()
+        with socket.create_connection(("127.0.0.1", dump.port), LIMIT) as client:
+            head = f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+            client.sendall(head.encode() + body)
+            received = b""
+            while b"-la" not in received and (piece := client.recv(65536)):
+                received += piece
+            dump.stop()
+    (flow,) = flows_in(path)
+    assert flow.error is not None
+    assert "stopped" in flow.error.msg
+    assert [(one["status"], one["reason"]) for one in flow.metadata["toolcalls"]["verdicts"]] == [
+        ("truncated", "cut_off")
+    ]

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -23,7 +23,7 @@ from toolcalls.openers import REASONING_CLOSERS
 from toolcalls.policy import REASONS, Terms
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
-from toolcalls.route import Route
+from toolcalls.route import Route, Taken
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.wires import all_wires
@@ -131,6 +131,10 @@ routes = st.builds(
     multiple_calls=st.sampled_from([True, True, False]),
     infer_types=st.booleans(),
     max_buffer_bytes=st.sampled_from([64 * 1024, 64 * 1024, 80]),
+    take=st.sampled_from([None, None, None, (), get_args(Taken), ("inline",), ("fenced", "reasoning")]),
+    require=st.sampled_from([None, None, None, (), ("complete",), ("terminal",), ("arguments",)]),
+    max_calls=st.sampled_from([1000, 1000, 2]),
+    max_candidates=st.sampled_from([2000, 2000, 3]),
 )
 STANDARD = Route(client="native", upstream="text")
 

@@ -18,7 +18,6 @@ from unittest.mock import patch
 import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.addons.proxyauth import ProxyAuth
-from mitmproxy.contentviews import Metadata
 from mitmproxy.test import taddons, tflow, tutils
 
 from conftest import shared_path
@@ -147,7 +146,7 @@ def test_rows_of_secrets(addon: ToolCalls, log: pytest.LogCaptureFixture, journa
 def test_a_fault_is_told_without_its_own_words(
     addon: ToolCalls, log: pytest.LogCaptureFixture, journal: Path, place: str
 ) -> None:
-    """An exception's text may hold what was being read; even at the debug level only the places in our code are told."""
+    """An exception's text may hold what was being read; also at the debug level only places in our code are told."""
     flow = flow_of(PATH, {}, body_of())
 
     words = "cannot read " + CANARY  # not in the line that raises, which is code and is told
@@ -211,11 +210,9 @@ def test_one_record_is_one_line(addon: ToolCalls, log: pytest.LogCaptureFixture,
         assert line == visible(line)
     assert len(journal.read_text(encoding="utf-8").splitlines()) == 1
     assert flow.response is not None
-    flow.response.raw_content = flow.response.raw_content or b""
-    view = contentviews.registry["tool calls"] if "tool calls" in contentviews.registry else None
-    if view is not None:
-        shown = view.prettify(flow.response.raw_content, Metadata(flow=flow, http_message=flow.response))
-        assert all(line == visible(line).replace("\\x09", "\t") for line in shown.split("\n"))
+    shown = contentviews.prettify_message(flow.response, flow, "tool calls")
+    assert shown.view_name == "Tool calls"
+    assert all(line == visible(line) for line in shown.text.replace("\t", " ").split("\n"))
 
 
 def test_a_name_of_a_megabyte_is_cut(addon: ToolCalls, log: pytest.LogCaptureFixture, journal: Path) -> None:
@@ -300,7 +297,7 @@ def test_a_configuration_is_data_only(tmp_path: Path, text: str) -> None:
     ("modes", "host", "open_"),
     [
         (["regular"], "", ["regular"]),
-        (["regular"], "0.0.0.0", ["regular"]),  # noqa: S104 - the address that is warned of
+        (["regular"], "0.0.0.0", ["regular"]),
         (["regular"], "::", ["regular"]),
         (["regular"], "127.0.0.1", []),
         (["regular"], "192.0.2.1", []),

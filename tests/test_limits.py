@@ -1,4 +1,4 @@
-"""Limits: at each of them text passes, the reader finds its feet again behind it, and the report says so (T6, B03 to B09).
+"""Limits: at each of them text passes, the reader finds its feet behind it, and the report says so (T6, B03 to B09).
 
 Strategy: every limit is a route's setting, so each is set low and met exactly, and gone past by one; then what a
 stranger could send is sent at full size, with a bound on what is held.

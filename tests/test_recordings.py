@@ -65,7 +65,8 @@ def response_of(flow: http.HTTPFlow) -> http.Response:
 
 def exchange_of(flow: http.HTTPFlow) -> Exchange:
     """A new reading of a flow's reply."""
-    wire, form = wire_for(flow.request), form_of(response_of(flow))
+    wire = wire_for(flow.request)
+    form = form_of(wire, flow.request, response_of(flow)) if wire else None
     assert wire is not None
     assert form is not None
     config = load(default_path(), list(all_dialects()), list(all_wires()))

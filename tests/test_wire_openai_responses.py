@@ -26,7 +26,7 @@ from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.policy import REASONS
 from toolcalls.request import Request
-from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Route
 from toolcalls.wires import all_wires, wire_of
 from toolcalls.writing import calls_in
 

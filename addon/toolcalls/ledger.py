@@ -246,6 +246,8 @@ class Ledger:
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
         candidate.reason = "cut_off" if self._scan.cut else "unclosed"
+        if self._echoes_to_limit(candidate):
+            candidate.reason = "echo"
         candidate.end = self.at
         if candidate.index is not None:
             self._settle(Fate.TAKEN)
@@ -363,6 +365,8 @@ class Ledger:
         if candidate.index is None:
             if self._overflows():
                 candidate.reason = "overflow"
+            if self._echoes_to_limit(candidate):
+                candidate.reason = "echo"
             self._let_go(candidate)
             self.show()
         else:
@@ -434,9 +438,13 @@ class Ledger:
         if not self._echoes(candidate):
             if not self._must_wait(candidate):
                 self._commit_waiting()
-        elif self._scan.taken_size > self._terms.route.max_buffer_bytes:
+        elif self._echoes_to_limit(candidate):
             candidate.trace = None
             self._refuse("echo")
+
+    def _echoes_to_limit(self, candidate: Candidate) -> bool:
+        """Whether as much of it as may be held is an echo: then it is one, however it goes on."""
+        return self._scan.taken_size > self._terms.route.max_buffer_bytes and self._echoes(candidate)
 
     def _compare(self, candidate: Candidate) -> None:
         """Begin to watch for an echo.

@@ -57,13 +57,16 @@ def detects(name: str) -> str:
 
     "no" where its example is read as nothing.
     """
-    if not all_dialects()[name].openers(()):
-        return "by tools"
     reader = Reader(Terms(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
     text = example(name)
     events = [*reader.feed(text), *reader.finish(cut=False)]
     found = [event.dialect for event in events if isinstance(event, CallStart)]
-    return "yes" if name in found else f"as {found[0]}" if found else "no"
+    if name in found:
+        return "yes"
+    dialect = all_dialects()[name]
+    if dialect.openers((_SAMPLE.name,)) != dialect.openers(()):
+        return "by tools"
+    return f"as {found[0]}" if found else "no"
 
 
 def _writes(name: str) -> bool:

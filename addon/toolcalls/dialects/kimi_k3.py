@@ -144,7 +144,7 @@ class _Xtml:
                 continue
             if mark is not None and mark.is_("/call"):
                 scan.take(space + mark.length)
-            elif scan.cut and scan.stops_short((_CLOSE,)):
+            elif scan.cut and mark is None and _is_arriving(scan, space):
                 scan.take(scan.rest())
                 return False
             else:
@@ -215,6 +215,13 @@ def _escaped(text: str) -> str:
 
 def _decoded(text: str) -> str:
     return text.replace("&quot;", '"').replace("&amp;", "&")
+
+
+def _is_arriving(scan: Scanner, ahead: int) -> bool:
+    """Whether the text that stands `ahead` characters from here, to its end, may be the beginning of a mark."""
+    return scan.stops_short(_BOTH, ahead) or (
+        scan.text.startswith(_BOTH, scan.pos + ahead) and scan.text.find(_SEP, scan.pos + ahead) < 0
+    )
 
 
 DIALECT = _Xtml()

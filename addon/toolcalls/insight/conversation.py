@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
+from toolcalls import rawjson
 from toolcalls.redaction import redacted_text
 from toolcalls.turns import Block, Conversation, PastCall, Result, Text, formats
 
@@ -204,6 +207,8 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for member in value:
             yield from _strings(member)
+    elif isinstance(value, msgspec.Raw):
+        yield from _strings(rawjson.value(value))
     elif value is not None:
         yield json.dumps(value)
 

@@ -48,10 +48,14 @@ class _ChatRequests:
         """The body with these turns and tools."""
         fields: dict[str, Any] = dict(_fields(body))
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn)]
+        asked = [tool.name for tool in function_tools(json.loads(bytes(fields.get("tools", b"null"))))]
+        declared = _list(fields["tools"]) if asked else []
         if not conversation.tools:
+            if len(asked) != len(declared):
+                raise ValueError("a prompt cannot tell of a tool that is no function")
             for key in _TOOL_KEYS:
                 fields.pop(key, None)
-        elif "tools" not in fields:
+        elif not asked:
             fields["tools"] = [
                 {
                     "type": "function",
@@ -79,7 +83,8 @@ def _keep(fields: dict[str, Any], names: set[str]) -> None:
 
 
 def _turn(raw: msgspec.Raw, message: Any) -> Turn:
-    role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
+    named = message.get("role") if isinstance(message, dict) else None
+    role = _ROLES.get(named) if isinstance(named, str) else None
     if role is None:
         return Turn("user", (Other(message),), raw)
     if role == "tool":
