@@ -69,8 +69,8 @@ def call(id_: str, name: str, arguments: str) -> dict[str, Any]:
 
 HISTORY: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "data:,"}}]},
-    {"role": "assistant", "content": None, "tool_calls": [call("a", "read_file", '{"path": "x"}'), call("b", "ls", "{}")]},
+    {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "d:"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [call("a", "read_file", '{"path": "x"}'), call("b", "l", "")]},
     {"role": "tool", "tool_call_id": "a", "content": "one"},
     {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "two", "cache_control": {"type": "e"}}]},
     {"role": "assistant", "content": "Done."},
@@ -94,7 +94,7 @@ def test_a_native_request_for_a_text_upstream() -> None:
     assert past == {
         "role": "assistant",
         "content": '<tool_call>\n{"name": "read_file", "arguments": {"path": "x"}}\n</tool_call>\n'
-        '<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call>',
+        '<tool_call>\n{"name": "l", "arguments": {}}\n</tool_call>',
     }
     assert results["role"] == "user"
     assert [part["text"] for part in results["content"]] == [
@@ -157,7 +157,10 @@ def test_leaked_calls_in_the_history_are_mended() -> None:
     assert notes == ("1 leaked call to native",)
 
 
-@pytest.mark.parametrize("text", ["Use `<invoke name=\"read_file\"></invoke>`.", '```\n<invoke name="read_file"></invoke>\n```'])  # fmt: skip
+QUOTED = '<invoke name="read_file"></invoke>'
+
+
+@pytest.mark.parametrize("text", [f"Use `{QUOTED}`.", f"```\n{QUOTED}\n```"], ids=["inline", "fenced"])
 def test_what_is_no_leak_stays(text: str) -> None:
     body = {"messages": [{"role": "assistant", "content": text}], "tools": [READ]}
     assert sent(body, MEND) == (body, ())

@@ -12,6 +12,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -472,3 +473,26 @@ def test_an_id_that_a_model_writes_is_not_used() -> None:
     ids = spoken.ids(out)
     assert len(ids) == len(set(ids)) == 2
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id_) for id_ in ids)
+
+
+# --- what was cut off -------------------------------------------------------------------------------------------------
+
+SOME = Tool(
+    "run_shell", {"properties": {"command": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}}
+)
+
+
+@pytest.mark.parametrize("arguments", ['{"command": "rm -rf /tmp/a"}', '{"command": "", "n": 125, "o": {"a": [1]}}'])
+@pytest.mark.parametrize("dialect", all_dialects())
+def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, arguments: str) -> None:
+    """Q17, F06, I6: at every place where a call can be cut, only calls that were whole before it are made."""
+    calls = [Call("run_shell", arguments)] * 2
+    text = ""
+    for some in (calls, calls[:1]):
+        with suppress(Unwritable):
+            text = text or write(dialect, some, Toolbox((SOME,)))
+    request = Request(tools=(SOME,))
+    whole = calls_in(read(text, request=request))
+    for place in range(len(text)):
+        part = calls_in(read(text[:place], request=request, cut=True))
+        assert part == whole[: len(part)], text[:place]

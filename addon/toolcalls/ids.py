@@ -3,9 +3,7 @@
 from hashlib import blake2b
 
 
-def call_id(
-    seed: bytes, lane: int, index: int, name: str, *, prefix: str = "call_", roundtrip: bool = False
-) -> str:
+def call_id(seed: bytes, lane: int, index: int, name: str, *, prefix: str = "call_", roundtrip: bool = False) -> str:
     """The wire's prefix and 24 hex digits, or `vtc_` and 12 in the round trip (virtual tool calling's own form).
 
     `seed` tells one exchange from another (a digest of its request, so two turns never share ids), `lane` and `index`

@@ -273,14 +273,14 @@ class Ledger:
 
     def begin(self, name: str, refused: str | None = None) -> None:
         """A call's name is complete and its arguments follow: the commit point."""
+        if self._overflows():  # first of all, as though it had come in pieces: what is let go is no payload yet
+            self._spill()
         if self._current is not None and not self._current.waits:
             self._verdict(self._current)
         candidate = Candidate(self._dialect, name or None, self._start)
         self._current = candidate
         self._first = self._first or candidate
         self._body = self.at
-        if self._overflows():
-            self._spill()
         candidate.reason = (self._terms.declines(name, self._place) if name else None) or refused
         if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
             candidate.reason = "multiple_calls"

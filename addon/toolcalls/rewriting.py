@@ -242,7 +242,7 @@ def _prompt(conversation: Conversation, dialect: str) -> str:
 
 
 def _with_system(turns: Sequence[Turn], text: str) -> list[Turn]:
-    """The turns with `text` at the end of the first one, if that is the system's, or in one of its own before all others.
+    """The turns with `text` at the end of the first one, if that is the system's, else in one of its own before all.
 
     A system turn further down does not count: it may have come later, and an earlier turn never changes.
     """

@@ -53,7 +53,7 @@ def example(name: str) -> str:
 
 
 def detects(name: str) -> str:
-    """Whether `auto` finds this dialect: "yes"; "as X", a dialect of the same grammar; "by tools", whose names it takes.
+    """Whether `auto` finds this dialect: "yes"; "as X", one of the same grammar; "by tools", whose names it takes.
 
     "no" where its example is read as nothing.
     """

@@ -236,6 +236,8 @@ class Attributed:
                 arguments.end()
                 return True
             parameter = yield from self.parameter_here(scan)
+            if parameter is None and scan.cut:  # a parameter's tag may have been arriving
+                return False
             if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 calls.repair("missing_closer")
                 if scan.ended:

@@ -28,6 +28,7 @@ _SYSTEM = ("systemInstruction", "system_instruction")
 _TOOL_CONFIG = ("toolConfig", "tool_config")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _CALLING = ("functionCallingConfig", "function_calling_config")
+_ALLOWED = ("allowedFunctionNames", "allowed_function_names")
 _CALL = ("functionCall", "function_call")
 _ANSWER = ("functionResponse", "function_response")
 
@@ -193,11 +194,13 @@ def _offer(fields: Fields, conversation: Conversation) -> None:
         if known:
             _drop_tools(fields)
         return
-    _keep_tools(fields, known - {tool.name for tool in conversation.tools})
+    gone = known - {tool.name for tool in conversation.tools}
+    _keep_tools(fields, gone)
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new:
         fields["tools"] = [*_listed(fields.get("tools")), {_DECLARATIONS[0]: new}]
     _choose(fields, conversation.tool_choice)
+    _allow(fields, gone)
 
 
 def _listed(tools: Any) -> list[Any]:
@@ -236,6 +239,20 @@ def _keep_tools(fields: Fields, gone: set[str]) -> None:
             tool = {**tool, key: declared} if declared else rawjson.without(tool, key)
         kept.extend([tool] if tool else [])
     fields["tools"] = kept
+
+
+def _allow(fields: Fields, gone: set[str]) -> None:
+    """Take names from those that may be called; with none of them left, the list is gone and the model may choose."""
+    key = next((key for key in _TOOL_CONFIG if key in fields), "")
+    config = rawjson.fields(fields.get(key))
+    for calling in set(_CALLING) & set(config):
+        chosen = rawjson.fields(config[calling])
+        for names in set(_ALLOWED) & set(chosen):
+            listed = rawjson.items(chosen[names])
+            kept = [raw for raw in listed if rawjson.value(raw) not in gone]
+            if len(kept) < len(listed):
+                fewer = {names: kept} if kept else {"mode": rawjson.string("AUTO")}
+                fields[key] = {**config, calling: {**rawjson.without(chosen, names), **fewer}}
 
 
 def _choose(fields: Fields, choice: str) -> None:

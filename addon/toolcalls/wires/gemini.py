@@ -11,10 +11,16 @@ is put together here only to be read, its parts pass as they are.
 
 All else passes: thoughts, signatures (a part whose text or call is taken keeps its other fields, with an empty text, as
 the API itself sends them), grounding, safety, usage. Every frame repeats the usage of the whole reply so far, so one
-that held nothing but text that became part of a call goes with it. Reasoning that stood in the text becomes a part with
-`thought: true`.
+that held nothing but text that became part of a call goes with it, and one that held nothing but calls with those. In
+the array form no element can go: what is left is one with an empty text. Reasoning that stood in the text becomes a
+part with `thought: true`.
 
-A little over 300 lines, because one file holds one API: its replies, and what a request declares.
+The events of a frame tell which of its calls stays, goes (`Gone`) or is made anew, one behind the other, and in a
+stream so where the text between them belongs. Where native calls become text nothing speaks of those that went: then a
+part stays that is the call of an event, and no other. A call made anew keeps its part's other fields (a signature) and
+its id.
+
+Past 300 lines, because one file holds one API: its replies, streamed and whole, and what a request declares.
 """
 
 import json
@@ -25,7 +31,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
@@ -51,11 +57,15 @@ _EMPTY = rawjson.string("")
 
 
 class _Call:
-    """A call that is not complete yet: one of ours, or a native one whose arguments are streamed."""
+    """A call that is not complete yet: one of ours, or a native one whose arguments are streamed.
 
-    def __init__(self, index: int, name: str) -> None:
+    `id` is the one that its event has, "" for none.
+    """
+
+    def __init__(self, index: int, name: str, id_: str = "") -> None:
         self.index = index
         self.name = name
+        self.id = id_
         self.pieces: list[str] = []
         self.args: dict[str, Any] = {}
 
@@ -92,8 +102,15 @@ class _Codec:
             if not self._streamed:
                 events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd))
             parts.extend((lane, event) for event in events)
-        self.bare = len(parts) == 1 and isinstance(parts[0][1], Text) and _is_bare(reply, rawjson.fields(candidates[0]))
+        self.bare = len(candidates) == 1 and self._is_alone(parts) and _is_bare(reply, rawjson.fields(candidates[0]))
         return parts
+
+    def _is_alone(self, parts: Sequence[Part]) -> bool:
+        """Whether these are one text, or in a stream nothing but calls."""
+        if len(parts) == 1 and isinstance(parts[0][1], Text):
+            return True
+        calls = (isinstance(event, CallStart | CallPiece | CallEnd) for _, event in parts)
+        return self._streamed and bool(parts) and all(calls)
 
     def _events(self, lane: int, candidate: Fields) -> Iterator[Event]:
         for part in _parts(candidate):
@@ -121,6 +138,8 @@ class _Codec:
             partial = self._partial[lane] = _Call(index, name)
         if partial is None:
             return
+        if rawjson.is_object(call.get("args")):  # not beside pieces, but a client would take them
+            partial.args.update(rawjson.value(call["args"]) or {})
         for raw in rawjson.items(call.get("partialArgs")):
             _put(partial.args, rawjson.fields(raw))
         if goes_on:
@@ -156,21 +175,9 @@ class _Codec:
     def _candidate(self, lane: int, candidate: Fields, events: Sequence[Event]) -> Fields:
         """The candidate as its events say; itself when they say what it says already."""
         own = _parts(candidate)
-        derived, natives = self._taken(lane, events)
-        made: list[Fields] = []
-        first = True
-        for part in own:
-            if "functionCall" in part:
-                made.extend(_kept(part, natives))
-            elif "text" not in part or _is_thought(part):
-                made.append(part)
-            elif first:
-                first = False
-                made.extend(_with_text(part, derived))
-            elif rest := rawjson.without(part, "text"):
-                made.append({**rest, "text": _EMPTY})
-        made.extend(derived if first else ())
-        made.extend(_call_part(call.name, "".join(call.pieces)) for call in natives if call.name)
+        made = self._told_in_order(lane, own, events)
+        if made is None:
+            made = self._told_by_calls(lane, own, events)
         written = rawjson.word(candidate, "finishReason")
         reason = next((event.reason for event in events if isinstance(event, Finish)), "")
         word = written if _REASONS.get(written, written) in {reason, _same(reason)} else _WORDS.get(reason, written)
@@ -180,33 +187,75 @@ class _Codec:
             changes["content"] = {**content, "parts": [_spelt(part) for part in made]}
         return {**candidate, **changes} if changes else candidate
 
-    def _taken(self, lane: int, events: Sequence[Event]) -> tuple[list[Fields], list[_Call]]:
-        """The new parts that events make, and the native calls that they speak of, as far as they do."""
+    def _told_in_order(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields] | None:
+        """The parts where each of the frame's own calls has its events; None where they do not tell of all of them."""
+        slots = [place for place, part in enumerate(own) for _ in range(_speaks(part))]
+        ours = {index for of, index in self._made if of == lane}
+        ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
+        said = [event for event in events if _is_said(event, ours)]
+        if len(said) != len(slots):
+            return None
+        stays = _staying(own, slots, said)
+        if stays is None:
+            return None
+        calls: dict[int, list[Fields]] = {place: [own[place]] if kept else [] for place, kept in stays.items()}
+        groups: dict[int, list[Fields]] = {-1: [], **{place: [] for place in calls}}
+        places = iter(slots)
+        place, rest, begun = -1, {}, False
+        for event in events:
+            if _is_said(event, ours):
+                before, place = place, next(places)
+                begun = place != before
+                if begun:
+                    rest = {} if stays[place] else rawjson.without(own[place], "functionCall")
+                    calls[place] += [{**rest, "text": _EMPTY}] if rest else []
+                continue
+            made = self._derive(lane, event, groups[place])
+            if made is not None and begun:
+                # Made anew. What a reactor says stands before its call, and so before the part of it.
+                calls[place] = [*groups[place], {**rest, **_call_part(made.name, "".join(made.pieces), made.id)}]
+                groups[place], rest = [], {}
+            elif made is not None:
+                groups[place].append(_call_part(made.name, "".join(made.pieces)))
+        if not self._streamed:  # all calls came first, wherever they stand
+            return _woven(own, calls, [new for group in groups.values() for new in group])
+        return _segments(own, calls, groups)
+
+    def _told_by_calls(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
+        """The parts where those of native calls stay that events repeat; beside one that is gone only whole ones."""
         derived: list[Fields] = []
         natives: dict[int, _Call] = {}
         for event in events:
-            if isinstance(event, Text) and event.text:
-                last = derived[-1] if derived else {}
-                if list(last) == ["text"]:
-                    last["text"] += event.text
-                else:
-                    derived.append({"text": event.text})
-            elif isinstance(event, Reasoning) and event.moved:
-                derived.append({"text": event.text, "thought": True})
-            elif isinstance(event, CallStart):
-                call = _Call(event.index, event.name)
-                if event.dialect is None:
-                    natives[event.index] = call
-                else:
-                    self._made[lane, event.index] = call
-            elif isinstance(event, CallPiece | CallEnd):
-                made = self._made.get((lane, event.index))
-                known = made or natives.setdefault(event.index, _Call(event.index, ""))
-                if isinstance(event, CallPiece):
-                    known.pieces.append(event.json)
-                elif made is not None:
-                    derived.append(_call_part(made.name, "".join(made.pieces)))
-        return derived, list(natives.values())
+            if isinstance(event, CallStart) and event.dialect is None:
+                natives[event.index] = _Call(event.index, event.name)
+            elif isinstance(event, CallPiece) and (lane, event.index) not in self._made:
+                natives.setdefault(event.index, _Call(event.index, "")).pieces.append(event.json)
+            elif (made := self._derive(lane, event, derived)) is not None:
+                derived.append(_call_part(made.name, "".join(made.pieces)))
+        left = list(natives.values())
+        sure = any(isinstance(event, Gone) for event in events)
+        calls = {place: list(_kept(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
+        return [*_woven(own, calls, derived), *(_call_part(one.name, "".join(one.pieces)) for one in left if one.name)]
+
+    def _derive(self, lane: int, event: Event, derived: list[Fields]) -> _Call | None:
+        """Add the part that an event makes; a call of ours that it ends comes back."""
+        if isinstance(event, Text) and event.text:
+            last = derived[-1] if derived else {}
+            if list(last) == ["text"]:
+                last["text"] += event.text
+            else:
+                derived.append({"text": event.text})
+        elif isinstance(event, Reasoning) and event.moved:
+            derived.append({"text": event.text, "thought": True})
+        elif isinstance(event, CallStart) and event.dialect is not None:
+            self._made[lane, event.index] = _Call(event.index, event.name, event.id)
+        elif isinstance(event, CallPiece | CallEnd):
+            known = self._made.get((lane, event.index))
+            if isinstance(event, CallPiece) and known is not None:
+                known.pieces.append(event.json)
+            elif isinstance(event, CallEnd):
+                return known
+        return None
 
 
 def _opened(payload: bytes) -> tuple[Fields, Fields | None]:
@@ -229,11 +278,12 @@ def _is_thought(part: Fields) -> bool:
 def _is_bare(reply: Fields, candidate: Fields) -> bool:
     """Whether nothing that is told only once goes with the text."""
     content = rawjson.fields(candidate.get("content"))
+    kinds = [set(part) for part in _parts(candidate)]
     return (
         set(reply) <= _REPEATED
         and set(candidate) <= {"content", "index"}
         and set(content) <= {"parts", "role"}
-        and [set(part) for part in _parts(candidate)] == [{"text"}]
+        and (kinds == [{"text"}] or all(kind == {"functionCall"} for kind in kinds))
     )
 
 
@@ -243,18 +293,88 @@ def _same(reason: str) -> str:
 
 
 def _arguments(call: Fields) -> str:
-    return rawjson.text_of(call["args"]) if rawjson.is_object(call.get("args")) else "{}"
+    """The arguments as JSON text, whatever they are: what is no object is told as it is, and is no call's."""
+    return "{}" if rawjson.value(call.get("args")) is None else rawjson.text_of(call["args"])
 
 
-def _call_part(name: str, arguments: str) -> Fields:
-    return {"functionCall": {"name": rawjson.string(name), "args": rawjson.json_text(arguments)}}
+def _call_part(name: str, arguments: str, id_: str = "") -> Fields:
+    """A call's part; `id_` where its upstream gave it one."""
+    call = {"name": rawjson.string(name), "args": rawjson.json_text(arguments)}
+    return {"functionCall": {"id": rawjson.string(id_), **call} if id_ else call}
 
 
-def _kept(part: Fields, natives: list[_Call]) -> Iterator[Fields]:
-    """A native call's part while the call stays native, and what else stood in it when the call is gone."""
+def _speaks(part: Fields) -> int:
+    """How many of a part's events always leave, as themselves or as `Gone`: a call's beginning and its piece."""
+    if "functionCall" not in part:
+        return 0
+    return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
+
+
+def _is_said(event: Event, ours: set[int]) -> bool:
+    """Whether an event speaks of a call that stands in the frame."""
+    return isinstance(event, Gone) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+
+
+def _staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
+    """Which of the frame's calls stay; None where an event tells of another one than stands at its place."""
+    stays: dict[int, bool] = {}
+    for place, event in zip(slots, said, strict=True):
+        call = rawjson.fields(own[place]["functionCall"])
+        name = rawjson.word(call, "name")
+        first = place not in stays
+        stays[place] = stays.get(place, True) and not isinstance(event, Gone)
+        if isinstance(event, CallStart) and (not first or event.name != name):
+            return None
+        if isinstance(event, CallPiece) and ((first and name) or (_is_whole(call) and event.json != _arguments(call))):
+            return None
+    return stays
+
+
+def _is_whole(call: Fields) -> bool:
+    return (
+        bool(rawjson.word(call, "name"))
+        and "partialArgs" not in call
+        and rawjson.value(call.get("willContinue")) is not True
+    )
+
+
+def _woven(own: Sequence[Fields], calls: Mapping[int, list[Fields]], derived: list[Fields]) -> list[Fields]:
+    """The parts with what has become of the calls, and with the text, all of it, in the first text's place."""
+    made: list[Fields] = []
+    first = True
+    for place, part in enumerate(own):
+        if place in calls:
+            made.extend(calls[place])
+        elif "text" not in part or _is_thought(part):
+            made.append(part)
+        elif first:
+            first = False
+            made.extend(_with_text(part, derived))
+        elif rest := rawjson.without(part, "text"):
+            made.append({**rest, "text": _EMPTY})
+    return [*made, *(derived if first else ())]
+
+
+def _segments(
+    own: Sequence[Fields], calls: Mapping[int, list[Fields]], groups: Mapping[int, list[Fields]]
+) -> list[Fields]:
+    """The parts of a stream: what has become of each call, and between them the text of their group."""
+    made: list[Fields] = []
+    before, start = -1, 0
+    for place in sorted(calls):
+        made += [*_woven(own[start:place], {}, groups[before]), *calls[place]]
+        before, start = place, place + 1
+    return [*made, *_woven(own[start:], {}, groups[before])]
+
+
+def _kept(part: Fields, natives: list[_Call], *, sure: bool) -> Iterator[Fields]:
+    """A native call's part while the call stays native, and what else stood in it when the call is gone.
+
+    `sure`: only a whole call stays, which its arguments tell from one that must not.
+    """
     call = rawjson.fields(part["functionCall"])
     name, whole = rawjson.word(call, "name"), "partialArgs" not in call and "willContinue" not in call
-    for native in natives:
+    for native in natives if not sure or (name and whole) else ():
         started = native.name == name
         if (started and "".join(native.pieces) == _arguments(call)) if name and whole else (started or not native.name):
             if whole or name:

@@ -8,6 +8,10 @@ complete, and one that broke off is not sent at all; the verdict tells of it. Th
 stays `stop`; where a call is missing because it broke off, it becomes `length`. Text and calls of one message have no
 order, so a line in which both were found becomes several; in a whole reply the text is joined. Reasoning that stood in
 the text goes to `thinking`. All other fields stay as they are.
+
+A line that held nothing but calls goes with them. Where the events of a line tell of each of its calls, as themselves
+or as `Gone`, they do so in order; where native calls become text nothing speaks of those that went. A call made anew
+has an id where its upstream gave it one.
 """
 
 import json
@@ -16,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request
@@ -46,7 +50,7 @@ class _Call:
             "name": rawjson.string(self.start.name),
             "arguments": rawjson.json_text("".join(self.pieces)),
         }
-        return {"id": rawjson.string(self.start.id), "function": function}
+        return {**({"id": rawjson.string(self.start.id)} if self.start.id else {}), "function": function}
 
 
 class _Codec:
@@ -74,8 +78,15 @@ class _Codec:
         events = list(self._events(message))
         if rawjson.value(line.get("done")) is True:
             events.append(Finish(rawjson.word(line, "done_reason")))
-        self.bare = len(events) == 1 and isinstance(events[0], Text) and _is_bare(line, message)
+        self.bare = self._is_alone(events) and _is_bare(line, message)
         return [(_LANE, event) for event in events]
+
+    def _is_alone(self, events: Sequence[Event]) -> bool:
+        """Whether these are one text, or in a stream nothing but calls."""
+        if len(events) == 1 and isinstance(events[0], Text):
+            return True
+        calls = (isinstance(event, CallStart | CallPiece | CallEnd) for event in events)
+        return self._streamed and bool(events) and all(calls)
 
     def _events(self, message: Fields) -> Iterator[Event]:
         for raw in rawjson.items(message.get("tool_calls")):
@@ -124,7 +135,9 @@ class _Codec:
         """What the events say, in order: ("content", text), ("thinking", text), ("tool_calls", entry)."""
         said: list[tuple[str, Any]] = []
         natives: dict[int, _Call] = {}
-        left = [(rawjson.fields(raw), raw) for raw in own]
+        left: list[tuple[Fields, Any] | None] = [(rawjson.fields(raw), raw) for raw in own]
+        for place in self._gone(events, len(own)):
+            left[place] = None
         for event in events:
             if isinstance(event, Text):
                 said.append(("content", event.text))
@@ -140,14 +153,30 @@ class _Codec:
                     said.append(("tool_calls", _kept(call, left) if event.index in natives else call.entry()))
         return said
 
+    def _gone(self, events: Sequence[Event], calls: int) -> set[int]:
+        """The places of the line's own calls that are gone: of each, its beginning and its piece leave, or `Gone`."""
+        ours = set(self._made)
+        ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
+        told = [
+            event
+            for event in events
+            if isinstance(event, Gone) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+        ]
+        if len(told) != 2 * calls:
+            return set()
+        return {place // 2 for place, event in enumerate(told) if isinstance(event, Gone)}
 
-def _kept(call: _Call, own: list[tuple[Fields, Any]]) -> Any:
+
+def _kept(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
     """A native call's own entry, with the number that it has by now; a new one where it has none here."""
-    for place, (entry, raw) in enumerate(own):
+    for place, given in enumerate(own):
+        if given is None:
+            continue
+        entry, raw = given
         function = rawjson.fields(entry.get("function"))
         written = "".join(call.pieces)
         if rawjson.word(function, "name") == call.start.name and _arguments(function) == written:
-            del own[place]
+            own[place] = None
             if rawjson.number(function, "index", call.start.index) == call.start.index:
                 return raw
             return {**entry, "function": {**function, "index": call.start.index}}
@@ -178,16 +207,22 @@ def _is_bare(line: Fields, message: Fields) -> bool:
     extra = set(line) - _REPEATED
     return (
         set(message) <= {"role", "content", "images", "tool_calls"}
-        and all(not rawjson.value(message.get(key)) for key in ("images", "tool_calls"))
+        and not rawjson.value(message.get("images"))
+        and isinstance(rawjson.value(message.get("tool_calls")), list | None)
         and extra <= _REPEATED_EMPTY
         and all(not rawjson.value(line[key]) for key in extra)
     )
 
 
 def _arguments(function: Fields) -> str:
-    """The arguments as JSON text; some servers write them as a string, as OpenAI does."""
-    raw = function.get("arguments")
-    return rawjson.text_of(raw) if rawjson.is_object(raw) else rawjson.word(function, "arguments") or "{}"
+    """The arguments as JSON text; some servers write them as a string, as OpenAI does.
+
+    What is neither is told as it is, and is no call's.
+    """
+    given = rawjson.value(function.get("arguments"))
+    if isinstance(given, str) or given is None:
+        return given or "{}"
+    return rawjson.text_of(function["arguments"])
 
 
 def _means(payload: bytes) -> Any:
