@@ -29,7 +29,8 @@ class Codec(Protocol):
         An empty `Text` says that the frame only opens a place for text: it leaves with the frame behind it, and
         `encode` is given that `Text` again where that one leaves unchanged, so that the place may stay unopened else.
 
-        Sets `bare`: whether the frame holds nothing but text of one lane, so that nothing of it is lost with its text.
+        Sets `bare`: whether the frame holds nothing but text of one lane, or nothing but calls, so that nothing else is
+        lost when they go.
         """
 
     @property

@@ -13,6 +13,10 @@ reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_to
 object, which cannot be unfinished; there such a call stays text. Calls that become text stand in a text block behind
 the calls.
 
+The block of a native call that goes (`Gone`) goes with all that is told of it; what stands in its place, a text or a
+call made anew, follows from there. One that had begun to leave is told nothing more, like any call that broke off. In
+a whole reply such text stands with the text before the calls, or in the place of the first that goes.
+
 Reasoning that stood in the text becomes a thinking block with an empty signature, as servers of open models write it.
 Thinking, redacted thinking, signatures, citations and the blocks of the provider's tools pass untouched.
 
@@ -20,7 +24,6 @@ Past 300 lines, because one file holds one API: its streamed and its whole form,
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
@@ -54,15 +57,20 @@ _REASONS = {
 _KEPT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
 
 
-def _stop_reason(was: str, *, lifted: bool, broken: bool, calls: int) -> str:
+def _stop_reason(was: str, parts: Iterable[Part], *, lifted: bool, broken: bool, calls: int) -> str:
     """The stop reason that fits what the client has got.
 
-    lifted   a call was made of text
-    broken   one of those broke off
+    parts    hold the reason that the lane gives; where it says that the reply was stopped, that counts
+    lifted   a call was made of text, or made anew
+    broken   a call broke off
     calls    how many `tool_use` blocks there are
     """
-    if was in _KEPT:
+    told = next((event.reason for _, event in reversed(list(parts)) if isinstance(event, Finish)), "")
+    stopped = told == "stop" or (told == "tool_calls" and was != "pause_turn")
+    if was in _KEPT and not stopped:
         return was
+    if was in _KEPT:
+        was = "tool_use" if calls else "end_turn"
     if broken:
         return "max_tokens"
     if lifted:
@@ -433,7 +441,8 @@ class _Stream:
             return
         native = kind == "tool_use"
         stays = not native or any(_is_native(part) for part in parts)
-        self._events(part for part in parts if not (native and _is_native(part)))
+        gone = next((place for place, (_, one) in enumerate(parts) if isinstance(one, Gone)), len(parts))
+        self._events(part for part in parts[:gone] if not (native and _is_native(part)))
         self._close()
         self._held = None
         if stays:
@@ -443,6 +452,7 @@ class _Stream:
             self._indices[at] = None
             self._gone[rawjson.word(block, "id")] = block
             self._left_out += 1
+        self._events(parts[gone:])
 
     def _text_started(self, event: Fields, block: Fields, parts: Sequence[Part], lane: int) -> None:
         own = [part for part in parts if part[0] == lane]
@@ -469,8 +479,11 @@ class _Stream:
         if at in self._reading.lanes:  # a citation, say; what it is about may be in a call by now
             if self._open is not None and self._open.kind == "text":
                 self._pass(event, self._open.index)
-        elif (index := self._indices.get(at, at)) is not None and not any(isinstance(one, Gone) for _, one in parts):
-            self._pass(event, index)
+        elif (index := self._indices.get(at, at)) is not None:
+            if any(isinstance(one, Gone) for _, one in parts):
+                self._broken = True  # it had begun to leave
+            else:
+                self._pass(event, index)
 
     def _stopped(self, event: Fields, parts: Sequence[Part]) -> None:
         """A text block ends where it is open; a call in its place ends when it is known how."""
@@ -490,7 +503,8 @@ class _Stream:
         delta = rawjson.fields(event.get("delta"))
         was = rawjson.word(delta, "stop_reason")
         calls = self._made + self._reading.natives - self._left_out
-        reason = _stop_reason(was, lifted=self._lifted, broken=self._broken, calls=calls) if was else was
+        told = {"lifted": self._lifted, "broken": self._broken}
+        reason = _stop_reason(was, parts, **told, calls=calls) if was else was
         self._out.append(event if reason == was else {**event, "delta": _ended(delta, reason)})
 
     def _over(self, event: Fields, parts: Sequence[Part]) -> None:
@@ -565,24 +579,32 @@ class _Whole:
         lanes: dict[int, list[Event]] = {}
         for of, event in parts:
             lanes.setdefault(of, []).append(event)
-        ids = {rawjson.word(block, "id") for block in map(rawjson.fields, content)}
-        natives = [event for _, event in parts if isinstance(event, CallStart) and event.dialect is None]
-        kept = Counter(event.id if event.id in ids else event.name for event in natives)  # some servers give no ids
+        natives: dict[int, list[Any]] = {}
+        texts = set()
+        for lane, raw in _in_lanes(content):
+            if lane is not None and rawjson.word(rawjson.fields(raw), "type") == "text":
+                texts.add(lane)
+            elif lane is not None:
+                natives.setdefault(lane, []).append(raw)
+        standing = {lane: _Standing(raws, lanes.get(lane, ())) for lane, raws in natives.items()}
+        lanes |= {lane: stands.rest for lane, stands in standing.items()}
         made = _Content()
         for lane, raw in _in_lanes(content):
-            block = rawjson.fields(raw)
-            known = rawjson.word(block, "id") or rawjson.word(block, "name")
             if lane is None:
                 made.blocks.append(raw)
-            elif rawjson.word(block, "type") == "text":
+            elif rawjson.word(rawjson.fields(raw), "type") == "text":
                 made.text(raw, lanes.pop(lane, []))
-            elif kept[known]:
-                kept[known] -= 1
-                made.calls += 1
-                made.blocks.append(raw)
+            elif (call := standing[lane].next()) is not None:
+                made.call(call, raw)
+            elif standing[lane].in_order and lane not in texts:
+                made.text({}, lanes.pop(lane, []))
         made.text({}, [event for events in lanes.values() for event in events])  # text that has no block
+        for stands in standing.values():
+            for call in stands.behind:
+                made.call(call, {})
         was = rawjson.word(message, "stop_reason")
-        reason = _stop_reason(was, lifted=made.lifted, broken=made.broken, calls=made.calls) if was else was
+        told = {"lifted": made.lifted, "broken": made.broken}
+        reason = _stop_reason(was, parts, **told, calls=made.calls) if was else was
         if reason == was and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
             return [payload]
         return [rawjson.written({**_ended(message, reason), "content": made.blocks})]
@@ -606,7 +628,7 @@ def _native(lane: int, index: int, block: Fields) -> Iterator[Part]:
 
 
 class _Call:
-    """A call of ours in a whole reply, as far as it came."""
+    """A call in a whole reply, as far as it came."""
 
     __slots__ = ("pieces", "start")
 
@@ -618,6 +640,69 @@ class _Call:
         """It as a block."""
         told = {"id": rawjson.string(self.start.id), "name": rawjson.string(self.start.name)}
         return {"type": "tool_use", **told, "input": rawjson.json_text("".join(self.pieces) or "{}")}
+
+    def stands_in(self, raw: Any) -> bool:
+        """Whether it is the native call of this block, as it came."""
+        block = rawjson.fields(raw)
+        own = rawjson.word(block, "id")
+        given = block.get("input")
+        written = rawjson.text_of(given) if rawjson.is_object(given) else "{}"
+        is_same = self.start.name == rawjson.word(block, "name") and "".join(self.pieces) == written
+        return is_same and self.start.dialect is None and own in {"", self.start.id}
+
+
+class _Standing:
+    """What stands in the places of a lane's native calls.
+
+    Processors let each of them tell in turn what has become of it. Where calls become text only those are told that
+    could not, and are known by what they are: no id tells calls apart, for some servers give none or one to several.
+
+    in_order   each has told
+    behind     calls that have no place
+    rest       the lane's events that are of no native call
+    """
+
+    def __init__(self, raws: Sequence[Any], events: Iterable[Event]) -> None:
+        self.rest: list[Event] = []
+        self.behind: list[_Call] = []
+        told = self._told(events)
+        self.in_order = len(told) == len(raws)
+        if not self.in_order:
+            self.behind = [call for call in told if call is not None]
+            told = [self._known(raw) for raw in raws]
+        self._places = iter(told)
+
+    def next(self) -> _Call | None:
+        """The call that stands in the next one's place."""
+        return next(self._places)
+
+    def _known(self, raw: Any) -> _Call | None:
+        """The call that is this block's, taken from those that have no place."""
+        found = next((place for place, call in enumerate(self.behind) if call.stands_in(raw)), None)
+        return None if found is None else self.behind.pop(found)
+
+    def _told(self, events: Iterable[Event]) -> list[_Call | None]:
+        told: list[_Call | None] = []
+        calls: dict[int, _Call] = {}
+        before: Event | None = None
+        gone = -1
+        for event in events:
+            if isinstance(event, Gone):
+                told += [None] if event.index != gone else []
+                gone = event.index
+            elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Gone)):
+                calls[event.index] = call = _Call(event)
+                if isinstance(before, Gone) and event.dialect is not None:
+                    told[-1] = call  # made anew
+                else:
+                    told.append(call)
+                    gone = -1
+            elif isinstance(event, CallPiece) and event.index in calls:
+                calls[event.index].pieces.append(event.json)
+            elif not (isinstance(event, CallEnd) and event.index in calls):
+                self.rest.append(event)
+            before = event
+        return told
 
 
 class _Content:
@@ -661,6 +746,12 @@ class _Content:
                 self._think(event.text)
         self._decide()
         self._show(like, first)
+
+    def call(self, call: _Call, raw: Any) -> None:
+        """A native call, or the one that stands in its place."""
+        self.calls += 1
+        self.lifted = self.lifted or call.start.dialect is not None
+        self.blocks.append(raw if call.stands_in(raw) else call.block())
 
     def _decide(self) -> None:
         """A call that is still open broke off, and its text is text."""

@@ -12,6 +12,11 @@ the frames that open it only leave with its first text. Items behind get other p
 broke off gets no end (`arguments.done`, `output_item.done`): the response is then `incomplete`, as if it had met its
 limit. Calls that become text stand in a message of their own at the end.
 
+The item of a native call that goes (`Gone`) goes with all frames about it and from the whole response; what stands in
+its place, a message or a call made anew, is an item of ours there. One that had begun to leave is told nothing more,
+like any call that broke off. A call that only the whole response holds is read there. In a whole reply such text stands
+with the message before the calls, or in the place of the first that goes.
+
 Reasoning that stood in the text becomes a reasoning item with `reasoning_text`, as servers of open models write it.
 Calls of custom tools, of hosted ones and of MCP pass untouched, with other places at most.
 
@@ -19,7 +24,7 @@ Past 300 lines, because one file holds one API: its streamed and its whole form,
 """
 
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +32,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
@@ -164,11 +169,13 @@ class _Reading:
     def __init__(self) -> None:
         self.reply_id = ""
         self.namespaces: dict[str, str] = {}
+        self.untold: list[Fields] = []  # calls that only the whole response holds
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
         self._open = False  # text came that nothing has ended yet
         self._calls: dict[int, tuple[int, int]] = {}  # by place: lane and index
         self._said: set[int] = set()  # the places of calls whose arguments have begun to come
+        self._ids: set[str] = set()  # of the calls that came
         self._ended = False
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
@@ -225,6 +232,7 @@ class _Reading:
         self._open = False
         index = len(self._calls)
         self._calls[_place(event)] = self._lane, index
+        self._ids.add(rawjson.word(item, "call_id"))
         yield self._lane, CallStart(index, rawjson.word(item, "name"), id=rawjson.word(item, "call_id"))
 
     def _arguments(self, event: Fields, piece: bool) -> Iterator[Part]:
@@ -253,7 +261,14 @@ class _Reading:
             self._ended = True
             self._open = False
             response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
-            yield self._lane, Finish(_reason(response, calls=bool(self._calls)))
+            self.untold = [
+                item
+                for item in map(rawjson.fields, rawjson.items(response.get("output")))
+                if rawjson.word(item, "type") == "function_call" and rawjson.word(item, "call_id") not in self._ids
+            ]
+            for index, item in enumerate(self.untold, len(self._calls)):
+                yield from _native(self._lane, index, item)
+            yield self._lane, Finish(_reason(response, calls=bool(self._calls or self.untold)))
 
 
 def _where(event: Fields, segment: _Segment) -> Fields:
