@@ -692,11 +692,11 @@ class _Standing:
                 gone = event.index
             elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Gone)):
                 calls[event.index] = call = _Call(event)
-                if isinstance(before, Gone) and event.dialect is not None:
-                    told[-1] = call  # made anew
-                else:
+                if event.dialect is None:
                     told.append(call)
                     gone = -1
+                else:
+                    told[-1] = call  # made anew
             elif isinstance(event, CallPiece) and event.index in calls:
                 calls[event.index].pieces.append(event.json)
             elif not (isinstance(event, CallEnd) and event.index in calls):

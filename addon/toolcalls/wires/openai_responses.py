@@ -169,7 +169,7 @@ class _Reading:
     def __init__(self) -> None:
         self.reply_id = ""
         self.namespaces: dict[str, str] = {}
-        self.untold: list[Fields] = []  # calls that only the whole response holds
+        self.untold: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
         self._open = False  # text came that nothing has ended yet
@@ -261,13 +261,10 @@ class _Reading:
             self._ended = True
             self._open = False
             response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
-            self.untold = [
-                item
-                for item in map(rawjson.fields, rawjson.items(response.get("output")))
-                if rawjson.word(item, "type") == "function_call" and rawjson.word(item, "call_id") not in self._ids
-            ]
-            for index, item in enumerate(self.untold, len(self._calls)):
-                yield from _native(self._lane, index, item)
+            for place, item in enumerate(map(rawjson.fields, rawjson.items(response.get("output")))):
+                if rawjson.word(item, "type") == "function_call" and rawjson.word(item, "call_id") not in self._ids:
+                    yield from _native(self._lane, len(self._calls) + len(self.untold), item)
+                    self.untold[place] = item
             yield self._lane, Finish(_reason(response, calls=bool(self._calls or self.untold)))
 
 
@@ -289,6 +286,17 @@ def _opens(parts: Sequence[Part]) -> bool:
     return any(isinstance(event, Text) and not event.text for _, event in parts)
 
 
+def _gone(parts: Sequence[Part]) -> int:
+    """Where the parts tell that a native call goes; their number where they do not."""
+    return next((place for place, (_, event) in enumerate(parts) if isinstance(event, Gone)), len(parts))
+
+
+def _is_stopped(response: Fields, parts: Sequence[Part]) -> bool:
+    """Whether a response that met a limit is told to have ended by itself: a processor stopped it before."""
+    told = next((event.reason for _, event in reversed(parts) if isinstance(event, Finish)), "")
+    return rawjson.word(response, "status") == "incomplete" and told in {"stop", "tool_calls"}
+
+
 def _begins(parts: Sequence[Part]) -> bool:
     """Whether a native call stays one."""
     return any(isinstance(event, CallStart) and event.dialect is None for _, event in parts)
@@ -305,8 +313,12 @@ def _as_was(raw: object, value: Any) -> Any:
     return value
 
 
-def _response(response: Fields, output: list[Any], made: list[Any], *, cut: bool) -> Fields:
-    """The whole response with other items. `cut`: one of its calls broke off, which no other member says."""
+def _response(response: Fields, output: list[Any], made: list[Any], *, cut: bool, stopped: bool = False) -> Fields:
+    """The whole response with other items.
+
+    cut       one of its calls broke off, which no other member says
+    stopped   it met its limit behind the end that the client is given
+    """
     changes: Fields = {}
     if made is not output:
         changes["output"] = made
@@ -315,6 +327,8 @@ def _response(response: Fields, output: list[Any], made: list[Any], *, cut: bool
             changes["output_text"] = rawjson.string("".join(rawjson.word(part, "text") for part in parts))
     if cut and rawjson.word(response, "status") == "completed":
         changes |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    if stopped and not cut:
+        changes |= {"status": "completed", "incomplete_details": None}
     return {**response, **changes} if changes else response
 
 
@@ -352,6 +366,10 @@ class _Stream:
         self._calls: dict[tuple[int, int], _Made] = {}  # those of ours that are open
         self._thought: _Made | None = None
         self._lowered: dict[str, Fields] = {}  # native calls that the client has not got, by their ids
+        self._natives: dict[int, _Made] = {}  # those that it has got, by their places
+        self._cut: set[int] = set()  # the places of those that had begun to leave
+        self._gone: set[str] = set()  # the ids of those that went
+        self._standing: dict[int, bool] = {}  # of those that only the whole response holds, whether they stay
         self._own = 0  # items of ours that are no calls
 
     @property
@@ -597,7 +615,8 @@ class _Stream:
     def _added(self, event: Fields, parts: Sequence[Part]) -> None:
         item, at = rawjson.fields(event.get("item")), _place(event)
         kind = rawjson.word(item, "type")
-        self._events(parts, natives=kind != "function_call")
+        gone = _gone(parts)
+        self._events(parts[:gone], natives=kind != "function_call")
         self._unthink()
         self._end_own()
         self._home = self._homes[at] = []
@@ -608,15 +627,40 @@ class _Stream:
                 self._show(self._message, [event], 0)
                 self._message.held.clear()
         elif kind == "function_call" and not _begins(parts):
-            self._places[at] = None
+            self._leave_out(item, at, parts[gone:])
         else:
             self._keep(event, at)
 
     def _keep(self, event: Fields, at: int) -> None:
         """An item of the upstream's that stays."""
-        self._places[at] = self._take()
+        self._places[at] = place = self._take()
+        self._natives[at] = _Made(rawjson.fields(event["item"]), place)
         self._home.append(None)
-        self._pass(event, output_index=self._places[at])
+        self._pass(event, output_index=place)
+
+    def _leave_out(self, item: Fields, at: int, parts: Sequence[Part]) -> None:
+        """A native call that the client does not get here. `parts`: that it goes, and what stands in its place."""
+        self._places[at] = None
+        if parts:
+            self._gone.add(rawjson.word(item, "call_id"))
+        self._events(parts)
+
+    def _arguments(self, event: Fields, parts: Sequence[Part]) -> None:
+        """A piece of a native call's arguments, or all of them."""
+        at = _place(event)
+        place, native = self._places.get(at, at), self._natives.get(at)
+        if place is None or self._breaks_off(at, parts):
+            self._events(parts)
+            return
+        if native is not None:
+            native.pieces.append(rawjson.word(event, "delta"))
+        self._pass(event, output_index=place)
+
+    def _breaks_off(self, at: int, parts: Sequence[Part]) -> bool:
+        """Whether a call that had begun to leave is told nothing more."""
+        if _gone(parts) < len(parts):
+            self._cut.add(at)
+        return at in self._cut
 
     def _part_added(self, event: Fields, parts: Sequence[Part]) -> None:
         part = rawjson.fields(event.get("part"))
@@ -685,16 +729,17 @@ class _Stream:
             self._other(event, parts)
             return
         if at not in self._places:  # nobody has opened it
-            self._events(parts, natives=False)
+            gone = _gone(parts)
+            self._events(parts[:gone], natives=False)
             self._end_own()
             self._home = self._homes[at] = []
             if _begins(parts):
                 self._keep(event, at)
                 return
-            self._places[at] = None
+            self._leave_out(item, at, parts[gone:])
         if self._places[at] is None:
             self._lowered[rawjson.word(item, "call_id")] = item
-        else:
+        elif not self._breaks_off(at, parts):
             self._pass(event, output_index=self._places[at])
 
     def _message_done(self, event: Fields, item: Fields) -> None:
@@ -717,7 +762,7 @@ class _Stream:
 
     def _ended(self, event: Fields, parts: Sequence[Part]) -> None:
         """The whole response says what the stream has said."""
-        self._events(parts)
+        self._events(self._untold(parts))
         self._unthink()
         self._end_own()
         open_, self._calls = list(self._calls.values()), {}
@@ -727,16 +772,39 @@ class _Stream:
             self._pass(event)
             return
         response = rawjson.fields(event["response"])
+        cut, stopped = bool(open_ or self._cut), _is_stopped(response, parts)
         output = rawjson.items(response.get("output"))
         made = [*self._before, *(item for place, was in enumerate(output) for item in self._became(place, was))]
         same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
         made = output if same or not output else made  # some servers leave it empty
-        whole = _response(response, output, made, cut=bool(open_))
-        kind = {"type": "response.incomplete"} if open_ and rawjson.word(event, "type") == "response.completed" else {}
+        whole = _response(response, output, made, cut=cut, stopped=stopped)
+        was = rawjson.word(event, "type")
+        now = "incomplete" if cut and was == "response.completed" else "completed" if stopped and not cut else ""
+        kind = {"type": f"response.{now}"} if now and was != f"response.{now}" else {}
         self._pass({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
+
+    def _untold(self, parts: Sequence[Part]) -> Sequence[Part]:
+        """Note which of the calls that only the whole response holds stay; returns what else there is to tell."""
+        untold = self._reading.untold
+        if not untold:
+            return parts
+        standing = _Standing(list(untold.values()), parts)
+        told = [*standing.rest, *(part for call in standing.behind for part in call.parts)]
+        for place, item in untold.items():
+            call = standing.next()
+            self._standing[place] = call is not None and call.stands_in(item)
+            told += call.parts if call is not None and not self._standing[place] else ()
+        return told
 
     def _became(self, place: int, item: Any) -> Iterator[Any]:
         """The items that the client has seen in the place of one; what did not change as it stands at the end."""
+        if place not in self._homes and rawjson.word(rawjson.fields(item), "call_id") in self._gone:
+            return
+        if not self._standing.get(place, True):
+            return
+        if place in self._cut:
+            cut = {"arguments": "".join(self._natives[place].pieces), "status": "incomplete"}
+            item = {**rawjson.fields(item), **{key: rawjson.string(word) for key, word in cut.items()}}
         for became in self._homes.get(place, (None,)):
             yield item if became is None else became
         message = self._messages.get(place)
@@ -758,6 +826,8 @@ _HANDLERS: dict[str, _Handler] = {
     "response.output_text.annotation.added": _Stream._annotation,
     "response.content_part.added": _Stream._part_added,
     "response.content_part.done": _Stream._part_done,
+    "response.function_call_arguments.delta": _Stream._arguments,
+    "response.function_call_arguments.done": _Stream._arguments,
     "response.output_item.added": _Stream._added,
     "response.output_item.done": _Stream._item_done,
     **dict.fromkeys(_TERMINAL, _Stream._ended),
@@ -807,19 +877,29 @@ class _Whole:
         response = rawjson.fields(payload)
         output = rawjson.items(response["output"])
         namespaces = _namespaces(response.get("tools"))
-        kept = Counter(event.id for _, event in parts if isinstance(event, CallStart) and event.dialect is None)
-        lanes: dict[int, list[Event]] = {}
-        for of, event in parts:
-            lanes.setdefault(of, []).append(event)
+        lanes: dict[int, list[Part]] = {}
+        for part in parts:
+            lanes.setdefault(part[0], []).append(part)
+        natives: dict[int, list[Fields]] = {}
+        texts = 0
+        for item in map(rawjson.fields, output):
+            if rawjson.word(item, "type") == "function_call":
+                natives.setdefault(max(0, texts - 1), []).append(item)
+            texts += len(_texts(item))
+        standing = {of: _Standing(items, lanes.get(of, ())) for of, items in natives.items()}
+        lanes |= {of: stands.rest for of, stands in standing.items()}
+        own = _Rewriting({"id": rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_1"), **_MESSAGE}, namespaces)
         made: list[Any] = []
         broken: list[_Made] = []
         lane = 0
         for raw in output:
             item = rawjson.fields(raw)
             if rawjson.word(item, "type") == "function_call":
-                if kept[rawjson.word(item, "call_id")]:
-                    kept[rawjson.word(item, "call_id")] -= 1
-                    made.append(raw)
+                stands = standing[max(0, lane - 1)]
+                if (call := stands.next()) is not None:
+                    made.append(raw if call.stands_in(item) else call.item(namespaces))
+                elif stands.in_order and not texts:
+                    made += own.of_own(lanes.pop(0, ()))
                 continue
             if not _texts(item):
                 made.append(raw)
@@ -827,19 +907,16 @@ class _Whole:
             rewriting = _Rewriting(item, namespaces)
             for part in rawjson.items(item["content"]):
                 if _is_text(rawjson.fields(part)):
-                    rewriting.text(rawjson.fields(part), lanes.pop(lane, []))
+                    rewriting.text(rawjson.fields(part), [event for _, event in lanes.pop(lane, ())])
                     lane += 1
                 else:
                     rewriting.content.append(part)
             made += rewriting.items() if rewriting.touched else [raw]
             broken += rewriting.open.values()
-        rest = [event for events in lanes.values() for event in events]
-        if rest:  # text that has no message
-            id_ = rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_1")
-            rewriting = _Rewriting({"id": id_, **_MESSAGE, "status": "completed"}, namespaces)
-            rewriting.text({}, rest)
-            made += rewriting.items()
-        return [rawjson.written(_response(response, output, made, cut=bool(broken)))]
+        made += own.of_own(part for rest in lanes.values() for part in rest)  # text that has no message
+        made += [call.item(namespaces) for stands in standing.values() for call in stands.behind]
+        stopped = _is_stopped(response, parts)
+        return [rawjson.written(_response(response, output, made, cut=bool(broken), stopped=stopped))]
 
 
 def _native(lane: int, index: int, item: Fields) -> Iterator[Part]:
@@ -856,6 +933,87 @@ def _texts(item: Fields) -> list[Fields]:
     return [part for part in map(rawjson.fields, rawjson.items(item.get("content"))) if _is_text(part)]
 
 
+class _Told:
+    """A call in a whole reply, with its events as they came."""
+
+    def __init__(self, start: CallStart, part: Part) -> None:
+        self.start = start
+        self.parts = [part]
+
+    def stands_in(self, item: Fields) -> bool:
+        """Whether it is the native call of this item, as it came."""
+        was = (rawjson.word(item, "name"), rawjson.word(item, "arguments"))
+        own = rawjson.word(item, "call_id")
+        is_same = self.start.dialect is None and was == (self.start.name, self._written)
+        return is_same and own in {"", self.start.id}
+
+    def item(self, namespaces: Mapping[str, str]) -> Fields:
+        """It as an item of ours."""
+        made = _Made(_call_item(self.start, namespaces.get(self.start.name, "")), 0)
+        made.pieces.append(self._written)
+        made.end("completed" if any(isinstance(event, CallEnd) for _, event in self.parts) else "incomplete")
+        return made.item
+
+    @property
+    def _written(self) -> str:
+        return "".join(event.json for _, event in self.parts if isinstance(event, CallPiece))
+
+
+class _Standing:
+    """What stands in the places of native calls.
+
+    Processors let each of them tell in turn what has become of it. Where calls become text only those are told that
+    could not, and are known by what they are: no id tells calls apart, for some servers give one to several.
+
+    in_order   each has told
+    behind     calls that have no place
+    rest       the parts that are of no native call
+    """
+
+    def __init__(self, items: Sequence[Fields], parts: Iterable[Part]) -> None:
+        self.rest: list[Part] = []
+        self.behind: list[_Told] = []
+        told = self._told(parts)
+        self.in_order = len(told) == len(items)
+        if not self.in_order:
+            self.behind = [call for call in told if call is not None]
+            told = [self._known(item) for item in items]
+        self._places = iter(told)
+
+    def next(self) -> _Told | None:
+        """The call that stands in the next one's place."""
+        return next(self._places)
+
+    def _known(self, item: Fields) -> _Told | None:
+        """The call that is this item's, taken from those that have no place."""
+        found = next((place for place, call in enumerate(self.behind) if call.stands_in(item)), None)
+        return None if found is None else self.behind.pop(found)
+
+    def _told(self, parts: Iterable[Part]) -> list[_Told | None]:
+        told: list[_Told | None] = []
+        calls: dict[tuple[int, int], _Told] = {}
+        before: Event | None = None
+        gone = -1
+        for lane, event in parts:
+            known = calls.get((lane, event.index)) if isinstance(event, CallPiece | CallEnd) else None
+            if isinstance(event, Gone):
+                told += [None] if event.index != gone else []
+                gone = event.index
+            elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Gone)):
+                calls[lane, event.index] = call = _Told(event, (lane, event))
+                if event.dialect is None:
+                    told.append(call)
+                    gone = -1
+                else:
+                    told[-1] = call  # made anew
+            elif known is not None:
+                known.parts.append((lane, event))
+            else:
+                self.rest.append((lane, event))
+            before = event
+        return told
+
+
 class _Rewriting:
     """What one message of a whole reply becomes. `content` is what the latest segment holds so far."""
 
@@ -867,6 +1025,13 @@ class _Rewriting:
         self._namespaces = namespaces
         self._made: list[Any] = []
         self._count = 0
+
+    def of_own(self, parts: Iterable[Part]) -> list[Any]:
+        """The items for text that has no message."""
+        self._item = {**self._item, "status": "completed"}
+        self.text({}, [event for _, event in parts])
+        made, self._made = self.items(), []
+        return made
 
     def text(self, part: Fields, events: Iterable[Event]) -> None:
         """A text part, as its events say."""
