@@ -6,6 +6,8 @@ a stray word alone in front of an opener; where a dialect names such words, they
 
 Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
 behind the first call, the markup of tool results that a model invents (`invented.py`).
+
+A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
 """
 
 import re

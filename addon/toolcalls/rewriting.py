@@ -7,6 +7,8 @@
 
 All are functions of the conversation alone: the same request is rewritten to the same bytes, an earlier turn never
 depends on a later one (a prompt cache finds its prefix), and what is rewritten is left alone the second time.
+
+A little over 300 lines: the four ways share what reads and writes a turn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

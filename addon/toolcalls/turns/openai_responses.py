@@ -25,6 +25,7 @@ from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, 
 from toolcalls.wires.openai_responses import WIRE
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
+_CHOICES = frozenset({"auto", "none", "required"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
 _ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
@@ -249,9 +250,9 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     if gone or new:
         fields["tools"] = [*_without(declared, gone), *new]
     if conversation.tool_choice != asked.tool_choice:
-        fields["tool_choice"] = conversation.tool_choice
-    elif gone and rawjson.is_object(fields.get("tool_choice")):
-        choice = rawjson.fields(fields["tool_choice"])
+        word = conversation.tool_choice
+        fields["tool_choice"] = word if word in _CHOICES else {"type": "function", "name": word}
+    elif gone and rawjson.word(choice := rawjson.fields(fields.get("tool_choice")), "type") == "allowed_tools":
         fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
 
 

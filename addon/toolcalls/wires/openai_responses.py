@@ -172,7 +172,7 @@ class _Reading:
         self.untold: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
-        self._open = False  # text came that nothing has ended yet
+        self._open = False  # text or a call came that nothing has ended yet
         self._calls: dict[int, tuple[int, int]] = {}  # by place: lane and index
         self._said: set[int] = set()  # the places of calls whose arguments have begun to come
         self._ids: set[str] = set()  # of the calls that came
@@ -209,7 +209,7 @@ class _Reading:
         yield lane, Text(delta)
 
     def _ends(self) -> Iterator[Part]:
-        """Something else begins, so the text before it is whole."""
+        """Something else begins, so what came before it is whole."""
         if self._open:
             self._open = False
             yield self._lane, Finish("stop")
@@ -229,7 +229,7 @@ class _Reading:
             yield self._lane, Text("")
 
     def _begun(self, event: Fields, item: Fields) -> Iterator[Part]:
-        self._open = False
+        self._open = bool(self._lanes)  # calls before the first text are told with it
         index = len(self._calls)
         self._calls[_place(event)] = self._lane, index
         self._ids.add(rawjson.word(item, "call_id"))
