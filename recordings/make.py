@@ -1,4 +1,4 @@
-"""Makes the recordings: the official OpenAI SDK, a real mitmdump with the addon and `-w`, a scripted upstream.
+"""Makes the recordings: an official SDK, a real mitmdump with the addon and `-w`, a scripted upstream.
 
     python recordings/make.py [NAME...]      # in an environment with the `dev` extra; no names: all of them
 
@@ -11,13 +11,16 @@ the SDK and the addon do not change, and `git diff` shows what did.
 """
 
 import json
+import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 from mitmproxy import connection, http
 from mitmproxy.io import FlowWriter
@@ -26,13 +29,16 @@ from mitmproxy.proxy import mode_specs
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "addon")]
 
-from live import EVENTS, PATH, Host, Reply, encoded, host  # noqa: E402 - they lie beside the tests
+from quirks import QUESTION, QUIRKS, START, Quirk  # noqa: E402
+
+from agentclient import SDKS, Answer, Line  # noqa: E402 - they lie beside the tests
+from live import EVENTS, PATH, Host, Reply, encoded, host, post  # noqa: E402
 from sdk import BROKEN, client  # noqa: E402
 from toolcalls.mitm import store  # noqa: E402
 
-START = 1_760_000_000  # when everything happened: a round number, and no day that matters
 PACE = 20  # milliseconds between two pieces of a reply
 REDACTED = "<redacted>"
+KEYS = {"authorization", "x-api-key", "x-goog-api-key"}
 
 TOOLS = [
     {
@@ -60,17 +66,23 @@ CALL += "</invoke>"
 ONE = '<invoke name="read_file">\n<parameter name="path">src/app.py</parameter>\n</invoke>'
 NATIVE = '{"path": "src/app.py"}'
 USAGE = {"prompt_tokens": 210, "completion_tokens": 48, "total_tokens": 258}
-QUESTION = "Why does greet() print nothing? It is in src/app.py."
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What is asked, and what the upstream answers. `tools` False: the client declares none."""
+    """What is asked, and what the upstream answers.
+
+    tools   False: the client declares none
+    path    where Chat Completions are asked for
+    quirk   another API, with the SDK that it says
+    """
 
     reply: Reply
     tools: bool = True
     system: str = ""
     streamed: bool = True
+    path: str = PATH
+    quirk: Quirk | None = None
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------
@@ -154,6 +166,16 @@ MENTION = f"The form that I use for a call is this one:\n\n```xml\n{CALL}\n```\n
 TWO = f"I'll look at both.\n\n{CALL}\n\n{CALL.replace('app', 'größe')}"
 CUT = f"I'll look at the file.\n\n{CALL}"[:-60]
 
+
+def odd(quirk: Quirk) -> Recording:
+    """The recording of a quirk."""
+    framing: Literal["chunked", "length"] = "chunked" if quirk.streamed else "length"
+    reply = Reply(quirk.reply(quirk.text), {"content-type": quirk.kind}, framing=framing)
+    if quirk.api == "openai_chat":
+        return Recording(reply, streamed=quirk.streamed, path=quirk.path)
+    return Recording(reply, path=quirk.path, quirk=quirk)
+
+
 RECORDINGS: dict[str, Callable[[], Recording]] = {
     "lifted-invoke-stream": lambda: Recording(plain(TWO)),
     "lifted-whole": lambda: Recording(whole(), streamed=False),
@@ -168,6 +190,7 @@ RECORDINGS: dict[str, Callable[[], Recording]] = {
     "usage-with-every-chunk": lambda: Recording(usage_with_every_chunk()),
     "choice-ends-twice": lambda: Recording(choice_ends_twice()),
     "gzip-kept": lambda: Recording(gzip_kept(), tools=False),
+    **{name: partial(odd, quirk) for name, quirk in QUIRKS.items()},
 }
 
 
@@ -177,11 +200,17 @@ RECORDINGS: dict[str, Callable[[], Recording]] = {
 def record(running: Host, recording: Recording) -> http.HTTPFlow:
     """One exchange of the SDK with the upstream; the flow as mitmdump wrote it."""
     running.upstream.replies = [replace(recording.reply, pause=PACE / 1000)]  # else pieces come together
-    path = running.path()
+    base = running.path().removesuffix(PATH)
+    path = base + recording.path
+    if recording.quirk is not None:
+        _ask(running.dump.url, base, recording.quirk)
+        return running.flow(path)
+    url, _, query = path.partition("?")
     system = [{"role": "system", "content": recording.system}] if recording.system else []
     request: dict[str, Any] = {"model": "made-up", "messages": [*system, {"role": "user", "content": QUESTION}]}
     request |= {"tools": TOOLS} if recording.tools else {}
-    with client(running.dump.url + path.removesuffix("/chat/completions")) as sdk:
+    with client(running.dump.url + url.removesuffix("/chat/completions")) as made:
+        sdk = made.with_options(default_query=dict(parse_qsl(query)))
         if recording.streamed:
             try:
                 for _ in sdk.chat.completions.create(stream=True, **request):
@@ -194,7 +223,17 @@ def record(running: Host, recording: Recording) -> http.HTTPFlow:
     return running.flow(path)
 
 
-def settled(name: str, was: http.HTTPFlow, *, cut: bool) -> http.HTTPFlow:
+def _ask(url: str, base: str, quirk: Quirk) -> None:
+    """One request with the SDK of a quirk's API, or by hand."""
+    if quirk.body is not None:
+        post(url, json.dumps(quirk.body).encode(), {"authorization": REDACTED}, path=base + quirk.path)
+        return
+    sdk = SDKS[quirk.api]
+    with sdk.client(Line(url + base)) as made:
+        sdk.ask(made, "stream", sdk.begun(QUESTION), Answer())
+
+
+def settled(name: str, was: http.HTTPFlow, *, path: str, cut: bool) -> http.HTTPFlow:
     """The same flow with nothing in it that a second run would not repeat, or that is nobody's business.
 
     `cut`: the upstream broke off.
@@ -216,11 +255,15 @@ def settled(name: str, was: http.HTTPFlow, *, cut: bool) -> http.HTTPFlow:
     if not isinstance(flow, http.HTTPFlow) or flow.response is None:
         raise SystemExit(f"{name}: there is no reply in the flow")
     request, response = flow.request, flow.response
-    request.path, request.host, request.port = PATH, "127.0.0.1", 8000
+    request.path, request.host, request.port = path, "127.0.0.1", 8000
     request.headers["host"] = "127.0.0.1:8000"
-    request.headers["authorization"] = REDACTED
-    for header in [header for header in request.headers if header.lower().startswith("x-stainless-")]:
+    for header in KEYS:
+        if header in request.headers:
+            request.headers[header] = REDACTED
+    for header in [header for header in request.headers if header.lower().startswith(("x-stainless-", "x-goog-api-c"))]:
         del request.headers[header]
+    if "user-agent" in request.headers:  # some tell of the machine
+        request.headers["user-agent"] = re.sub(r" (\(|gl-python|Python/).*", "", request.headers["user-agent"])
     request.timestamp_start = request.timestamp_end = START
     pieces = 0
     for side in flow.metadata[store.TIMES].values():
@@ -241,7 +284,8 @@ def main(names: list[str]) -> None:
     with TemporaryDirectory() as folder, host(Path(folder)) as running:
         for name in names or RECORDINGS:
             recording = RECORDINGS[name]()
-            flow = settled(name, record(running, recording), cut=recording.reply.cut is not None)
+            was = record(running, recording)
+            flow = settled(name, was, path=recording.path, cut=recording.reply.cut is not None)
             with (HERE / f"{name}.flow").open("wb") as file:
                 FlowWriter(file).add(flow)
             print(f"{name}.flow: {flow.comment or 'nothing to judge'}")

@@ -138,6 +138,10 @@ def _zstd_packer() -> Any:
 # --- the upstream -----------------------------------------------------------------------------------------------------
 
 
+type Framing = Literal["chunked", "length", "close"]
+type Cut = Literal["fin", "rst"] | None
+
+
 @dataclass(frozen=True)
 class Reply:
     """What the upstream answers.
@@ -151,8 +155,8 @@ class Reply:
     pieces: Sequence[bytes]
     headers: dict[str, str] = field(default_factory=lambda: dict(EVENTS))
     status: int = 200
-    framing: Literal["chunked", "length", "close"] = "chunked"
-    cut: Literal["fin", "rst"] | None = None
+    framing: Framing = "chunked"
+    cut: Cut = None
     pause: float = 0.0
     hold: float = 0.0
 
@@ -264,15 +268,24 @@ def upstream(*replies: Reply) -> Iterator[Upstream]:
 
 
 class Dump:
-    """A running mitmdump, or another `tool` of mitmproxy. `lines` is what it printed so far."""
+    """A running mitmdump, or another `tool` of mitmproxy. `lines` is what it printed so far.
+
+    prefix   a command that starts it, such as `unshare -rm`, and that does not fork
+    """
 
     def __init__(
-        self, arguments: Sequence[str], folder: Path, *, cwd: Path | None = None, tool: str = "mitmdump"
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        *,
+        cwd: Path | None = None,
+        tool: str = "mitmdump",
+        prefix: Sequence[str] = (),
     ) -> None:
         self.lines: list[str] = []
         self.port = 0
         start = f"from mitmproxy.tools.main import {tool}; {tool}()"
-        command = [sys.executable, "-c", start, "--set", f"confdir={folder}", *arguments]
+        command = [*prefix, sys.executable, "-c", start, "--set", f"confdir={folder}", *arguments]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         self._process = subprocess.Popen(
             command,
@@ -292,6 +305,10 @@ class Dump:
             self.lines.append(line.rstrip("\n"))
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def output(self) -> str:
         return "\n".join(self.lines)
 
@@ -308,6 +325,11 @@ class Dump:
                 return found
             time.sleep(0.01)
         raise AssertionError(f"{text!r} was not printed within {LIMIT} s:\n{self.output}")
+
+    def port_of(self, mode: str) -> int:
+        """The port of one of several modes, in mitmdump's words: `reverse proxy to`, `HTTP(S) proxy`."""
+        line = self.wait_for(f"] {mode} ")
+        return int(line.partition("listening at ")[2].split(" ")[0].rstrip(".,").rpartition(":")[2])
 
     def ended(self) -> int:
         """The exit status, once it has ended by itself."""
@@ -333,17 +355,23 @@ class Dump:
 
 @contextmanager
 def mitmdump(
-    folder: Path, *arguments: str, to: str | None = None, addon: bool = True, cwd: Path | None = None
+    folder: Path,
+    *arguments: str,
+    to: str | None = None,
+    addon: bool = True,
+    cwd: Path | None = None,
+    prefix: Sequence[str] = (),
 ) -> Iterator[Dump]:
     """A mitmdump in front of the upstream `to`, waited for; without `to` it only runs.
 
     folder   where its certificates lie, which are slow to make: one folder for many runs
     addon    whether it loads the addon
+    prefix   a command that starts it
     """
     given = ["-s", str(MAIN)] if addon else []
     if to is not None:
         given += ["--mode", f"reverse:{to}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
-    dump = Dump([*given, *arguments], folder, cwd=cwd)
+    dump = Dump([*given, *arguments], folder, cwd=cwd, prefix=prefix)
     try:
         if to is not None:
             dump.port = int(dump.wait_for("listening at").rstrip(".").rpartition(":")[2])
@@ -421,6 +449,8 @@ class Host:
         self.dump = dump
         self.recording = recording
         self._number = 0
+        self._flows: dict[str, http.HTTPFlow] = {}  # the latest of each path, as far as they have been read
+        self._at = 0  # how far that is, in bytes
 
     def path(self) -> str:
         """A new path, so that the flow can be told from all others."""
@@ -440,14 +470,23 @@ class Host:
         """The flow of a path, once it is written."""
         until = time.monotonic() + LIMIT
         while time.monotonic() < until:
-            try:
-                found = [flow for flow in flows_in(self.recording) if flow.request.path == path]
-            except (FlowReadException, OSError):  # mitmdump is just writing, or has not begun to
-                found = []
-            if found:
-                return found[-1]
+            self._read()
+            if path in self._flows:
+                return self._flows[path]
             time.sleep(0.02)
         raise AssertionError(f"no flow for {path} was written within {LIMIT} s:\n{self.dump.output}")
+
+    def _read(self) -> None:
+        """The flows that were written since. The last one may still be on its way."""
+        try:
+            with self.recording.open("rb") as file:
+                file.seek(self._at)
+                for flow in FlowReader(file).stream():
+                    self._at = file.tell()
+                    if isinstance(flow, http.HTTPFlow):
+                        self._flows[flow.request.path] = flow
+        except (FlowReadException, OSError):  # mitmdump is just writing, or has not begun to
+            return
 
 
 @contextmanager

@@ -12,6 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+# Calls of the client's that are no functions: what their ids begin with, and the member that holds their arguments.
+BUILT_IN = {
+    "local_shell_call": ("lsh_", "action"),
+    "shell_call": ("sh_", "action"),
+    "apply_patch_call": ("apc_", "operation"),
+    "computer_call": ("cu_", "action"),
+}
+CALLS = {"function_call", "custom_tool_call", *BUILT_IN}
 USAGE = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
 
 
@@ -25,7 +33,7 @@ class Reply:
     reason: str | None = None
     calls: list[dict[str, str]] = field(default_factory=list)  # those that are complete
     open: list[dict[str, str]] = field(default_factory=list)
-    order: str = ""  # "t" for a message, "c" for a call, "r" for reasoning, "x" for any other item
+    order: str = ""  # "t" for a message, "c" for a call of the client's, "r" for reasoning, "x" for any other item
     items: list[dict[str, Any]] = field(default_factory=list)
     usage: Any = None
 
@@ -53,14 +61,17 @@ def events_of(body: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def received(body: bytes, *, ends: bool = True) -> Reply:
+def received(body: bytes, *, ends: bool = True, late: bool = False) -> Reply:
     """What a client makes of a streamed body. `ends`: it ended as it should."""
     assert body.endswith(b"\n\n") or not ends, "the last event is not closed"
-    return understood(events_of(body), ends=ends)
+    return understood(events_of(body), ends=ends, late=late)
 
 
-def understood(events: Sequence[dict[str, Any]], *, ends: bool = True) -> Reply:
-    """What a client makes of events, from wherever they came."""
+def understood(events: Sequence[dict[str, Any]], *, ends: bool = True, late: bool = False) -> Reply:
+    """What a client makes of events, from wherever they came.
+
+    late   a message that its server does not begin, or not say in deltas, may be as its end says it
+    """
     reply = Reply()
     current: _Item | None = None
     places: list[_Item] = []
@@ -70,11 +81,13 @@ def understood(events: Sequence[dict[str, Any]], *, ends: bool = True) -> Reply:
         kind = event["type"]
         assert (number == 0) == (kind == "response.created"), kind
         assert event["sequence_number"] == first + number, f"{event['sequence_number']}, not {first + number}"
+        if late:
+            current = _late(current, event, places, ids)
         assert reply.status is None, f"{kind} behind the end"
         if kind == "response.output_item.added":
             assert event["output_index"] == len(places), f"place {event['output_index']}, not {len(places)}"
             # A call that broke off is never ended; everything else is.
-            assert current is None or current.item["type"] == "function_call", "an item in an item"
+            assert current is None or current.item["type"] in CALLS, "an item in an item"
             current = _Item(event["item"])
             places.append(current)
             ids.append(event["item"]["id"])
@@ -89,6 +102,25 @@ def understood(events: Sequence[dict[str, Any]], *, ends: bool = True) -> Reply:
     assert len(set(ids)) == len(ids), f"two items with one id: {ids}"
     assert reply.status is not None or not ends, "no end"
     return reply
+
+
+def _late(current: _Item | None, event: dict[str, Any], places: list[_Item], ids: list[str]) -> _Item | None:
+    """What an event says for the first time that events before it should have said."""
+    kind = event["type"]
+    if kind == "response.output_item.done" and event["item"]["type"] == "message":
+        item = event["item"]
+        if current is None or current.item["type"] == "function_call":
+            current = _Item({**item, "content": []})
+            places.append(current)
+            ids.append(item["id"])
+        if not current.parts:
+            current.parts = [part["text"] for part in item["content"] if part["type"] == "output_text"]
+    elif current is not None and kind in {"response.output_text.done", "response.content_part.done"}:
+        text = event["text"] if "text" in event else event["part"]["text"]
+        if current.part_open and not current.parts[-1]:
+            current.parts[-1] = text
+            current.text_done = "part" in event
+    return current
 
 
 def _take(current: _Item, event: dict[str, Any]) -> bool:
@@ -113,7 +145,11 @@ def _take(current: _Item, event: dict[str, Any]) -> bool:
         assert current.text_done
         assert event["part"]["text"] == current.parts[-1]
         current.part_open = False
-    elif kind == "response.function_call_arguments.delta":
+    elif kind == "response.custom_tool_call_input.done":
+        assert event["input"] == current.arguments
+        current.arguments_done = True
+    elif kind in {"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"}:
+        assert item["type"] == ("custom_tool_call" if "custom" in kind else "function_call")
         assert not current.arguments_done
         assert event["delta"] != ""
         current.arguments += event["delta"]
@@ -136,8 +172,11 @@ def _item_done(current: _Item, item: dict[str, Any]) -> None:
         assert current.item["content"] == []
     elif item["type"] == "reasoning":
         assert [part["text"] for part in item.get("content") or ()] == current.parts
-    elif item["type"] == "function_call" and item["status"] == "incomplete":  # OpenAI ends those too
+    elif item["type"] in {"function_call", "custom_tool_call"} and item["status"] == "incomplete":  # OpenAI ends those
         assert not current.arguments_done
+    elif item["type"] == "custom_tool_call":
+        assert current.arguments_done, "a call without the end of its input"
+        assert (item["input"], current.item["input"], item["status"]) == (current.arguments, "", "completed")
     elif item["type"] == "function_call":
         assert current.arguments_done, "a call without the end of its arguments"
         assert item["arguments"] == current.arguments
@@ -155,8 +194,9 @@ def _ended(reply: Reply, event: dict[str, Any], places: list[_Item]) -> None:
     told = [place.item for place in places]
     assert [item["id"] for item in response["output"]] == [item["id"] for item in told], "other items at the end"
     for place, item in zip(places, response["output"], strict=True):
-        if place.item["type"] == "function_call" and not place.arguments_done:
-            assert (item["status"], item["arguments"]) == ("incomplete", place.arguments)
+        if place.item["type"] in {"function_call", "custom_tool_call"} and not place.arguments_done:
+            held = "arguments" if place.item["type"] == "function_call" else "input"
+            assert (item["status"], item[held]) == ("incomplete", place.arguments)
         else:
             assert item == place.item, "another item at the end"
     take_items(reply, response)
@@ -176,9 +216,9 @@ def take_items(reply: Reply, response: Mapping[str, Any]) -> None:
         elif item["type"] == "reasoning":
             reply.reasoning += "".join(part["text"] for part in item.get("content") or ())
             reply.order += "r"
-        elif item["type"] == "function_call":
-            assert item["id"].startswith("fc_"), item["id"]
-            call = {"id": item["call_id"], "name": item["name"], "arguments": item["arguments"]}
+        elif item["type"] in CALLS:
+            prefix, call = _call(item)
+            assert item["id"].startswith(prefix), item["id"]
             assert call["id"], "a call without an id"
             assert call["name"], "a call without a name"
             if item["status"] == "completed":
@@ -193,6 +233,22 @@ def take_items(reply: Reply, response: Mapping[str, Any]) -> None:
     assert "output_text" not in response or response["output_text"] == reply.text
     ids = [call["id"] for call in [*reply.calls, *reply.open]]
     assert len(set(ids)) == len(ids), "two calls with one id"
+
+
+def _call(item: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What the ids of such items begin with, and the call; a custom tool's text stands in its `input`."""
+    form = item["type"]
+    if form == "function_call":
+        prefix, name, arguments = "fc_", item["name"], item["arguments"]
+    elif form == "custom_tool_call":
+        prefix, name, arguments = "ctc_", item["name"], json.dumps({"input": item["input"]})
+    else:
+        prefix, held = BUILT_IN[form]
+        name, arguments = (
+            form.removesuffix("_call"),
+            json.dumps(item[held] if held in item else {"actions": item["actions"]}),
+        )
+    return prefix, {"id": item["call_id"], "name": name, "arguments": arguments, "form": form}
 
 
 # --- what an upstream sends -------------------------------------------------------------------------------------------
@@ -217,7 +273,8 @@ def stream(
 ) -> list[dict[str, Any]]:
     """An upstream's events. An item is a message's text, its pieces, or an item as it stands at its end.
 
-    Of an item, `pieces` says in which pieces its arguments come. `status` "broken": there is no terminal event.
+    Of an item, `pieces` says in which pieces its arguments or its input come. `status` "broken": there is no terminal
+    event.
     """
     head = {"id": response_id, "object": "response", "created_at": 1, "model": "m", "error": None}
     begun = {**head, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
@@ -266,9 +323,12 @@ def _message(pieces: Sequence[str], place: int, status: str) -> tuple[dict[str, 
 
 
 def _told(item: Mapping[str, Any], place: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    pieces = item.get("pieces", [item["arguments"]] if item.get("arguments") else [])
+    held = "input" if item["type"] == "custom_tool_call" else "arguments"
+    pieces = item.get("pieces", [item[held]] if item.get(held) else [])
     ended = {"id": f"fc_{place}", "status": "completed", **{key: item[key] for key in item if key != "pieces"}}
-    begun = {**ended, "status": "in_progress", **({"arguments": ""} if "arguments" in ended else {})}
+    begun = {**ended, "status": "in_progress", **({held: ""} if held in ended else {})}
+    if item["type"] in BUILT_IN:
+        begun.pop(BUILT_IN[item["type"]][1], None)
     at = {"item_id": ended["id"], "output_index": place}
     told: list[dict[str, Any]] = []
     if item["type"] == "function_call":
@@ -276,6 +336,11 @@ def _told(item: Mapping[str, Any], place: int) -> tuple[dict[str, Any], list[dic
         told = [{"type": f"{kind}.delta", **at, "delta": piece} for piece in pieces]
         if ended["status"] == "completed":
             told.append({"type": f"{kind}.done", **at, "arguments": ended["arguments"], "name": ended["name"]})
+    elif item["type"] == "custom_tool_call":
+        kind = "response.custom_tool_call_input"
+        told = [{"type": f"{kind}.delta", **at, "delta": piece} for piece in pieces]
+        if ended["status"] == "completed":
+            told.append({"type": f"{kind}.done", **at, "input": ended["input"]})
     return ended, [
         {"type": "response.output_item.added", "output_index": place, "item": begun},
         *told,

@@ -98,11 +98,11 @@ def ask(sdk: openai.OpenAI, way: Way, **given: Any) -> Answer:
     """One request, and its reply to the end. What the SDK raises is the caller's."""
     request: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "go"}], "tools": TOOLS, **given}
     if way == "whole":
-        return _completed(sdk.chat.completions.create(**request))
+        return completed(sdk.chat.completions.create(**request))
     request["stream_options"] = {"include_usage": True}
     if way == "helper":
         with sdk.chat.completions.stream(**request) as stream:
-            return _completed(stream.get_final_completion())
+            return completed(stream.get_final_completion())
     answer = Answer()
     with sdk.chat.completions.create(stream=True, **request) as chunks:
         for one in chunks:
@@ -124,7 +124,8 @@ def take(answer: Answer, one: Any) -> None:
             got.calls[call.index] = (id_, name, arguments + (call.function.arguments or ""))
 
 
-def _completed(completion: Any) -> Answer:
+def completed(completion: Any) -> Answer:
+    """What a completion tells: a whole one, or one that the helper has put together."""
     choices = {
         choice.index: Choice(
             choice.message.content or "",

@@ -305,7 +305,7 @@ def test_from_one_dialect_to_another(wire: str) -> None:
 HOSTED = {
     "openai_responses": [
         {"type": "web_search"},
-        {"type": "custom", "name": "patch"},
+        {"type": "local_shell"},
         {"type": "mcp", "server_label": "x"},
         {"type": "namespace", "name": "n", "tools": []},
     ],
@@ -606,10 +606,11 @@ def test_recorded_requests_are_lowered_or_say_why_not(wire: str) -> None:
 
 
 def _hosts(wire: str, body: bytes) -> bool:
-    """Whether a request declares a tool that is no function."""
+    """Whether a request declares a tool that is not its own."""
     tools = json.loads(body).get("tools") or []
     if wire == "gemini":
         return any(
             member is not None and key != "functionDeclarations" for tool in tools for key, member in tool.items()
         )
-    return any(tool.get("type") not in {None, "custom" if wire == "anthropic" else "function"} for tool in tools)
+    own = {None, "custom"} if wire == "anthropic" else {None, "function", "custom"}
+    return any(tool.get("type") not in own for tool in tools)

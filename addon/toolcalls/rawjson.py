@@ -2,8 +2,8 @@
 
 Strategy. A member is kept as raw JSON until somebody asks what it means: numbers keep their spelling, unknown fields
 their order, strings their escapes. Servers send lone surrogates and keys that are not UTF-8, which msgspec refuses;
-those objects are read by the standard library, with what cannot be decoded replaced. Nothing here raises: what is not
-of the asked shape is empty.
+those objects are read by the standard library, with what cannot be decoded replaced. Nothing here but `loaded` raises:
+what is not of the asked shape is empty.
 """
 
 import json
@@ -19,8 +19,18 @@ type Fields = dict[str, Any]
 
 NULL = msgspec.Raw(b"null")
 
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # the last one for depth
+
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def loaded(body: bytes) -> Any:
+    """What a request's body means, as plain data. Raises ValueError for what is no JSON, or nested too deep."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the request body is not JSON: {error}") from error
 
 
 def fields(raw: object) -> Fields:
@@ -31,7 +41,7 @@ def fields(raw: object) -> Fields:
         return {}
     try:
         return dict(_decode_fields(raw))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except _REFUSED:
         value = _loosely(raw)
         return {key: _raw(member) for key, member in value.items()} if isinstance(value, dict) else {}
 
@@ -44,7 +54,7 @@ def items(raw: object) -> list[Any]:
         return []
     try:
         return list(_decode_list(raw))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except _REFUSED:
         value = _loosely(raw)
         return [_raw(item) for item in value] if isinstance(value, list) else []
 
@@ -55,7 +65,7 @@ def value(raw: object) -> Any:
         return raw
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except _REFUSED:
         return _loosely(raw)
 
 
@@ -92,7 +102,11 @@ def raw(payload: bytes) -> msgspec.Raw:
 
 
 def json_text(text: str) -> msgspec.Raw:
-    """JSON text as a member."""
+    """JSON text as a member, on one line: a line end between two values would end a line of NDJSON, and many clients
+    read server-sent events a line at a time. Strict JSON has raw line ends nowhere else.
+    """
+    if "\n" in text or "\r" in text:
+        text = text.replace("\r", " ").replace("\n", " ")
     return msgspec.Raw(text.encode("utf-8", "surrogatepass"))
 
 

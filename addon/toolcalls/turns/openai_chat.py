@@ -68,6 +68,10 @@ class _ChatRequests:
             choice = json.loads(bytes(fields.get("tool_choice", b"null")))
             if choice is not None and choice_of(choice) != conversation.tool_choice:
                 fields["tool_choice"] = conversation.tool_choice
+            elif isinstance(choice, dict) and isinstance(allowed := choice.get("allowed_tools"), dict):
+                fields["tool_choice"] = _allowed(
+                    choice, allowed, set(asked) - {tool.name for tool in conversation.tools}
+                )
         return msgspec.json.encode(fields)
 
 
@@ -80,6 +84,17 @@ def _keep(fields: dict[str, Any], names: set[str]) -> None:
     ]
     if len(kept) != len(_list(fields["tools"])):
         fields["tools"] = kept
+
+
+def _allowed(choice: dict[str, Any], allowed: dict[str, Any], gone: set[str]) -> Any:
+    """A `tool_choice` of some allowed tools, without those that are gone; where it was for no others, "none"."""
+    tools = allowed.get("tools")
+    kept = [
+        tool
+        for tool in (tools if isinstance(tools, list) else ())
+        if not any(function.name in gone for function in function_tools([tool]))
+    ]
+    return {**choice, "allowed_tools": {**allowed, "tools": kept}} if kept else "none"
 
 
 def _turn(raw: msgspec.Raw, message: Any) -> Turn:

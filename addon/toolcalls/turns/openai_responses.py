@@ -4,12 +4,15 @@ https://platform.openai.com/docs/api-reference/responses/create. `input` is a st
 calls, their outputs, reasoning, and what the provider's own tools did. A message of the model is one turn with the
 reasoning in front of it and the calls behind it, so that these, as text, end up in it; any other item is its own turn.
 
-A changed turn writes its message again with the fields that it came with, and what does not fit into it as new ones;
+Calls of custom tools, of the local shell and of patches are read as the reply's wire reads them, with their outputs. A
+changed turn writes its message again with the fields that it came with, and what does not fit into it as new ones;
 items that are no messages stay as they came, reasoning with its `encrypted_content` too. A message whose whole text
 became calls goes.
 
-Tools that are no functions (web search, MCP, grammars, namespaces) cannot be told in a prompt: a request that declares
-some beside its functions is not written without its functions.
+Tools that the provider has built in (web search, MCP, a shell) and namespaces cannot be told in a prompt: a request
+that declares some beside its own tools is not written without those.
+
+Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -23,10 +26,14 @@ from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
 from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.wires.openai_responses import WIRE
+from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
 _CHOICES = frozenset({"auto", "none", "required"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
+_OWN = frozenset({"function", "custom"})  # tools whose names and arguments are the request's own
+# Calls whose results are text; what a computer answers is a picture.
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"})
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
 _ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
 
@@ -65,10 +72,12 @@ class _ResponsesRequests:
             elif turn.changed:
                 fields["instructions"] = rawjson.string("".join(_texts(turn)))
         is_same = len(said) == 1 and isinstance(said[0].raw, _Field) and not said[0].changed
-        items = [item for turn in said for item in _items(turn)]
+        asked = WIRE.request(body)
+        custom = _custom_ids(said, asked)
+        items = [item for turn in said for item in _items(turn, custom)]
         if items and not is_same:
             fields["input"] = items
-        _offer(fields, WIRE.request(body), conversation)
+        _offer(fields, asked, conversation)
         return msgspec.json.encode(fields)
 
 
@@ -123,21 +132,22 @@ def _role(item: Fields) -> Role:
     kind = _kind(item)
     if kind == "message":
         return _ROLES.get(rawjson.word(item, "role"), "user")
-    if kind == "function_call_output":
+    if kind.endswith("_call_output"):
         return "tool"
     return "assistant" if kind == "reasoning" or kind.endswith("_call") else "user"
 
 
 def _blocks(raw: msgspec.Raw, item: Fields) -> Iterator[Block]:
     kind, content = _kind(item), item.get("content")
+    call = kind_of(item) if kind in _CALLS else None
     if kind == "message" and content is not None and _is_string(content):
         if text := rawjson.word(item, "content"):
             yield Text(text)
     elif kind == "message" and content is not None and _is_list(content):
         yield from map(_block, rawjson.items(content))
-    elif kind == "function_call" and (name := rawjson.word(item, "name")):
-        yield PastCall(rawjson.word(item, "call_id"), name, rawjson.word(item, "arguments") or "{}", raw)
-    elif kind == "function_call_output":
+    elif call is not None and (name := call.name(item)):
+        yield PastCall(rawjson.word(item, "call_id"), name, call.arguments(item) or "{}", raw)
+    elif kind.removesuffix("_output") in _CALLS and kind.endswith("_output"):
         yield _result(raw, item)
     else:
         yield Other(raw)
@@ -153,12 +163,19 @@ def _block(raw: msgspec.Raw) -> Text | Other:
 
 
 def _result(raw: msgspec.Raw, item: Fields) -> Result:
+    """What a tool answered. The local shell's names its call by its own `id`; a shell's has a part for each command."""
     output = item.get("output")
+    id_ = rawjson.word(item, "call_id") or rawjson.word(item, "id")
     if output is None or not _is_list(output):
-        return Result(rawjson.word(item, "call_id"), rawjson.word(item, "output"), raw)
+        return Result(id_, rawjson.word(item, "output"), raw)
+    if _kind(item) == "shell_call_output":
+        said = [
+            rawjson.word(rawjson.fields(part), key) for part in rawjson.items(output) for key in ("stdout", "stderr")
+        ]
+        return Result(id_, "\n".join(filter(None, said)), raw)
     blocks = [_block(part) for part in rawjson.items(output)]
     return Result(
-        id=rawjson.word(item, "call_id"),
+        id=id_,
         text="\n".join(block.text for block in blocks if isinstance(block, Text)),
         raw=raw,
         others=tuple(block for block in blocks if isinstance(block, Other)),
@@ -172,8 +189,15 @@ def _texts(turn: Turn) -> Iterator[str]:
     return (block.text for block in turn.blocks if isinstance(block, Text))
 
 
-def _items(turn: Turn) -> Iterator[Any]:
-    """A turn's items."""
+def _custom_ids(turns: Sequence[Turn], asked: Request) -> frozenset[str]:
+    """The ids of the calls that are to be written as those of custom tools."""
+    names = {tool.name for tool in asked.tools if tool.form == CUSTOM.form}
+    calls = (block for turn in turns for block in turn.blocks if isinstance(block, PastCall))
+    return frozenset(call.id for call in calls if call.raw is None and call.name in names)
+
+
+def _items(turn: Turn, custom: Container[str]) -> Iterator[Any]:
+    """A turn's items. `custom`: the ids of new calls that custom tools' are, and their results."""
     if isinstance(turn.raw, _Field) and not turn.changed:
         yield {"type": "message", "role": "user", "content": turn.raw.raw}
         return
@@ -190,7 +214,7 @@ def _items(turn: Turn) -> Iterator[Any]:
         if parts:
             yield _message(turn.role, homes.pop() if homes else None, parts)
             parts = []
-        yield block.raw if block.raw is not None else _written(block)
+        yield block.raw if block.raw is not None else _written(block, custom)
     if parts:
         yield _message(turn.role, homes.pop() if homes else None, parts)
 
@@ -220,14 +244,18 @@ def _part(role: Role, block: Text | Other) -> Any:
     return {"type": "input_text", "text": rawjson.string(block.text), **mark}
 
 
-def _written(block: Block) -> Fields:
+def _written(block: Block, custom: Container[str]) -> Fields:
     """A new call, or a new output."""
+    if isinstance(block, PastCall) and block.id in custom:
+        told = {"name": rawjson.string(block.name), "input": rawjson.string(input_of(block.arguments, ended=True))}
+        return {"type": CUSTOM.type, "call_id": rawjson.string(block.id), **told}
     if isinstance(block, PastCall):
         told = {"name": rawjson.string(block.name), "arguments": rawjson.string(block.arguments)}
         return {"type": "function_call", "call_id": rawjson.string(block.id), **told}
     if isinstance(block, Result):
         output = rawjson.string(block.text)
-        return {"type": "function_call_output", "call_id": rawjson.string(block.id), "output": output}
+        kind = f"{CUSTOM.type if block.id in custom else 'function_call'}_output"
+        return {"type": kind, "call_id": rawjson.string(block.id), "output": output}
     raise ValueError("a block of the request has no form in this API")
 
 
@@ -251,19 +279,21 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         fields["tools"] = [*_without(declared, gone), *new]
     if conversation.tool_choice != asked.tool_choice:
         word = conversation.tool_choice
-        fields["tool_choice"] = word if word in _CHOICES else {"type": "function", "name": word}
+        custom = any(tool.name == word and tool.form == CUSTOM.form for tool in conversation.tools)
+        named = {"type": "custom" if custom else "function", "name": word}
+        fields["tool_choice"] = word if word in _CHOICES else named
     elif gone and rawjson.word(choice := rawjson.fields(fields.get("tool_choice")), "type") == "allowed_tools":
         fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
 
 
 def _hosted(tool: Fields) -> str:
-    """What a tool that is no function calls itself; "" for a function."""
+    """What a tool that a prompt cannot tell of calls itself; "" for one that it can."""
     kind = rawjson.word(tool, "type")
-    return "" if kind == "function" else rawjson.word(tool, "name") or kind or "without a type"
+    return "" if kind in _OWN else rawjson.word(tool, "name") or kind or "without a type"
 
 
 def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
-    """The tools without the functions that are gone, also those in namespaces."""
+    """The tools without those of the request's own that are gone, also those in namespaces."""
     for raw in tools:
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")
@@ -272,7 +302,7 @@ def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
             left = list(_without(inner, gone))
             if left:
                 yield raw if len(left) == len(inner) else {**tool, "tools": left}
-        elif kind != "function" or rawjson.word(tool, "name") not in gone:
+        elif kind not in _OWN or rawjson.word(tool, "name") not in gone:
             yield raw
 
 

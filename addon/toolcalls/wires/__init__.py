@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event
@@ -40,8 +40,9 @@ class Codec(Protocol):
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
         """The payloads that stand in for a frame whose events have become `parts`. [] when nothing is left of it.
 
-        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`. In a whole reply
-        `parts` hold the calls' `Markup` too: one that broke off can stay text where the wire cannot show it open.
+        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`. In a whole reply,
+        and where calls are never split, `parts` hold the calls' `Markup` too, and an empty one where a candidate has
+        got its verdict: a call that has no end by then broke off, and stays text there.
         """
 
     @property
@@ -68,6 +69,14 @@ class Wire(Protocol):
         """Whether each event of a stream has a name: its payload's `type`."""
 
     @property
+    def lanes_follow(self) -> bool:
+        """Whether a reply's lanes are its parts, one behind the other; else each is a reply of its own (a choice)."""
+
+    @property
+    def calls_are_whole(self) -> bool:
+        """Whether a call is never split, in a stream neither: its codec shows one when it is complete."""
+
+    @property
     def call_prefix(self) -> str:
         """What the ids of calls begin with."""
 
@@ -82,6 +91,14 @@ class Wire(Protocol):
 
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A wire whose replies can be had again, or for the first time, by a GET without a body."""
+
+    def recalls(self, path: str) -> bool:
+        """Whether a GET of this path (with its query) answers a request that was sent before."""
 
 
 _FORMS: dict[str, Form] = {
@@ -131,3 +148,13 @@ def all_wires() -> dict[str, Wire]:
 def wire_of(path: str) -> Wire | None:
     """The wire that a request path belongs to."""
     return next((wire for wire in all_wires().values() if wire.matches(path)), None)
+
+
+@cache
+def _recalling() -> tuple[tuple[Wire, Recalling], ...]:
+    return tuple((wire, wire) for wire in all_wires().values() if isinstance(wire, Recalling))
+
+
+def recalled_by(path: str) -> Wire | None:
+    """The wire whose reply a GET of this path gives again."""
+    return next((wire for wire, recalling in _recalling() if recalling.recalls(path)), None)

@@ -11,7 +11,8 @@ text. Blocks behind get other indices, so from the first change on the codec fol
 every frame goes through `encode`. A call that broke off is closed like any block, as the provider itself does where a
 reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply `input` is an
 object, which cannot be unfinished; there such a call stays text. Calls that become text stand in a text block behind
-the calls.
+the calls, an empty line before the next text block's text, since clients join them. A `message_start` whose `content`
+is not empty passes as it is: no client reads that, and no server is known to send it.
 
 The block of a native call that goes (`Gone`) goes with all that is told of it; what stands in its place, a text or a
 call made anew, follows from there. One that had begun to leave is told nothing more, like any call that broke off. In
@@ -23,7 +24,6 @@ Thinking, redacted thinking, signatures, citations and the blocks of the provide
 Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
@@ -36,6 +36,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone,
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
+from toolcalls.standing import Standing, Told
 from toolcalls.values import quote
 from toolcalls.wires import Codec, Part, form_of
 
@@ -123,7 +124,7 @@ def _event(payload: bytes) -> _Event:
     """The typed event. One of an odd shape, or with lone surrogates, is read as far as it goes."""
     try:
         return _decode_event(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         fields = rawjson.fields(payload)
         delta, block = rawjson.fields(fields.get("delta")), rawjson.fields(fields.get("content_block"))
         words = {key: rawjson.word(delta, key) for key in _Delta.__struct_fields__}
@@ -295,6 +296,7 @@ class _Stream:
         self._made = 0  # how many calls were made
         self._lifted = False
         self._broken = False
+        self._wrote = False  # the client's last text is calls that were written here
 
     @property
     def reply_id(self) -> str:
@@ -416,10 +418,17 @@ class _Stream:
         open_ = self._open
         if open_ is None or open_.kind != "text":
             open_ = self._show()
+        if gap := self._gap(text):
+            self._tell(open_.index, "text_delta", "text", gap)
         if event is not None and rawjson.word(rawjson.fields(event.get("delta")), "text") == text:
             self._pass(event, open_.index)
         else:
             self._tell(open_.index, "text_delta", "text", text)
+
+    def _gap(self, text: str) -> str:
+        """What stands between calls that were written here and text behind them."""
+        wrote, self._wrote = self._wrote, False
+        return _gap(text) if wrote else ""
 
     def _show(self) -> _Open:
         """A text block, opened by the event that was held or by a new one."""
@@ -442,7 +451,7 @@ class _Stream:
         native = kind == "tool_use"
         stays = not native or any(_is_native(part) for part in parts)
         gone = next((place for place, (_, one) in enumerate(parts) if isinstance(one, Gone)), len(parts))
-        self._events(part for part in parts[:gone] if not (native and _is_native(part)))
+        self._written([part for part in parts[:gone] if not (native and _is_native(part))])
         self._close()
         self._held = None
         if stays:
@@ -454,13 +463,19 @@ class _Stream:
             self._left_out += 1
         self._events(parts[gone:])
 
+    def _written(self, parts: Sequence[Part]) -> None:
+        """What is known where another block opens: text in it is calls, for a block's own text is in its own frames."""
+        self._events(parts)
+        self._wrote = self._wrote or any(isinstance(event, Text) and event.text != "" for _, event in parts)
+
     def _text_started(self, event: Fields, block: Fields, parts: Sequence[Part], lane: int) -> None:
         own = [part for part in parts if part[0] == lane]
-        self._events(part for part in parts if part[0] != lane)
+        self._written([part for part in parts if part[0] != lane])
         self._close()
         self._held = event
         text = rawjson.word(block, "text")
-        if own and "".join(part.text for _, part in own if isinstance(part, Text)) == text:
+        same = bool(own) and "".join(part.text for _, part in own if isinstance(part, Text)) == text
+        if same and not (text and self._wrote):
             self._show()
         elif text:
             self._held = {**event, "content_block": {**block, "text": ""}}
@@ -516,6 +531,11 @@ class _Stream:
         """A ping, an error, what nobody knows: it ends nothing."""
         self._events(parts)
         self._out.append(event)
+
+
+def _gap(text: str) -> str:
+    """An empty line before text, as far as it does not begin with one."""
+    return "\n" * max(0, 2 - (len(text) - len(text.lstrip("\n"))))
 
 
 def _is_native(part: Part) -> bool:
@@ -586,14 +606,22 @@ class _Whole:
                 texts.add(lane)
             elif lane is not None:
                 natives.setdefault(lane, []).append(raw)
-        standing = {lane: _Standing(raws, lanes.get(lane, ())) for lane, raws in natives.items()}
-        lanes |= {lane: stands.rest for lane, stands in standing.items()}
+        standing = {
+            lane: Standing(raws, ((lane, event) for event in lanes.get(lane, ())), _Call, _Call.stands_in)
+            for lane, raws in natives.items()
+        }
+        lanes |= {lane: [event for _, event in stands.rest] for lane, stands in standing.items()}
         made = _Content()
+        wrote = False
         for lane, raw in _in_lanes(content):
             if lane is None:
                 made.blocks.append(raw)
             elif rawjson.word(rawjson.fields(raw), "type") == "text":
-                made.text(raw, lanes.pop(lane, []))
+                events, own = lanes.pop(lane, []), rawjson.word(rawjson.fields(raw), "text")
+                shown = _text_of(events)
+                made.text(raw, [Text(_gap(shown)), *events] if wrote and shown else events)
+                behind = len(shown) > len(own) and not (own and shown.endswith(own))
+                wrote = lane in standing and behind  # calls stand behind it, as text
             elif (call := standing[lane].next()) is not None:
                 made.call(call, raw)
             elif standing[lane].in_order and lane not in texts:
@@ -608,6 +636,10 @@ class _Whole:
         if reason == was and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
             return [payload]
         return [rawjson.written({**_ended(message, reason), "content": made.blocks})]
+
+
+def _text_of(events: Iterable[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Text))
 
 
 def _in_lanes(content: Iterable[Any]) -> Iterator[tuple[int | None, Any]]:
@@ -627,19 +659,13 @@ def _native(lane: int, index: int, block: Fields) -> Iterator[Part]:
     yield lane, CallEnd(index)
 
 
-class _Call:
+class _Call(Told):
     """A call in a whole reply, as far as it came."""
-
-    __slots__ = ("pieces", "start")
-
-    def __init__(self, start: CallStart) -> None:
-        self.start = start
-        self.pieces: list[str] = []
 
     def block(self) -> Fields:
         """It as a block."""
         told = {"id": rawjson.string(self.start.id), "name": rawjson.string(self.start.name)}
-        return {"type": "tool_use", **told, "input": rawjson.json_text("".join(self.pieces) or "{}")}
+        return {"type": "tool_use", **told, "input": rawjson.json_text(self.written or "{}")}
 
     def stands_in(self, raw: Any) -> bool:
         """Whether it is the native call of this block, as it came."""
@@ -647,62 +673,8 @@ class _Call:
         own = rawjson.word(block, "id")
         given = block.get("input")
         written = rawjson.text_of(given) if rawjson.is_object(given) else "{}"
-        is_same = self.start.name == rawjson.word(block, "name") and "".join(self.pieces) == written
+        is_same = self.start.name == rawjson.word(block, "name") and self.written == written
         return is_same and self.start.dialect is None and own in {"", self.start.id}
-
-
-class _Standing:
-    """What stands in the places of a lane's native calls.
-
-    Processors let each of them tell in turn what has become of it. Where calls become text only those are told that
-    could not, and are known by what they are: no id tells calls apart, for some servers give none or one to several.
-
-    in_order   each has told
-    behind     calls that have no place
-    rest       the lane's events that are of no native call
-    """
-
-    def __init__(self, raws: Sequence[Any], events: Iterable[Event]) -> None:
-        self.rest: list[Event] = []
-        self.behind: list[_Call] = []
-        told = self._told(events)
-        self.in_order = len(told) == len(raws)
-        if not self.in_order:
-            self.behind = [call for call in told if call is not None]
-            told = [self._known(raw) for raw in raws]
-        self._places = iter(told)
-
-    def next(self) -> _Call | None:
-        """The call that stands in the next one's place."""
-        return next(self._places)
-
-    def _known(self, raw: Any) -> _Call | None:
-        """The call that is this block's, taken from those that have no place."""
-        found = next((place for place, call in enumerate(self.behind) if call.stands_in(raw)), None)
-        return None if found is None else self.behind.pop(found)
-
-    def _told(self, events: Iterable[Event]) -> list[_Call | None]:
-        told: list[_Call | None] = []
-        calls: dict[int, _Call] = {}
-        before: Event | None = None
-        gone = -1
-        for event in events:
-            if isinstance(event, Gone):
-                told += [None] if event.index != gone else []
-                gone = event.index
-            elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Gone)):
-                calls[event.index] = call = _Call(event)
-                if event.dialect is None:
-                    told.append(call)
-                    gone = -1
-                else:
-                    told[-1] = call  # made anew
-            elif isinstance(event, CallPiece) and event.index in calls:
-                calls[event.index].pieces.append(event.json)
-            elif not (isinstance(event, CallEnd) and event.index in calls):
-                self.rest.append(event)
-            before = event
-        return told
 
 
 class _Content:
@@ -728,6 +700,8 @@ class _Content:
                 self._text.append(event.text)
             elif isinstance(event, Markup):
                 self._markup.append(event.text)
+                if not event.text:  # what came is decided
+                    self._decide()
             elif isinstance(event, CallStart) and event.dialect is not None:
                 if call is not None:
                     self._decide()
@@ -790,6 +764,8 @@ class _Anthropic:
 
     name = "anthropic"
     names_events = True
+    lanes_follow = True
+    calls_are_whole = False
     call_prefix = "toolu_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
@@ -810,10 +786,7 @@ class _Anthropic:
 
     def request(self, body: bytes) -> Request:
         """Tools that the client runs, the choice, and the texts of the system prompt and the messages by role."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
             raise ValueError("the request body has no list `messages`")
         messages = [message for message in fields["messages"] if isinstance(message, dict)]

@@ -4,10 +4,11 @@ https://ai.google.dev/api/generate-content. A lane is a candidate. The same repl
 `{"response": ...}`, from Code Assist (`/v1internal:streamGenerateContent`), whose requests stand inside `request`.
 
 A call is one part, `functionCall: {name, args}` with `args` an object, and is never split: a call that is lifted is
-held and sent when it is complete, and one that broke off is not sent at all; the verdict tells of it. A made call has
-no `id`, as most of the API's own. There is no finish reason for calls, it stays `STOP`; where a call is missing because
-it broke off, `STOP` becomes `MAX_TOKENS`. Vertex can stream the arguments of a native call (`partialArgs`); such a call
-is put together here only to be read, its parts pass as they are.
+held and sent when it is complete, and one that broke off stays text. A made call has no `id`, as most of the API's own.
+There is no finish reason for calls, it stays `STOP`; where a call broke off, `STOP` becomes `MAX_TOKENS`. Vertex can
+stream the arguments of a native call (`partialArgs`); such a call is put together here only to be read, its parts pass
+as they are. `MALFORMED_FUNCTION_CALL` comes with a sentence about the call (`finishMessage`), whose forms nobody has
+written down: it passes, and nothing is completed before it.
 
 All else passes: thoughts, signatures (a part whose text or call is taken keeps its other fields, with an empty text, as
 the API itself sends them), grounding, safety, usage. Every frame repeats the usage of the whole reply so far, so one
@@ -31,7 +32,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Reasoning, Text
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
@@ -43,6 +44,7 @@ _WHOLE = ":generateContent"
 _REASONS = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
+    "MALFORMED_FUNCTION_CALL": "failed",
     **dict.fromkeys(
         ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR"),
         "content_filter",
@@ -68,6 +70,7 @@ class _Call:
         self.id = id_
         self.pieces: list[str] = []
         self.args: dict[str, Any] = {}
+        self.ended = False
 
 
 class _Codec:
@@ -82,6 +85,7 @@ class _Codec:
         self._next: dict[int, int] = {}  # by lane, the index of its next native call
         self._partial: dict[int, _Call] = {}  # by lane, the native call whose arguments are arriving
         self._made: dict[tuple[int, int], _Call] = {}  # by lane and index
+        self._markup: dict[int, str] = {}  # by lane, what the candidate that is arriving was written with
 
     # Decoding
 
@@ -240,11 +244,9 @@ class _Codec:
     def _derive(self, lane: int, event: Event, derived: list[Fields]) -> _Call | None:
         """Add the part that an event makes; a call of ours that it ends comes back."""
         if isinstance(event, Text) and event.text:
-            last = derived[-1] if derived else {}
-            if list(last) == ["text"]:
-                last["text"] += event.text
-            else:
-                derived.append({"text": event.text})
+            _tell(derived, event.text)
+        elif isinstance(event, Markup):
+            self._mark(lane, event.text, derived)
         elif isinstance(event, Reasoning) and event.moved:
             derived.append({"text": event.text, "thought": True})
         elif isinstance(event, CallStart) and event.dialect is not None:
@@ -253,9 +255,30 @@ class _Codec:
             known = self._made.get((lane, event.index))
             if isinstance(event, CallPiece) and known is not None:
                 known.pieces.append(event.json)
-            elif isinstance(event, CallEnd):
+            elif isinstance(event, CallEnd) and known is not None:
+                known.ended = True
                 return known
         return None
+
+    def _mark(self, lane: int, markup: str, derived: list[Fields]) -> None:
+        """Keep what a call is written with until it has its verdict. One that broke off is text."""
+        if markup:
+            self._markup[lane] = self._markup.get(lane, "") + markup
+            return
+        written = self._markup.pop(lane, "")
+        last = next((call for (of, _), call in reversed(self._made.items()) if of == lane), None)
+        if last is not None and not last.ended:
+            last.ended = True
+            _tell(derived, written)
+
+
+def _tell(derived: list[Fields], text: str) -> None:
+    """More text, in the part that is text already."""
+    last = derived[-1] if derived else {}
+    if list(last) == ["text"]:
+        last["text"] += text
+    else:
+        derived.append({"text": text})
 
 
 def _opened(payload: bytes) -> tuple[Fields, Fields | None]:
@@ -440,6 +463,8 @@ class _Gemini:
 
     name = "gemini"
     names_events = False
+    lanes_follow = False
+    calls_are_whole = True
     call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:
@@ -457,10 +482,7 @@ class _Gemini:
 
     def request(self, body: bytes) -> Request:
         """Function declarations, the mode, and the contents' texts by role."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         outer = fields if isinstance(fields, dict) else {}
         fields = outer["request"] if isinstance(outer.get("request"), dict) else outer
         if not isinstance(fields.get("contents"), list | dict | str):

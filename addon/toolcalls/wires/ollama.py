@@ -4,8 +4,8 @@ https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completio
 a time. The last line says `done: true`, why, and the counts; a whole reply is that line alone.
 
 `tool_calls[].function.arguments` is an object and never split: a call that is lifted is held and sent when it is
-complete, and one that broke off is not sent at all; the verdict tells of it. There is no word for calls, `done_reason`
-stays `stop`; where a call is missing because it broke off, it becomes `length`. Text and calls of one message have no
+complete, and one that broke off stays text. There is no word for calls, `done_reason` stays `stop`; where a call broke
+off, it becomes `length`. Text and calls of one message have no
 order, so a line in which both were found becomes several; in a whole reply the text is joined. Reasoning that stood in
 the text goes to `thinking`. All other fields stay as they are.
 
@@ -14,13 +14,12 @@ or as `Gone`, they do so in order; where native calls become text nothing speaks
 has an id where its upstream gave it one.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Reasoning, Text
 from toolcalls.frames import Form
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request
@@ -42,6 +41,7 @@ class _Call:
     def __init__(self, start: CallStart) -> None:
         self.start = start
         self.pieces: list[str] = []
+        self.ended = False
 
     def entry(self) -> Fields:
         """It as an entry of `tool_calls`."""
@@ -64,6 +64,7 @@ class _Codec:
         self._streamed = streamed
         self._next = 0  # the index of the next native call
         self._made: dict[int, _Call] = {}
+        self._markup = ""  # what the candidate that is arriving was written with
 
     # Decoding
 
@@ -141,6 +142,8 @@ class _Codec:
         for event in events:
             if isinstance(event, Text):
                 said.append(("content", event.text))
+            elif isinstance(event, Markup):
+                said += self._marked(event.text)
             elif isinstance(event, Reasoning) and event.moved:
                 said.append(("thinking", event.text))
             elif isinstance(event, CallStart):
@@ -150,8 +153,20 @@ class _Codec:
                 if isinstance(event, CallPiece) and call is not None:
                     call.pieces.append(event.json)
                 elif call is not None:
+                    call.ended = True
                     said.append(("tool_calls", _kept(call, left) if event.index in natives else call.entry()))
         return said
+
+    def _marked(self, markup: str) -> Iterator[tuple[str, Any]]:
+        """Keep what a call is written with until it has its verdict. One that broke off is text."""
+        if markup:
+            self._markup += markup
+            return
+        written, self._markup = self._markup, ""
+        last = next(reversed(self._made.values()), None)
+        if last is not None and not last.ended:
+            last.ended = True
+            yield "content", written
 
     def _gone(self, events: Sequence[Event], calls: int) -> set[int]:
         """The places of the line's own calls that are gone: of each, its beginning and its piece leave, or `Gone`."""
@@ -238,6 +253,8 @@ class _Ollama:
 
     name = "ollama"
     names_events = False
+    lanes_follow = False
+    calls_are_whole = True
     call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
@@ -254,10 +271,7 @@ class _Ollama:
 
     def request(self, body: bytes) -> Request:
         """Tools (in OpenAI's form), and the messages' texts by role. There is no choice among tools in this API."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         if not isinstance(fields, dict) or not isinstance(fields.get("messages", []), list):
             raise ValueError("the request body has no list `messages`")
         messages = [message for message in fields.get("messages", []) if isinstance(message, dict)]

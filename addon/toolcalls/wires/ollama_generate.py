@@ -4,7 +4,6 @@ https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-completion. Th
 place for calls, so nothing is ever changed; what a call would have become is told by the verdicts.
 """
 
-import json
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -49,6 +48,8 @@ class _OllamaGenerate:
 
     name = "ollama_generate"
     names_events = False
+    lanes_follow = False
+    calls_are_whole = False
     call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
@@ -65,10 +66,7 @@ class _OllamaGenerate:
 
     def request(self, body: bytes) -> Request:
         """The prompt, and the system text."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         if not isinstance(fields, dict):
             raise ValueError("the request body is no object")
         model, system, prompt = (fields.get(key) for key in ("model", "system", "prompt"))

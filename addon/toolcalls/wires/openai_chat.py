@@ -5,7 +5,8 @@ a call and nowhere else, `index` in every chunk of it, arguments appended, `{}` 
 `finish_reason` always. A lane is a choice.
 
 Frames are decoded with types, only the fields that matter. A changed frame keeps its other fields as raw JSON, so no
-number or unknown field is re-spelled; new chunks carry the outer fields of the reply's own first chunk.
+number or unknown field is re-spelled; new chunks carry those outer fields of the reply's own first chunk that every
+chunk repeats.
 
 Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
 """
@@ -28,6 +29,8 @@ type _Fields = dict[str, msgspec.Raw]
 
 _DONE = b"[DONE]"
 _NULL = msgspec.Raw(b"null")
+# What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
+_REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
 _NOTHING_ELSE = (None, None, None, None)
 
 
@@ -73,7 +76,7 @@ def _reply(payload: bytes) -> _Reply | None:
     try:
         reply = _decode_reply(payload)
         return _with_objects(reply, payload) if b'"arguments"' in payload else reply
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:  # lone surrogates, which msgspec refuses and some servers send
         return msgspec.convert(json.loads(payload), _Reply)
@@ -97,7 +100,7 @@ def _fields(raw: bytes | msgspec.Raw) -> _Fields:
     """An object's members, each as raw JSON; {} for null."""
     try:
         return _decode_fields(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         value = json.loads(_readable(raw)) or {}
         return {key: msgspec.Raw(json.dumps(member).encode()) for key, member in value.items()}
 
@@ -105,7 +108,7 @@ def _fields(raw: bytes | msgspec.Raw) -> _Fields:
 def _list(raw: msgspec.Raw) -> list[_Fields]:
     try:
         return _decode_list(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return [_fields(json.dumps(item).encode()) for item in json.loads(_readable(raw)) or []]
 
 
@@ -196,7 +199,7 @@ class _Stream:
             return []
         if not self.reply_id:
             self.reply_id = reply.id or "-"
-            self._outer = _without(_fields(payload), "choices", "usage")
+            self._outer = {key: raw for key, raw in _fields(payload).items() if key in _REPEATED}
         choice = reply.choices[0]
         delta = choice.delta
         if (
@@ -454,6 +457,8 @@ class _OpenAIChat:
 
     name = "openai_chat"
     names_events = False
+    lanes_follow = False
+    calls_are_whole = False
     call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
@@ -470,10 +475,7 @@ class _OpenAIChat:
 
     def request(self, body: bytes) -> Request:
         """Tools (functions only), the choice, and the messages' texts by role."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
             raise ValueError("the request body has no list `messages`")
         messages = [message for message in fields["messages"] if isinstance(message, dict)]

@@ -4,7 +4,6 @@ https://platform.openai.com/docs/api-reference/completions. The text stands in `
 There is no place for calls, so nothing is ever changed; what a call would have become is told by the verdicts.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
@@ -60,6 +59,8 @@ class _OpenAICompletions:
 
     name = "openai_completions"
     names_events = False
+    lanes_follow = False
+    calls_are_whole = False
     call_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
@@ -77,10 +78,7 @@ class _OpenAICompletions:
 
     def request(self, body: bytes) -> Request:
         """The prompt, or the prompts; token ids are no text."""
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not JSON: {error}") from error
+        fields = rawjson.loaded(body)
         if not isinstance(fields, dict):
             raise ValueError("the request body is no object")
         model, prompt = fields.get("model"), fields.get("prompt")

@@ -1,0 +1,236 @@
+"""The items that are calls which the client makes: functions, custom tools, and the tools that this API has built in.
+
+https://platform.openai.com/docs/api-reference/responses/object. A function's arguments are JSON in a string. A custom
+tool takes free text; in the hub that is the only argument of its call, `input`. The built-in tools of the client (the
+local shell, patches, a computer) have no name of their own and hold their arguments as an object; those arguments come
+whole. What the server does itself (web search, MCP, code, a shell in its own container) is no call of the client's.
+
+A kind's `form` is what `CallStart.form` and `Tool.form` say of it: its type, "" for a function.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallStart
+from toolcalls.rawjson import Fields
+from toolcalls.values import escape, members, quote
+
+INPUT_BEGINS, INPUT_ENDS = '{"input":"', '"}'
+
+_HEAD = re.compile(r'\s*\{\s*"input"\s*:\s*"')
+_HEAD_LIMIT = 64  # characters, with white space
+_INSIDE = re.compile(r'(?:[^"\\]++|(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})))*+')
+_HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of call.
+
+    type     the type of its items
+    prefix   what the ids of its items begin with
+    tool     the name of the tool, where the items do not bear one
+    holds    the members that may hold the arguments; the first is the usual one
+    events   the events that bring the arguments in pieces, without their `.delta` and `.done`; "" where there are none
+    """
+
+    type: str
+    prefix: str
+    tool: str
+    holds: tuple[str, ...]
+    events: str = ""
+
+    @property
+    def form(self) -> str:
+        """What the hub calls this kind."""
+        return "" if self is FUNCTION else self.type
+
+    @property
+    def whole(self) -> bool:
+        """Whether the arguments are an object of the item's, which is there as a whole or not at all."""
+        return not self.events
+
+    def name(self, item: Fields) -> str:
+        """The name of the tool that an item calls."""
+        return self.tool or rawjson.word(item, "name")
+
+    def arguments(self, item: Fields) -> str:
+        """The argument JSON that an item holds, "" for none."""
+        if self is FUNCTION:
+            return rawjson.word(item, "arguments")
+        if self is CUSTOM:
+            ends = "" if rawjson.word(item, "status") == "incomplete" else INPUT_ENDS
+            return f"{INPUT_BEGINS}{escape(rawjson.word(item, 'input'))}{ends}"
+        for key in self.holds:
+            if rawjson.is_object(item.get(key)):
+                return rawjson.text_of(item[key])
+            if item.get(key) is not None and rawjson.items(item[key]):
+                return f"{{{quote(key)}:{rawjson.text_of(item[key])}}}"
+        return ""
+
+    def begun(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
+        """An item that has just begun. `like` is one that it is to be like, None for a new one."""
+        if like is not None and kind_of(like) is self:
+            empty = {} if self.whole else {self.holds[0]: rawjson.string("")}
+            renamed = {} if self.name(like) == start.name else {"name": rawjson.string(start.name)}
+            return {**like, "status": "in_progress", **empty, **renamed}
+        item: Fields = {
+            "id": rawjson.string(self.prefix + start.id.removeprefix("call_")),
+            "type": self.type,
+            "status": "in_progress",
+        }
+        if not self.whole:
+            item[self.holds[0]] = rawjson.string("")
+        item["call_id"] = rawjson.string(start.id)
+        if not self.tool:
+            item["name"] = rawjson.string(start.name)
+        return item | ({"namespace": rawjson.string(namespace)} if namespace else {})
+
+    def filled(self, item: Fields, arguments: str, status: str) -> Fields:
+        """An item with argument JSON, as far as it came, and its status."""
+        holds: Fields = {}
+        if self is FUNCTION:
+            holds = {"arguments": rawjson.string(arguments)}
+        elif self is CUSTOM:
+            holds = {"input": rawjson.string(input_of(arguments, ended=status == "completed"))}
+        elif status == "completed":
+            holds = _held(self.holds, arguments)
+        return {**item, **holds, "status": status}
+
+
+FUNCTION = Kind("function_call", "fc_", "", ("arguments",), "response.function_call_arguments")
+CUSTOM = Kind("custom_tool_call", "ctc_", "", ("input",), "response.custom_tool_call_input")
+KINDS: dict[str, Kind] = {
+    kind.type: kind
+    for kind in (
+        FUNCTION,
+        CUSTOM,
+        Kind("local_shell_call", "lsh_", "local_shell", ("action",)),
+        Kind("shell_call", "sh_", "shell", ("action",)),
+        Kind("apply_patch_call", "apc_", "apply_patch", ("operation",)),
+        Kind("computer_call", "cu_", "computer", ("action", "actions")),
+    )
+}
+
+# The events that bring arguments: the kind, and whether it is a piece of them or all.
+PIECES: dict[str, tuple[Kind, bool]] = {
+    f"{kind.events}.{end}": (kind, end == "delta") for kind in (FUNCTION, CUSTOM) for end in ("delta", "done")
+}
+
+
+def kind_of(item: Fields) -> Kind | None:
+    """What kind of call of the client's an item is, None for any other item."""
+    kind = KINDS.get(rawjson.word(item, "type"))
+    if kind is not None and kind.tool == "shell" and _is_hosted(item):
+        return None
+    return kind
+
+
+def _is_hosted(item: Fields) -> bool:
+    """Whether a shell runs in a container of the server's."""
+    return rawjson.word(rawjson.fields(item.get("environment")), "type").startswith("container")
+
+
+def of_form(form: str) -> Kind:
+    """The kind that the hub calls so; a function for what is unknown here."""
+    return KINDS.get(form, FUNCTION)
+
+
+def namespaces(tools: object) -> dict[str, str]:
+    """The namespace of each tool that is declared in one."""
+    found: dict[str, str] = {}
+    for tool in map(rawjson.fields, rawjson.items(tools)):
+        if rawjson.word(tool, "type") == "namespace":
+            for inner in map(rawjson.fields, rawjson.items(tool.get("tools"))):
+                found[rawjson.word(inner, "name")] = rawjson.word(tool, "name")
+    return found
+
+
+def _held(keys: tuple[str, ...], arguments: str) -> Fields:
+    """Argument JSON as the member that holds it: the object itself, or its only member where that is one of `keys`."""
+    try:
+        found = members(arguments)
+    except ValueError:
+        return {}
+    if len(found) == 1 and found[0][0] in keys:
+        return {found[0][0]: rawjson.json_text(found[0][1])}
+    return {keys[0]: rawjson.json_text(arguments)}
+
+
+class Made:
+    """A call that the client is told, as far as it came. `item` is the item that also stands in the whole response."""
+
+    def __init__(self, kind: Kind, item: Fields, place: int) -> None:
+        self.kind = kind
+        self.item = item
+        self.place = place
+        self.pieces: list[str] = []
+        self.input = Input()
+
+    def end(self, status: str) -> None:
+        """Write down what came of it."""
+        self.item.update(self.kind.filled(self.item, "".join(self.pieces), status))
+
+
+class Input:
+    """The text for a custom tool, out of its argument JSON while that comes.
+
+    That JSON is an object whose first member is the string `input`, and what stands beside it is none of the tool's.
+    Any other object is the text itself, as the model wrote it, once it is whole.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""  # of what stands before the text, or of the text, that is not told yet
+        self._other: list[str] | None = None  # an object of another form
+        self._inside = self._behind = False
+
+    def feed(self, piece: str) -> str:
+        """The next piece of JSON; returns what it tells of the text."""
+        if self._behind:
+            return ""
+        if self._other is not None:
+            self._other.append(piece)
+            return ""
+        self._text += piece
+        if not self._inside:
+            head = _HEAD.match(self._text)
+            if head is None:
+                if len(self._text) > _HEAD_LIMIT:
+                    self._other = [self._text]
+                return ""
+            self._inside, self._text = True, self._text[head.end() :]
+        return self._told()
+
+    def _told(self) -> str:
+        found = _INSIDE.match(self._text)
+        end = found.end() if found else 0
+        self._behind = self._text.startswith('"', end)
+        if not self._behind and found and found[1] and found.end(1) == end and _HIGH.fullmatch(found[1]):
+            end = found.start(1)  # one half of a character; the other may come
+        text, self._text = self._text[:end], self._text[end:]
+        told: str = json.loads(f'"{text}"', strict=False)
+        return told
+
+    def end(self) -> str:
+        """The JSON is whole; returns what is left to tell."""
+        return "" if self._inside else self._text if self._other is None else "".join(self._other)
+
+
+def input_of(arguments: str, *, ended: bool) -> str:
+    """The text for a custom tool in argument JSON. `ended`: it is whole."""
+    text = Input()
+    told = text.feed(arguments)
+    return told + (text.end() if ended else "")
+
+
+def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is told in words."""
+    form = tool.get("format")
+    about: dict[str, Any] = {"type": "string"}
+    if isinstance(form, dict) and isinstance(definition := form.get("definition"), str):
+        about["description"] = f"Text of this {form.get('syntax') or 'grammar'} grammar:\n{definition}"
+    return {"type": "object", "properties": {"input": about}, "required": ["input"]}

@@ -1,0 +1,307 @@
+"""What the client of a streamed reply has been told, and how it is told more: the hub's events as frames of this API.
+
+Items follow each other and never nest, so what is open ends where something else begins. A message that would show
+nothing is not shown: the frames that open it are held until its first text.
+
+Past 300 lines by a little: messages, calls and reasoning end each other, so what is open of them is one state.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.openai_responses.calls import CUSTOM, Made, of_form
+from toolcalls.wires.openai_responses.items import (
+    MESSAGE,
+    NOTHING,
+    Message,
+    Segment,
+    Thought,
+    text_part,
+    thought_item,
+    thought_part,
+)
+from toolcalls.wires.openai_responses.reading import DELTA, TEXT_DONE, Reading, place_of
+
+
+def within(event: Fields, segment: Segment) -> Fields:
+    """Where the client sees what a frame of a message is about, as far as the frame says so."""
+    index = place_of(event, "content_index") - segment.base
+    where = {"item_id": segment.id, "output_index": segment.place, "content_index": index}
+    return {key: value for key, value in where.items() if key in event}
+
+
+def opens(parts: Sequence[Part]) -> bool:
+    """Whether what a frame opens is to be shown."""
+    return any(isinstance(event, Text) and not event.text for _, event in parts)
+
+
+def _as_was(raw: object, value: Any) -> Any:
+    """`value` for a member that was `raw`, in the same spelling where it means the same."""
+    if (
+        isinstance(raw, msgspec.Raw)
+        and isinstance(value, int | msgspec.Raw)
+        and rawjson.value(raw) == rawjson.value(value)
+    ):
+        return raw
+    return value
+
+
+class Client:
+    """The client's side of one reply.
+
+    out        the frames that it gets for the one in hand
+    before     the items of ours that come before all of the upstream's
+    home       those that stand in the place of the upstream's latest item
+    message    the message that text belongs to
+    calls      the calls of ours that are open, by lane and index
+    lowered    native calls that it has not got, for they become text, by their ids
+    replaced   those whose places others may take, by their ids
+    next       the place of the next item
+    moved      it has been told something else than the upstream said
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.out: list[Fields] = []
+        self.before: list[Any] = []
+        self.home = self.before
+        self.message: Message | None = None
+        self.calls: dict[tuple[int, int], Made] = {}
+        self.lowered: dict[str, Fields] = {}
+        self.replaced: dict[str, Fields] = {}
+        self.next = 0
+        self.moved = False
+        self._reading = reading
+        self._thought: Thought | None = None
+        self._first: int | None = None  # the number of the frame's first event, None where events have none
+        self._numbers = 0  # how much higher the client's numbers are
+        self._shared: Fields = {}  # what every event says beside its own
+        self._own = 0  # items of ours that are no calls
+
+    # Frames
+
+    def begin(self, event: Fields) -> None:
+        """The next frame of the upstream's."""
+        number = rawjson.number(event, "sequence_number", -1)
+        self._first = None if number < 0 else number + self._numbers
+        self._shared = {"stream_id": event["stream_id"]} if "stream_id" in event else {}
+        self.out = []
+
+    def end(self) -> None:
+        """What stands in `out` leaves for that frame."""
+        self._numbers += len(self.out) - 1
+
+    def say(self, kind: str, **members: Any) -> None:
+        """A new event."""
+        number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
+        self.out.append({"type": kind, **number, **members, **self._shared})
+
+    def hand_on(self, event: Fields, **changes: Any) -> None:
+        """An event of the upstream's with some of its members changed, and its number."""
+        if self._first is not None:
+            changes["sequence_number"] = self._first + len(self.out)
+        self.out.append({**event, **{key: _as_was(event.get(key), value) for key, value in changes.items()}})
+
+    def take(self, at: int | None = None) -> int:
+        """A place for the next item. `at`: the upstream's, which it has as long as nothing has moved, gaps and all."""
+        if at is not None and not self.moved:
+            self.next = max(self.next, at)
+        self.next += 1
+        return self.next - 1
+
+    # The hub's events
+
+    def tell(self, parts: Iterable[Part], *, natives: bool = True) -> None:
+        """What became of the text. `natives`: a native call in it is one that could not become text."""
+        text = ""
+        for lane, event in parts:
+            if isinstance(event, Text):
+                text += event.text
+                continue
+            self.text(text)
+            text = ""
+            self._event(lane, event, natives=natives)
+        self.text(text)
+
+    def _event(self, lane: int, event: Event, *, natives: bool) -> None:
+        if isinstance(event, CallStart) and (natives or event.dialect is not None):
+            self._start(lane, event)
+        elif isinstance(event, CallPiece) and (call := self.calls.get((lane, event.index))) is not None:
+            call.pieces.append(event.json)
+            self._piece(call, call.input.feed(event.json) if call.kind is CUSTOM else event.json)
+        elif isinstance(event, CallEnd) and (call := self.calls.pop((lane, event.index), None)) is not None:
+            self._call_ends(call)
+        elif isinstance(event, Reasoning) and event.moved and event.text:
+            self._think(event.text)
+
+    # Text
+
+    def text(self, text: str, event: Fields | None = None) -> None:
+        """Text of a message, in the event that brought it or in a new one."""
+        if not text:
+            return
+        message = self.message
+        segment = message.segment if message is not None and self._thought is None else None
+        if message is None or segment is None or segment.part is None:
+            message, segment = self.part(event)
+        segment.pieces.append(text)
+        if event is not None and rawjson.word(event, "delta") == text:
+            self.hand_on(event, **within(event, segment))
+            return
+        message.touched = True
+        self.say(DELTA, **segment.here, delta=rawjson.string(text), logprobs=NOTHING)
+
+    def part(self, event: Fields | None = None) -> tuple[Message, Segment]:
+        """The message that text belongs to, with a text part of it open."""
+        self.end_thought()
+        message = self.message
+        if message is None:
+            message = self.message = self._new_message()
+        segment = message.segment
+        if segment is None or segment.part is None:
+            segment = self._open(message, 0 if event is None else place_of(event, "content_index"))
+        return message, segment
+
+    def _new_message(self) -> Message:
+        """A message of ours, for text that has none."""
+        return Message({"id": rawjson.string(self._own_id("msg")), **MESSAGE}, self.home, own=True)
+
+    def _own_id(self, prefix: str) -> str:
+        self._own += 1
+        return f"{prefix}_{self._reading.reply_id.removeprefix('resp_')}_{self._own}"
+
+    def _open(self, message: Message, index: int) -> Segment:
+        """Show a message, and a text part in it, with the frames that were held or with new ones.
+
+        A server that does not say where parts begin is not made to.
+        """
+        held, message.held = message.held, []
+        segment = message.segment
+        is_new = segment is None
+        if segment is None:
+            segment = self.show(message, held, index)
+        opener = next((event for event in held if "part" in event), None)
+        segment.begin(text_part({}, "") if opener is None else rawjson.fields(opener["part"]))
+        if opener is not None:
+            self.hand_on(opener, **segment.here)
+        elif is_new:
+            self.say("response.content_part.added", **segment.here, part=segment.part)
+        return segment
+
+    def show(self, message: Message, held: Iterable[Fields], index: int) -> Segment:
+        """Show a message without its parts. `index`: where its content begins in the upstream's."""
+        opener = next((event for event in held if "item" in event), None)
+        place = self.take(None if opener is None else place_of(opener))
+        segment = message.segment = Segment(message.id(), place, index)
+        if opener is not None and message.count == 1:
+            self.hand_on(opener, output_index=segment.place)
+        else:
+            message.touched = True
+            item = {**message.item, "id": segment.id, "status": "in_progress", "content": NOTHING}
+            self.say("response.output_item.added", output_index=segment.place, item=item)
+        return segment
+
+    def text_ends(self, segment: Segment) -> None:
+        """The text that is open is whole, if nobody has said so."""
+        if segment.part is not None and not segment.said:
+            segment.said = True
+            self.say(TEXT_DONE, **segment.here, text=rawjson.string(segment.text), logprobs=NOTHING)
+
+    def close(self, behind: Sequence[Fields] = ()) -> None:
+        """The message that is open ends here, for something else begins. `behind`: parts that stand at its end."""
+        message = self.message
+        if message is None:
+            return
+        if message.segment is None and behind:
+            self.show(message, message.held, 0)
+            message.held.clear()
+        if message.segment is None:
+            return
+        segment, message.segment = message.segment, None
+        message.touched = True
+        if segment.part is not None:
+            self.text_ends(segment)
+            part = text_part(segment.part, segment.text)
+            self.say("response.content_part.done", **segment.here, part=part)
+            segment.content.append(part)
+        segment.content.extend(behind)
+        item = {**message.item, "id": segment.id, "status": "completed", "content": segment.content}
+        message.home.append(item)
+        self.say("response.output_item.done", output_index=segment.place, item=item)
+
+    def end_own(self) -> None:
+        """A message of ours ends where an item of the upstream's goes on."""
+        if self.message is not None and self.message.own:
+            self.close()
+        self.message = None
+
+    # Calls
+
+    def _start(self, lane: int, event: CallStart) -> None:
+        self.end_thought()
+        self.close()
+        kind = of_form(event.form)
+        like = self.lowered.get(event.id) if event.dialect is None else None
+        if like is None and kind.form:
+            like = self.replaced.get(event.id)
+        item = kind.begun(event, self._reading.namespaces.get(event.name, ""), like)
+        call = self.calls[lane, event.index] = Made(kind, item, -1)
+        if not kind.whole:
+            self._call_begins(call)
+
+    def _call_begins(self, call: Made) -> None:
+        call.place = self.take()
+        self.home.append(call.item)
+        self.say("response.output_item.added", output_index=call.place, item=dict(call.item))
+
+    def _piece(self, call: Made, delta: str) -> None:
+        """A piece of a call's arguments. Those of a built-in tool come with its item, which is told as a whole."""
+        if call.kind.whole or not delta:
+            return
+        where = {"item_id": call.item["id"], "output_index": call.place}
+        self.say(f"{call.kind.events}.delta", **where, delta=rawjson.string(delta))
+
+    def _call_ends(self, call: Made) -> None:
+        if call.kind is CUSTOM:
+            self._piece(call, call.input.end())
+        call.end("completed")
+        if call.kind.whole:
+            self._call_begins(call)
+        else:
+            where = {"item_id": call.item["id"], "output_index": call.place}
+            named = {} if call.kind.form else {"name": call.item["name"]}
+            held = call.kind.holds[0]
+            self.say(f"{call.kind.events}.done", **where, **named, **{held: call.item[held]})
+        self.say("response.output_item.done", output_index=call.place, item=dict(call.item))
+
+    # Reasoning
+
+    def _think(self, text: str) -> None:
+        """Reasoning that stood in the text."""
+        thought = self._thought
+        if thought is None:
+            self.close()
+            item = thought_item(self._own_id("rs"), None)
+            thought = self._thought = Thought(item, self.take())
+            self.home.append(item)
+            self.say("response.output_item.added", output_index=thought.place, item=dict(item))
+            self.say("response.content_part.added", **thought.where, part=thought_part(""))
+        thought.pieces.append(text)
+        self.say("response.reasoning_text.delta", **thought.where, delta=rawjson.string(text))
+
+    def end_thought(self) -> None:
+        """Such reasoning ends where something else begins."""
+        thought, self._thought = self._thought, None
+        if thought is None:
+            return
+        text = "".join(thought.pieces)
+        part = thought_part(text)
+        thought.item["content"] = [part]
+        self.say("response.reasoning_text.done", **thought.where, text=rawjson.string(text))
+        self.say("response.content_part.done", **thought.where, part=part)
+        self.say("response.output_item.done", output_index=thought.place, item=dict(thought.item))

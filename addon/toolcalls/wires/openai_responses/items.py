@@ -1,0 +1,158 @@
+"""The items of a response that are no calls: messages with text parts, reasoning; and the response around them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.events import Finish
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+
+NOTHING: list[Any] = []
+MESSAGE: Fields = {"type": "message", "status": "in_progress", "role": "assistant", "content": NOTHING}
+
+# Statuses and reasons of this API in the words of the hub.
+_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+def text_part(like: Mapping[str, Any], text: str) -> Fields:
+    """The text part `like` with another text; what is told of its tokens goes with them."""
+    part = dict(like) or {"type": "output_text", "text": "", "annotations": NOTHING}
+    return {**part, "text": rawjson.string(text), **({"logprobs": NOTHING} if "logprobs" in part else {})}
+
+
+def is_text(part: Mapping[str, Any]) -> bool:
+    """Whether a part of a message is text; others are refusals."""
+    return rawjson.word(part, "type") == "output_text"
+
+
+def parts_of(item: Fields) -> list[Fields]:
+    """The parts of a message, [] for any other item."""
+    if rawjson.word(item, "type") != "message":
+        return []
+    return [rawjson.fields(part) for part in rawjson.items(item.get("content"))]
+
+
+def texts_of(item: Fields) -> list[Fields]:
+    """The text parts of a message, [] for any other item."""
+    return [part for part in parts_of(item) if is_text(part)]
+
+
+def thought_part(text: str) -> Fields:
+    """A text of reasoning."""
+    return {"type": "reasoning_text", "text": rawjson.string(text)}
+
+
+def thought_item(id_: str, text: str | None) -> Fields:
+    """A reasoning item; one without a text has just begun."""
+    content = NOTHING if text is None else [thought_part(text)]
+    return {"id": rawjson.string(id_), "type": "reasoning", "summary": NOTHING, "content": content}
+
+
+class Message:
+    """A message of the upstream's, and what the client sees of it: nothing yet, one message, or several with calls
+    between them. `held` are the frames that open it or a part of it and that the client has not got.
+
+    home   the items that the client has got in the upstream's item's place
+    own    it is one of ours, for text that has none
+    """
+
+    def __init__(self, item: Fields, home: list[Any], *, own: bool = False) -> None:
+        self.item = item
+        self.home = home
+        self.own = own
+        self.held: list[Fields] = []
+        self.segment: Segment | None = None
+        self.count = 0  # segments so far
+        self.touched = own  # the client does not see it as it is
+
+    def id(self) -> msgspec.Raw:
+        """An id for the next segment; the first one has the message's own."""
+        name = rawjson.word(self.item, "id") or "msg"
+        self.count += 1
+        return rawjson.string(name if self.count == 1 else f"{name}_{self.count}")
+
+
+class Segment:
+    """One message that the client sees. Its text stands in pieces until its part is closed.
+
+    base   the content_index, in the upstream's message, of its own first part
+    """
+
+    def __init__(self, id_: msgspec.Raw, place: int, base: int) -> None:
+        self.id = id_
+        self.place = place
+        self.base = base
+        self.content: list[Any] = []
+        self.part: Fields | None = None
+        self.pieces: list[str] = []
+        self.said = False  # `output_text.done` is out
+
+    @property
+    def text(self) -> str:
+        """The text of the part that is open."""
+        return "".join(self.pieces)
+
+    @property
+    def here(self) -> Fields:
+        """Where the part stands that is open or comes next."""
+        return {"item_id": self.id, "output_index": self.place, "content_index": len(self.content)}
+
+    def begin(self, part: Fields) -> None:
+        """A text part begins."""
+        self.part, self.pieces, self.said = part, [], False
+
+    def closed(self) -> list[Any]:
+        """The content with the part that is open, as far as it came."""
+        return self.content if self.part is None else [*self.content, text_part(self.part, self.text)]
+
+
+class Thought:
+    """Reasoning of ours, as far as it came. `item` is the item that also stands in the whole response."""
+
+    def __init__(self, item: Fields, place: int) -> None:
+        self.item = item
+        self.place = place
+        self.pieces: list[str] = []
+
+    @property
+    def where(self) -> Fields:
+        """Where the only part of its content stands."""
+        return {"item_id": self.item["id"], "output_index": self.place, "content_index": 0}
+
+
+def response_with(response: Fields, output: list[Any], made: list[Any], *, cut: bool, stopped: bool = False) -> Fields:
+    """The whole response with other items.
+
+    cut       one of its calls broke off, which no other member says
+    stopped   it met its limit behind the end that the client is given
+    """
+    changes: Fields = {}
+    if made is not output:
+        changes["output"] = made
+        if "output_text" in response:  # some servers send what the SDK computes
+            parts = [part for item in map(rawjson.fields, made) for part in texts_of(item)]
+            changes["output_text"] = rawjson.string("".join(rawjson.word(part, "text") for part in parts))
+    if cut and rawjson.word(response, "status") == "completed":
+        changes |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    if stopped and not cut:
+        changes |= {"status": "completed", "incomplete_details": None}
+    return {**response, **changes} if changes else response
+
+
+def is_stopped(response: Fields, parts: Sequence[Part]) -> bool:
+    """Whether a response that met a limit is told to have ended by itself: a processor stopped it before."""
+    told = next((event.reason for _, event in reversed(parts) if isinstance(event, Finish)), "")
+    return rawjson.word(response, "status") == "incomplete" and told in {"stop", "tool_calls"}
+
+
+def reason_of(response: Fields, *, calls: bool) -> str:
+    """Why a response ended, in the words of the hub."""
+    status = rawjson.word(response, "status")
+    if status == "incomplete":
+        return _REASONS.get(rawjson.word(rawjson.fields(response.get("incomplete_details")), "reason"), "length")
+    if status in {"failed", "cancelled"}:
+        return "failed"
+    return "tool_calls" if calls else "stop"

@@ -1,0 +1,188 @@
+"""A reply that comes as one JSON body."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.openai_responses.calls import Made, kind_of, namespaces, of_form
+from toolcalls.wires.openai_responses.items import (
+    MESSAGE,
+    is_stopped,
+    is_text,
+    reason_of,
+    response_with,
+    text_part,
+    texts_of,
+    thought_item,
+)
+from toolcalls.wires.openai_responses.reading import native
+from toolcalls.wires.openai_responses.standing import Standing
+
+
+class Whole:
+    """The codec of a whole reply."""
+
+    shifted = False
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.bare = False
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
+        response = rawjson.fields(payload)
+        if "output" not in response:
+            return []
+        self.reply_id = rawjson.word(response, "id")
+        natives: list[list[Part]] = [[]]
+        texts: list[str] = []
+        index = 0
+        for item in map(rawjson.fields, rawjson.items(response["output"])):
+            if (kind := kind_of(item)) is not None:
+                natives[-1] += native(max(0, len(texts) - 1), index, kind, item)
+                index += 1
+            for part in texts_of(item):
+                if texts:
+                    natives.append([])
+                texts.append(rawjson.word(part, "text"))
+        reason = reason_of(response, calls=index > 0)
+        parts: list[Part] = []
+        for lane, calls in enumerate(natives):
+            parts += calls
+            if lane < len(texts) and texts[lane]:
+                parts.append((lane, Text(texts[lane])))
+            parts.append((lane, Finish(reason if lane == len(natives) - 1 else "stop")))
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+        """The reply with its items as `parts` say."""
+        response = rawjson.fields(payload)
+        output = rawjson.items(response["output"])
+        spaces = namespaces(response.get("tools"))
+        lanes: dict[int, list[Part]] = {}
+        for part in parts:
+            lanes.setdefault(part[0], []).append(part)
+        standing = {of: Standing(items, lanes.get(of, ())) for of, items in _natives(output).items()}
+        lanes |= {of: stands.rest for of, stands in standing.items()}
+        own = _Rewriting({"id": rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_1"), **MESSAGE}, spaces)
+        has_text = any(texts_of(rawjson.fields(raw)) for raw in output)
+        made: list[Any] = []
+        cut = False
+        lane = 0
+        for raw in output:
+            item = rawjson.fields(raw)
+            if kind_of(item) is not None:
+                stands = standing[max(0, lane - 1)]
+                if (call := stands.next()) is not None:
+                    made.append(raw if call.stands_in(item) else call.item(spaces, item))
+                elif stands.in_order and not has_text:
+                    made += own.of_own(lanes.pop(0, ()))
+                continue
+            if not texts_of(item):
+                made.append(raw)
+                continue
+            rewriting = _Rewriting(item, spaces)
+            for part in rawjson.items(item["content"]):
+                if is_text(rawjson.fields(part)):
+                    rewriting.text(rawjson.fields(part), [event for _, event in lanes.pop(lane, ())])
+                    lane += 1
+                else:
+                    rewriting.content.append(part)
+            made += rewriting.items() if rewriting.touched else [raw]
+            cut = cut or bool(rewriting.open)
+        made += own.of_own(part for rest in lanes.values() for part in rest)  # text that has no message
+        made += [call.item(spaces) for stands in standing.values() for call in stands.behind]
+        return [rawjson.written(response_with(response, output, made, cut=cut, stopped=is_stopped(response, parts)))]
+
+
+def _natives(output: Sequence[Any]) -> dict[int, list[Fields]]:
+    """The items of native calls by their lanes."""
+    natives: dict[int, list[Fields]] = {}
+    texts = 0
+    for item in map(rawjson.fields, output):
+        if kind_of(item) is not None:
+            natives.setdefault(max(0, texts - 1), []).append(item)
+        texts += len(texts_of(item))
+    return natives
+
+
+class _Rewriting:
+    """What one message of a whole reply becomes. `content` is what the latest segment holds so far."""
+
+    def __init__(self, item: Fields, spaces: Mapping[str, str]) -> None:
+        self.content: list[Any] = []
+        self.open: dict[int, Made] = {}
+        self.touched = False
+        self._item = item
+        self._spaces = spaces
+        self._made: list[Any] = []
+        self._count = 0
+
+    def of_own(self, parts: Iterable[Part]) -> list[Any]:
+        """The items for text that has no message."""
+        self._item = {**self._item, "status": "completed"}
+        self.text({}, [event for _, event in parts])
+        made, self._made = self.items(), []
+        return made
+
+    def text(self, part: Fields, events: Iterable[Event]) -> None:
+        """A text part, as its events say."""
+        pieces: list[str] = []
+        for event in events:
+            if isinstance(event, Text):
+                pieces.append(event.text)
+            elif isinstance(event, CallStart) and event.dialect is not None:
+                self._interrupted(part, pieces)
+                kind = of_form(event.form)
+                call = self.open[event.index] = Made(kind, kind.begun(event, self._spaces.get(event.name, ""), None), 0)
+                self._made.append(call.item)
+            elif isinstance(event, CallPiece) and event.index in self.open:
+                self.open[event.index].pieces.append(event.json)
+            elif isinstance(event, CallEnd) and event.index in self.open:
+                self.open.pop(event.index).end("completed")
+            elif isinstance(event, Reasoning) and event.moved:
+                self._interrupted(part, pieces)
+                self._think(event.text)
+        self._say(part, pieces)
+        for call in self.open.values():
+            call.end("incomplete")
+
+    def _interrupted(self, part: Fields, pieces: list[str]) -> None:
+        """Something else begins in the middle of the message."""
+        self._say(part, pieces)
+        self._segment()
+        self.touched = True
+
+    def _say(self, part: Fields, pieces: list[str]) -> None:
+        text = "".join(pieces)
+        pieces.clear()
+        self.touched = self.touched or text != rawjson.word(part, "text")
+        if text:
+            self.content.append(part if rawjson.word(part, "text") == text else text_part(part, text))
+
+    def _segment(self) -> None:
+        """A message ends here, if it holds anything."""
+        if not self.content:
+            return
+        self._count += 1
+        name = rawjson.word(self._item, "id") or "msg"
+        first = self._item.get("id", rawjson.string(name))
+        id_ = first if self._count == 1 else rawjson.string(f"{name}_{self._count}")
+        self._made.append({**self._item, "id": id_, "content": self.content})
+        self.content = []
+
+    def _think(self, text: str) -> None:
+        latest = self._made[-1] if self._made else {}
+        if rawjson.word(latest, "type") == "reasoning":
+            text = rawjson.word(latest["content"][0], "text") + text
+            self._made.pop()
+        name = rawjson.word(self._item, "id").removeprefix("msg_")
+        self._made.append(thought_item(f"rs_{name}_{len(self._made)}", text))
+
+    def items(self) -> list[Any]:
+        """The items that take the message's place."""
+        self._segment()
+        return self._made

@@ -1,0 +1,65 @@
+"""Replies of the Responses API that are fetched by their id: a rule sees their calls as well.
+
+A response that is made in the background has no output in the answer to its request; whoever fetches it gets the calls.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live import EVENTS, Host, Reply, host
+from responsesclient import framed, received, stream
+from responsesclient import whole as body_of
+from sdk import client
+from test_e2e_openai_responses import NATIVE, meant
+from toolcalls.mitm import store
+
+CONFIG = """
+routes:
+  - {name: deny, match: {path: "/deny/*"}, access: {default: deny, message: "No."}}
+  - {name: all, match: {path: "/all/*"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("recalled")
+    config: Path = folder / "toolcalls.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    with host(folder, "--set", f"toolcalls_config={config}") as made:
+        yield made
+        assert "Traceback" not in made.dump.output
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("route", ["deny", "all"])
+def test_a_response_by_its_id(running: Host, route: str, streamed: bool) -> None:
+    events = stream([["Look."], *NATIVE])
+    path = f"/{route}/{'s' if streamed else 'w'}/v1"
+    if streamed:
+        running.upstream.replies = [Reply([framed(event) for event in events], dict(EVENTS))]
+    else:
+        running.upstream.replies = [Reply([body_of(events)], {"content-type": "application/json"}, framing="length")]
+    with client(f"{running.dump.url}{path}") as sdk:
+        if streamed:
+            told = [event.to_dict() for event in sdk.responses.retrieve("resp_1", stream=True)]
+            calls = [call["name"] for call in received(b"".join(map(framed, told))).calls]
+        else:
+            calls = [name for name, _ in meant(sdk.responses.retrieve("resp_1"))]
+    flow = running.flow(f"{path}/responses/resp_1{'?stream=true' if streamed else ''}")
+    statuses = [verdict["status"] for verdict in flow.metadata[store.REPORT]["verdicts"]]
+    if route == "deny":
+        assert (calls, statuses) == ([], ["blocked", "blocked"])
+        return
+    assert (calls, statuses) == (["read_file", "now"], ["native", "native"])
+    got = flow.response.raw_content if flow.response else b""
+    assert got == (b"".join(map(framed, events)) if streamed else body_of(events))
+
+
+def test_what_is_no_response_passes(running: Host) -> None:
+    running.upstream.replies = [Reply([b'{"id": 1}'], {"content-type": "application/json"}, framing="length")]
+    with client(f"{running.dump.url}/deny/odd/v1") as sdk:
+        answer = sdk.responses.with_raw_response.retrieve("resp_odd")
+    assert json.loads(answer.http_response.content) == {"id": 1}
