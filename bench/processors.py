@@ -1,5 +1,6 @@
 """What processors cost without a host: µs for each event of a stream, with none, each kind, all of them."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
 from host import REQUEST, chunk, replies
 
+from toolcalls.asking import watch_for
 from toolcalls.evidence import decide, terms_of
 from toolcalls.exchange import Exchange
 from toolcalls.processors import Keep, Processors
@@ -20,15 +22,36 @@ ACCESS = Access((AccessRule("paths", "block", arguments=(Condition("path", outsi
 LOOPS = Loops(action="warn")
 FILTERS = (Filter("greeting", literal="I'll help you"), Filter("keys", pattern="sk-[a-z0-9]{8,40}", replace="[key]"))
 REACTORS = (Reactor("none.py", "keep"),)
+LOOKS_ON = Loops(message=0)  # what a route does where nothing is said
 KINDS = {
-    "no processors": {},
+    "no processors": {"loops": None},
     "access": {"access": ACCESS},
+    "loops that look on": {"loops": LOOKS_ON},
     "loops": {"loops": LOOPS},
     "loops that act": {"loops": Loops(action="replace")},
     "reactors": {"reactors": REACTORS},
     "filters": {"filters": FILTERS},
     "all of them": {"access": ACCESS, "loops": Loops(action="replace"), "reactors": REACTORS, "filters": FILTERS},
 }
+
+
+def history(calls=60):
+    """The body of a request after so many calls of the tool that the replies call, each with a result of 2 KB."""
+    messages = [{"role": "user", "content": "Go."}]
+    for number in range(calls):
+        function = {
+            "name": "write_to_file",
+            "arguments": json.dumps({"path": f"/project/{number}", "content": "x" * 400}),
+        }
+        made = {"id": f"c{number}", "type": "function", "function": function}
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "a line of it\n" * 160},
+        ]
+    return json.dumps({"model": "m", "messages": messages}).encode()
+
+
+BODY = history()
 
 
 def natively(events):
@@ -52,7 +75,10 @@ def cost(events, settings, side):
     decision = decide(route, request, {}, ())
     terms, tools = terms_of(route, request, decision)
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
-    exchange = Exchange(WIRE, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+    exchange = Exchange(
+        WIRE, terms, decision, tools, form="sse", seed=b"s", processors=processors,
+        watch=watch_for(WIRE.name, BODY, route, decision),
+    )  # fmt: skip
     before = time.process_time()
     for piece in events:
         exchange.feed(piece)

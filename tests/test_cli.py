@@ -360,7 +360,9 @@ def test_check_config(tmp_path: Path) -> None:
         pytest.param(["parse", "--tools", "{}"], r"TOOLS: tools: expected a list of tools", id="tools"),
         pytest.param(["parse", "--tools", "[\n\n{]"], r"TOOLS:3: this is not JSON: ", id="tools-line"),
         pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; known are auto, ', id="dialect"),
-        pytest.param(["parse", "no\nfile"], "no\\nfile: the file cannot be read: No such file or directory", id="file"),
+        pytest.param(
+            ["parse", "no\nfile"], "no\\x0afile: the file cannot be read: No such file or directory", id="file"
+        ),
         pytest.param(
             ["parse", "--chunk", "0"], "argument --chunk: expected a whole number from 1, found '0' (", id="size"
         ),

@@ -273,3 +273,27 @@ def test_a_blocked_call_shows_before_and_after() -> None:
     assert (verdict.status, verdict.reason, verdict.rule, verdict.index) == ("blocked", "access", "rm", None)
     assert (change.rule, change.before, change.after) == ("rm", ("Bash", '{"command":"rm x"}'), None)
     assert report.of(exchange)["summary"] == "1 blocked: rm"
+
+
+def test_each_choice_is_a_reply_of_its_own() -> None:
+    """What stops one choice, or was said or counted in it, does not touch the other."""
+    route = route_of({"loops": {"action": "stop", "same_call": 2, "text": "Stop."}})
+
+    def part(choice: int, delta: dict[str, Any], finish: str | None = None) -> bytes:
+        return event(outer([{"index": choice, "delta": delta, "finish_reason": finish}]))
+
+    ls = {"name": "Bash", "arguments": '{"command": "ls"}'}
+    calls = [[ls, ls], [ls, {"name": "Bash", "arguments": '{"command": "pwd"}'}]]
+    body = b"".join(part(choice, {**HEAD, "content": "So."}) for choice in (0, 1))
+    for place in (0, 1):
+        for choice in (0, 1):
+            call = {"index": place, "id": f"n{choice}{place}", "type": "function", "function": calls[choice][place]}
+            body += part(choice, {"tool_calls": [call]})
+    body += b"".join(part(choice, {"content": "End."}) for choice in (0, 1))
+    body += part(0, {}, "tool_calls") + part(1, {}, "tool_calls") + b"data: [DONE]\n\n"
+    exchange = exchange_for(route, "process")
+    choices = received(run(exchange, body)).choices
+    first, second = choices[0], choices[1]
+    assert (first.text, len(first.calls)) == ("So.\n\nStop.", 1)
+    assert (second.text, len(second.calls), second.finish) == ("So.End.", 2, "tool_calls")
+    assert [(lane, note.rule) for lane, note in exchange.notes] == [(0, "same_call")]

@@ -27,8 +27,8 @@ def read(text: str, source: str = "c.yaml") -> Config:
 
 
 GOOD: dict[str, tuple[str, dict[str, Any]]] = {
-    "nothing": ("{}", {}),
-    "null": ("{access: null, loops: null}", {}),
+    "nothing": ("{}", {"access": None, "loops": Loops(message=0)}),
+    "null": ("{access: null, loops: null}", {"access": None, "loops": None}),
     "an empty section": ("{access: {}, loops: {}}", {"access": Access(), "loops": Loops()}),
     "a rule": (
         "{access: {default: deny, rules: [{name: a, action: allow, tools: [x, y.*], priority: 2, message: m}]}}",
@@ -66,7 +66,8 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
 def test_what_a_key_means(text: str, settings: dict[str, Any]) -> None:
     route = read(f"defaults: {text}").default
     assert {key: getattr(route, key) for key in settings} == settings
-    assert route.processes == any(settings.get(key) for key in ("access", "loops", "filters"))
+    guarded = route.loops is not None and route.loops.takes_part
+    assert route.processes == (guarded or any(settings.get(key) for key in ("access", "filters")))
 
 
 BAD = {
@@ -105,6 +106,79 @@ def test_a_mistake_is_one_line_with_its_place(text: str, words: str) -> None:
     (line,) = caught.value.errors
     assert line.startswith("c.yaml:3: ")
     assert words in line
+
+
+EVERY = f"""
+routes:
+- name: a
+  steering: request
+  access:
+    default: deny
+    message: m
+    rules:
+    - name: r
+      action: block
+      tools: [x, y]
+      model: m*
+      agent: a*
+      priority: 3
+      message: n
+      arguments:
+        c: rm
+        d:
+          matches: x
+          outside: [/p]
+          inside: [/q]
+  loops:
+    action: warn
+    same_call: 3
+    same_result: 4
+    cycle: 5
+    message: 6
+    tools: [x]
+    text: t
+  reactors:
+  - file: {REACTORS}
+    function: relative_paths
+    tools: [x]
+    time_limit: 2
+  filters:
+  - name: f
+    pattern: (y)
+    replace: z
+    max_length: 9
+    calls: true
+"""
+# What is wrong for each of them.
+WRONG = {
+    "steering": "both", "default": "maybe", "message": "[]", "name": "''", "action": "{}", "tools": "['(']",
+    "model": "[]", "agent": "[]", "priority": "high", "c": "'['", "matches": "'('", "outside": "[]", "inside": "{}",
+    "same_call": "1", "same_result": "-1", "cycle": "x", "text": "[]", "file": "absent.py", "function": "absent",
+    "time_limit": "-1", "pattern": "'('", "replace": r"'\2'", "max_length": "0", "calls": "7",
+}  # fmt: skip
+PLACES = [number for number, line in enumerate(EVERY.splitlines()) if ": " in line]
+
+
+def test_every_setting_can_be_given() -> None:
+    (route,) = read(EVERY).routes
+    assert route.access is not None
+    assert route.loops is not None
+    assert (len(route.access.rules[0].arguments), len(route.reactors), len(route.filters)) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place + 1} {EVERY.splitlines()[place].strip()}")
+def test_a_mistake_in_any_setting_names_its_line(place: int) -> None:
+    lines = EVERY.splitlines()
+    begin, _, _ = lines[place].partition(": ")
+    key = begin.strip().removeprefix("- ")
+    lines[place] = f"{begin}: {WRONG[key]}"
+    with pytest.raises(ConfigError) as caught:
+        read("\n".join(lines))
+    assert [line.split(": ")[0] for line in caught.value.errors] == [f"c.yaml:{place + 1}"]
+    lines[place] = f"{begin}x: 1"  # an unknown key; an argument may have any name, but no number for a pattern
+    with pytest.raises(ConfigError) as caught:
+        read("\n".join(lines))
+    assert any(line.startswith(f"c.yaml:{place + 1}: ") for line in caught.value.errors)
 
 
 @pytest.mark.parametrize(
@@ -165,16 +239,107 @@ def test_access_rules_in_the_host() -> None:
 
 
 def test_a_loop_in_the_history_of_the_request() -> None:
+    data = said(planned("loop-guard", in_circles(4)), [LS])
+    assert data["summary"] == "1 blocked: same_call · warning: same_call"
+
+
+def in_circles(count: int, name: str = "Bash") -> list[Any]:
+    """A conversation in which the same call was made `count` times, and answered each time otherwise."""
     messages: list[Any] = [USER]
-    for number in range(4):
-        function = {"name": "Bash", "arguments": '{"command": "ls"}'}
-        calls = [{"id": f"c{number}", "type": "function", "function": function}]
+    for number in range(count):
+        calls = [{"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": '{"command": "ls"}'}}]
         messages += [
             {"role": "assistant", "content": None, "tool_calls": calls},
             {"role": "tool", "tool_call_id": f"c{number}", "content": str(number)},
         ]
-    data = said(planned("loop-guard", messages), [{"Bash": {"command": "ls"}}])
-    assert data["summary"] == "1 blocked: same_call · warning: same_call"
+    return messages
+
+
+def unguided(text: str, messages: list[Any], says: list[Any]) -> tuple[Plan, dict[str, Any]]:
+    """A plan by a configuration, and the report of a reply that left as it came."""
+    body = json.dumps({"model": "m", "messages": messages, "tools": TOOLS}).encode()
+    request = http.Request.make("POST", "http://127.0.0.1/v1/chat/completions", body, {"user-agent": "test/1"})
+    wire = wire_for(request)
+    assert wire is not None
+    plan = plan_for(wire, request, read(f"defaults: {text}"))
+    exchange = plan.exchange("sse")
+    sent = body_of(says, "process", "sse")
+    assert exchange.feed(sent) + exchange.close() == sent
+    assert exchange.failure is None
+    return plan, report.of(exchange)
+
+
+LS = {"Bash": {"command": "ls"}}
+
+
+@pytest.mark.parametrize("upstream", ["auto", "native"])
+def test_without_a_word_of_it_calls_in_circles_are_noted_and_nothing_else(upstream: str) -> None:
+    plan, data = unguided(f"{{upstream: {upstream}}}", in_circles(6), [LS])
+    assert plan.processors is None
+    assert data["summary"] == "native Bash"
+    assert [(note["rule"], note["text"], note["warns"]) for note in data["notes"]] == [
+        ("same_call", "Bash was called the same way 7 times", False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "says", "noted"),
+    [
+        ("{}", 5, [LS], []),
+        ("{}", 6, ["No call."], []),
+        ("{}", 6, [{"Bash": {"command": "pwd"}}], []),
+        ("{}", 0, [LS] * 8, ["same_call"]),
+        ("{loops: null}", 6, [LS], []),
+        ("{loops: {message: 0, same_call: 3}}", 2, [LS], ["same_call"]),
+        ("{loops: {message: 0, action: warn}}", 6, [LS], ["same_call"]),
+        ("{loops: {message: 0, tools: other}}", 6, [LS], []),
+        ("{loops: {message: 0, same_call: 0, same_result: 0, cycle: 0}}", 9, [LS], []),
+    ],
+)
+def test_what_a_guard_that_looks_on_notes(text: str, count: int, says: list[Any], noted: list[str]) -> None:
+    plan, data = unguided(text, in_circles(count), says)
+    assert plan.processors is None
+    assert [note["rule"] for note in data["notes"]] == noted
+    assert ("warning" in data["summary"]) == ("warn" in text)
+
+
+def test_a_guard_that_looks_on_does_not_read_a_request_that_names_no_tool_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no(*_: object) -> None:
+        raise AssertionError("the history was read")
+
+    monkeypatch.setattr("toolcalls.asking._past", no)
+    unguided("{}", in_circles(1), [LS])  # the name stands in it twice: in the call and where the tool is declared
+    with pytest.raises(AssertionError, match="the history was read"):
+        unguided("{}", in_circles(3), [LS])
+
+
+SENTENCE = "I will now check the file once more, and then I will say what is in it. "
+
+
+@pytest.mark.parametrize(
+    ("count", "between", "stopped"),
+    [(8, [], True), (3, [], False), (8, [USER], False)],
+    ids=["over the history", "too few", "the user spoke"],
+)
+def test_a_passage_that_a_model_says_turn_after_turn(count: int, between: list[Any], stopped: bool) -> None:
+    """Each turn says it once, and calls something else."""
+    messages: list[Any] = [USER]
+    for number in range(count):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "Bash", "arguments": f'{{"n": {number}}}'}}
+        messages += [
+            {"role": "assistant", "content": SENTENCE, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": str(number)},
+        ]
+    body = json.dumps({"model": "m", "messages": [*messages, *between], "tools": TOOLS}).encode()
+    request = http.Request.make("POST", "http://127.0.0.1/v1/chat/completions", body)
+    wire = wire_for(request)
+    assert wire is not None
+    plan = plan_for(wire, request, read("defaults: {loops: {action: stop}}"))
+    data = said(plan, [SENTENCE, {"Bash": {"n": 99}}])
+    assert [note["rule"] for note in data["notes"]] == (["message"] if stopped else [])
+    assert [verdict["status"] for verdict in data["verdicts"]] == ["blocked" if stopped else "native"]
 
 
 def test_reactors_in_the_host() -> None:

@@ -4,6 +4,8 @@ Strategy: the replies of `test_laws` (calls of all dialects, whole, broken and q
 through exchanges of every kind with processors that act, compared with the same exchange without any.
 """
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,11 +17,15 @@ from test_exchange_laws import damaged, native
 from test_laws import DIALECTS, TOOLS, cut, law, replies, routes
 from toolcalls.evidence import Decision, Kind, terms_of
 from toolcalls.exchange import Exchange
+from toolcalls.policy import Terms
 from toolcalls.processors import Keep, Processors
+from toolcalls.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.shapes import Call
+from toolcalls.tools import Toolbox
 from toolcalls.wires import all_wires
+from toolcalls.writing import calls_in, write
 
 KINDS: tuple[Kind, ...] = ("lift", "lower", "roundtrip", "process")
 NEVER = "\U0010ffff never said \U0010ffff"
@@ -101,3 +107,99 @@ def test_many_calls_at_once_are_linear(kind: Kind) -> None:
     exchange = exchange_for(Route(), kind, "invoke", IDLE)
     run(exchange, [*body, ending("tool_calls")])
     assert len(exchange.verdicts) == 400
+
+
+@pytest.mark.parametrize(
+    ("dialect", "bad", "left"),
+    [
+        ("continue_codeblock", (), 0),
+        ("continue_codeblock", (7, 50), 2),
+        ("openhands_fn", (), 99),
+        ("openhands_fn", (0,), 99),
+    ],
+)
+def test_writing_as_many_calls_as_a_dialect_holds_is_linear(
+    dialect: str, bad: tuple[int, ...], left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call a message, or all but some; the rest stay native."""
+    written: list[int] = []
+
+    def counted(name: str, calls: Sequence[Call], tools: Toolbox) -> str:
+        written.append(len(calls))
+        return write(name, calls, tools)
+
+    monkeypatch.setattr("toolcalls.lane.write", counted)
+    body = [event(chunk(HEAD))]
+    for index in range(100):
+        key = '"><x' if index in bad else "command"  # no name that a parameter can have
+        body.append(native(Call("Bash", json.dumps({key: str(index)})), index, [json.dumps({key: str(index)})]))
+    exchange = exchange_for(Route(), "lower", dialect, {})
+    out = run(exchange, [*body, ending("tool_calls")])
+    assert len(received(out).choices[0].calls) == left
+    assert [verdict.status for _, verdict in exchange.verdicts].count("lowered") == 100 - left
+    assert sum(written) <= 5 * 100
+
+
+# --- filters ----------------------------------------------------------------------------------------------------------
+
+WORD = "qq"
+TAKEN = {"filters": (Filter("word", literal=WORD),)}
+CALL = '<function_calls>\n<invoke name="Bash">\n<parameter name="command">rm</parameter>\n</invoke>\n</function_calls>'
+
+
+@law
+@given(st.data(), st.sampled_from(KINDS), st.sampled_from(["sse", "whole"]), st.integers(0, 2), st.booleans())
+def test_a_replacement_makes_no_call(data: st.DataObject, kind: Kind, form: Any, times: int, fenced: bool) -> None:
+    """A word that a filter takes away stands somewhere in a call, so that it is none before."""
+    text = CALL
+    for _ in range(times + 1):
+        at = data.draw(st.integers(0, text.index("name=") + 11))
+        text = text[:at] + WORD + text[at:]
+    text = f"```\n{text}\n```" if fenced else f"So.\n\n{text}\n\nDone."
+    exchange, plain = (exchange_for(Route(**settings), kind, "invoke", settings, form) for settings in (TAKEN, {}))
+    body = stream(data.draw(cut(text))) if form == "sse" else whole(text)
+    out = run(exchange, data.draw(cut(body)))
+
+    def met(out: bytes) -> tuple[str, list[str]]:
+        """The text that the client has, and the names of the calls that it makes."""
+        if form == "sse":
+            choice = received(out).choices[0]
+            shown, names = choice.text, [call["name"] for call in choice.calls]
+        else:
+            message = json.loads(out)["choices"][0]["message"]
+            shown, names = message["content"] or "", [one["function"]["name"] for one in message.get("tool_calls", ())]
+        if kind in {"lower", "roundtrip"}:
+            reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+            names += [call.name for call in calls_in([*reader.feed(shown), *reader.finish(cut=False)])]
+        return shown, names
+
+    shown, names = met(out)
+    assert names == met(run(plain, [body]))[1]
+    if not names and kind in {"lift", "process"}:
+        assert WORD not in shown
+    assert [verdict.status for _, verdict in exchange.verdicts] == [verdict.status for _, verdict in plain.verdicts]
+
+
+def whole(text: str) -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return json.dumps({"id": "c", "object": "chat.completion", "choices": [choice]}).encode()
+
+
+def test_what_a_text_client_would_take_for_a_call_is_not_shown_whole() -> None:
+    exchange = exchange_for(Route(**TAKEN), "roundtrip", "invoke", TAKEN)
+    body = stream([*("So.\n\n" + CALL.replace("invoke name", f"inv{WORD}oke name", 1) + "\n\nDone.")])
+    choice = received(run(exchange, [body])).choices[0]
+    assert choice.finish == "length"
+    assert choice.text.startswith("So.\n\n<function_calls>\n<invoke name=")
+    assert "rm" not in choice.text
+    assert [note.rule for _, note in exchange.notes if note.warns] == ["filters"]
+
+
+def test_a_match_does_not_reach_over_a_call() -> None:
+    settings = {"filters": (Filter("word", literal="secret"),)}
+    body = stream([f"A sec\n\n{CALL}\n\nret and a secret."])
+    for kind, shown in (("lift", "A sec\n\n\n\nret and a ."), ("roundtrip", f"A sec\n\n{CALL}\n\nret and a .")):
+        exchange = exchange_for(Route(**settings), kind, "invoke", settings)  # type: ignore[arg-type]
+        choice = received(run(exchange, [body])).choices[0]
+        assert choice.text.replace("\n\n\n\n", "\n\n") == shown.replace("\n\n\n\n", "\n\n")
+        assert [verdict.name for _, verdict in exchange.verdicts] == ["Bash"]

@@ -20,13 +20,13 @@ from toolcalls.asking import made_so_far, screened, steered
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.evidence import Decision
-from toolcalls.mitm.reacting import Broken, Runner
 from toolcalls.processors import Call, Drop, Edit, Keep, Made, Say
-from toolcalls.processors.access import Gate, lies_in
+from toolcalls.processors.access import Gate, Refusal, lies_in
 from toolcalls.processors.arguments import Arguments, canonical
 from toolcalls.processors.filters import Filters, head_of
 from toolcalls.processors.loops import Circles, Passages
-from toolcalls.processors.reactors import Reactors
+from toolcalls.processors.reactors import Failed, Reactors
+from toolcalls.reacting import Broken, Runner
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
 from toolcalls.telling import result as told_as
 from toolcalls.turns import formats
@@ -96,23 +96,146 @@ def test_what_counts_as_the_same_call(left: str, right: str, same: bool) -> None
         ("../x", False),
         ("a/../../x", False),
         ("/projects/a", False),
-        ("~/x", False),
-        ("C:\\x", False),
-        ("..\\x", False),
+        ("~/x", None),
+        ("$HOME/x", None),
+        ("%TEMP%/x", None),
+        ("routes/$id.tsx", True),
+        ("C:\\x", None),
+        ("..\\x", None),  # a name on one machine, the folder above on another
+        ("src\\a.py", True),
+        ("/etc\\..\\..\\project/a", None),
+        (" /etc/passwd", False),
         ("file:///project/%2e%2e/etc", False),
         ("http://host/project/a", False),
-        ("/project/a\0/../..", False),
+        ("/project/a\0/../..", None),
     ],
 )
-def test_paths_are_judged_by_their_letters(path: str, inside: bool) -> None:
-    assert lies_in(path, "/project") == inside
+def test_paths_are_judged_by_their_letters(path: str, inside: bool | None) -> None:
+    assert lies_in(path, "/project") is inside
 
 
 @pytest.mark.parametrize(
-    ("path", "inside"), [("c:/w/a", True), ("C:\\w\\..\\x", False), ("D:/w/a", False), ("a", True)]
+    ("path", "inside"),
+    [
+        ("c:/w/a", True),
+        ("C:\\W\\a", True),
+        ("C:\\w\\..\\x", False),
+        ("C:/wide", False),
+        ("D:/w/a", False),
+        ("a", True),
+        ("..\\x", False),
+        ("C:a", None),
+        ("\\w\\a", None),
+        ("\\\\server\\share", None),
+    ],
 )
-def test_paths_of_windows(path: str, inside: bool) -> None:
-    assert lies_in(path, "C:\\w") == inside
+def test_paths_of_windows(path: str, inside: bool | None) -> None:
+    assert lies_in(path, "C:\\w") is inside
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [("src/a", True), ("./src", True), ("lib/a", False), ("srcs/a", False), ("src/../lib", False), ("/src/a", None)],
+)
+def test_a_relative_folder_stands_beside_relative_paths(path: str, inside: bool | None) -> None:
+    assert lies_in(path, "src") is inside
+    assert lies_in(path, ".") is (None if path.startswith("/") else True)
+    assert lies_in(f"../{path.lstrip('/')}", ".") is False
+
+
+def judged(rule: AccessRule, arguments: str, default: Any = "allow") -> bool:
+    """Whether a call with these arguments is let through."""
+    judgement = gate(rule, default=default).judge("x")
+    for key, raw in members(arguments):
+        judgement.learn(key, raw)
+    judgement.end(whole=True)
+    return judgement.refusal is None
+
+
+OUTSIDE = AccessRule("r", "block", arguments=(Condition("path", outside=("/p",)),))
+WITHIN = AccessRule("r", "block", arguments=(Condition("path", inside=("/p/.git",)),))
+ONLY = AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),))
+NOT = AccessRule("r", "allow", arguments=(Condition("path", outside=("/p/.git",)),))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outside", "within", "only", "apart"),
+    [
+        ({"path": "/p/a"}, True, True, True, True),
+        ({"path": "/etc"}, False, True, False, True),
+        ({"path": "/p/.git/config"}, True, False, True, False),
+        ({"path": "~/a"}, False, False, False, False),  # nobody can tell: no rule is the way through
+        ({"path": ["/p/a", "/etc"]}, False, True, False, True),
+        ({"path": ["/p/a", {"x": "/p/.git/x"}]}, True, False, True, False),
+        ({"path": {"/etc/passwd": 1}}, False, False, False, False),  # the 1 is a relative path
+        ({"files": [{"path": "/etc"}]}, False, True, False, False),
+        ({"files": [{"path": "/p/.git"}]}, True, False, False, False),
+        ({"PATH": "/etc"}, False, True, False, False),
+        ({"options": {"path": "/p/a"}, "path": "/etc"}, False, True, False, True),
+        ({"other": 1}, True, True, False, False),
+    ],
+    ids=str,
+)
+def test_an_argument_is_found_wherever_it_stands(
+    arguments: Any, outside: bool, within: bool, only: bool, apart: bool
+) -> None:
+    text = json.dumps(arguments)
+    assert judged(OUTSIDE, text) == outside
+    assert judged(WITHIN, text) == within
+    assert judged(ONLY, text, "deny") == only
+    assert judged(NOT, text, "deny") == apart
+
+
+@pytest.mark.parametrize(
+    ("command", "passes"),
+    [
+        (["git", "push", "--force"], False),
+        (["bash", "-lc", "git push --force"], False),
+        ([["git"], {"then": "push"}, "--force"], True),
+        ({"git": ["push", "--force"]}, False),
+        (["git", "push"], True),
+        ("git push --force", False),
+    ],
+    ids=str,
+)
+def test_the_words_of_a_command_are_one_line(command: Any, passes: bool) -> None:
+    rule = AccessRule("r", "block", arguments=(Condition("command", matches=r"git\s+push\b.*--force"),))
+    assert judged(rule, json.dumps({"command": command})) == passes
+    assert judged(rule, json.dumps({"action": {"command": command}})) == passes
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BASH", "functions.bash", "functions.Bash", "default_api:bash", "mcp__shell__bash", "shell/bash", "a.b.bash",
+        " bash", "bash:0", "functions.bash:12", "bash<|channel|>commentary", "\uff42ash",
+    ],
+)  # fmt: skip
+def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
+    assert gate(AccessRule("r", "block", ("Bash",))).never(name) is not None
+    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never(name) is not None
+
+
+@pytest.mark.parametrize("name", ["bashful", "rebash", "mcp__bash__read", "bash_read", "functions.read"])
+def test_another_name_is_another_name(name: str) -> None:
+    assert gate(AccessRule("r", "block", ("Bash",))).never(name) is None
+
+
+def test_a_pattern_that_says_what_a_name_is_not_looks_at_the_whole_name() -> None:
+    rule = AccessRule("r", "block", ("(?!mcp__git__).*",))
+    assert gate(rule).never("mcp__git__status") is None
+    assert gate(rule).never("mcp__web__get") is not None
+
+
+def test_a_higher_priority_comes_first_and_equal_ones_stand_in_order() -> None:
+    rules = [
+        AccessRule("first", "block", ("a.*",)),
+        AccessRule("second", "allow", ("a.*",)),
+        AccessRule("high", "allow", ("ab",), priority=1),
+        AccessRule("low", "block", priority=-1),
+    ]
+    made = gate(*rules)
+    assert [(made.never(name) or Refusal("", "", "")).rule for name in ("a", "ab", "c")] == ["first", "", "low"]
 
 
 def gate(*rules: AccessRule, **settings: Any) -> Gate:
@@ -236,7 +359,7 @@ FILTERS = (
 
 def filtered(pieces: list[str], filters: tuple[Filter, ...] = FILTERS) -> tuple[str, str]:
     """What is shown, and what went in as the outcomes tell it."""
-    made = Filters(filters)
+    made = Filters(filters, {})
     outcomes = [outcome for piece in pieces for outcome in made.feed(piece)] + made.flush()
     shown = "".join(
         outcome if isinstance(outcome, str) else outcome.text
@@ -280,7 +403,7 @@ def test_what_every_match_begins_with(pattern: str, head: str) -> None:
 
 
 def test_text_that_can_be_no_match_is_not_held() -> None:
-    made = Filters((Filter("keys", pattern="sk-[a-z]{3,9}", max_length=12),))
+    made = Filters((Filter("keys", pattern="sk-[a-z]{3,9}", max_length=12),), {})
     assert [type(outcome).__name__ for outcome in made.feed("a risky thing, so. ")] == ["Text"]
     assert made.feed("s") == []
     assert len(made.feed("o")) == 1
@@ -384,25 +507,144 @@ def test_an_edit_that_is_no_json_leaves_the_call(arguments: Any) -> None:
     assert len(made.failures) == 1
 
 
-def test_a_reactor_that_hangs_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("body", ["while True:\n        pass", "while True:\n        time.sleep(0.01)"])
+def test_a_reactor_that_hangs_is_ended_and_left_alone(tmp_path: Path, body: str) -> None:
     file = tmp_path / "r.py"
-    file.write_text("import time\ncalls = []\ndef slow(call):\n    calls.append(1)\n    time.sleep(2)\n")
+    file.write_text(f"import time\ncalls = []\ndef slow(call):\n    calls.append(1)\n    {body}\n")
     runner, reactor = Runner(), Reactor(str(file), "slow", time_limit=0.05)
-    for _ in range(2):
-        with pytest.raises(TimeoutError):
-            runner(reactor, Call("x", {}))
+    with pytest.raises(Failed, match=r"took longer than 0\.05 s"):
+        runner(reactor, Call("x", {}))
+    (thread,) = runner._stuck
+    thread.join(10)
+    assert not thread.is_alive()
+    with pytest.raises(Failed, match="until its file changes"):
+        runner(reactor, Call("x", {}))
     assert runner._files[str(file)].functions["calls"] == [1]
+    file.write_text("def slow(call):\n    return None\n")
+    assert runner(reactor, Call("x", {})) is None
+
+
+def test_reactors_that_cannot_be_ended_are_few(tmp_path: Path) -> None:
+    file = tmp_path / "r.py"
+    source = "import threading\nfree = threading.Event()\n"
+    source += "".join(f"def f{number}(call):\n    free.wait(30)\n" for number in range(12))
+    file.write_text(source)
+    runner = Runner()
+    for number in range(12):
+        with pytest.raises(Failed, match="took longer" if number < 8 else "too many reactors hang"):
+            runner(Reactor(str(file), f"f{number}", time_limit=0.001), Call("x", {}))
+    assert len(runner._stuck) == 8
+    runner._files[str(file)].functions["free"].set()
+    for thread in runner._stuck:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in runner._stuck)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise SystemExit", "raised SystemExit"),
+        ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
+        ("del globals()['f']\n    return 1", "returned int, no Keep, Drop, Edit or Say"),
+    ],
+)
+def test_whatever_a_reactor_does_the_call_stays(tmp_path: Path, body: str, words: str) -> None:
+    file = tmp_path / "r.py"
+    file.write_text(f"def f(call):\n    {body}\n")
+    route = Route(reactors=(Reactor(str(file), "f"),))
+    made = Reactors(route.reactors, Runner(), model="").react("x", "{}", None)
+    assert made.call == ("x", "{}")
+    assert made.failures == (("f", words),)
 
 
 def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     file = tmp_path / "r.py"
     runner, reactor = Runner(), Reactor(str(file), "f")
-    for text in ("one", "three"):
+    for text in ("one", "two", "three"):  # two files of the same size within one second
         file.write_text(f"from toolcalls.processors import Say\ndef f(call):\n    return Say({text!r})\n")
         assert runner(reactor, Call("x", {})) == Say(text)
-    file.write_text("raise RuntimeError('at the start')")
-    with pytest.raises(Broken, match="at the start"):
-        runner.load(Config(routes=(Route(reactors=(reactor,)),)))
+
+
+def test_a_file_may_do_what_modules_do(tmp_path: Path) -> None:
+    source = """
+from __future__ import annotations
+from dataclasses import dataclass
+from toolcalls.processors import Call, Say
+
+@dataclass
+class Known:
+    names: list[str]
+
+KNOWN = Known([])
+
+def f(call: Call) -> Say:
+    KNOWN.names.append(call.name)
+    return Say(" ".join(KNOWN.names))
+"""
+    runner = Runner()
+    for folder, said in (("a", "x"), ("b", "x"), ("a", "x x")):  # files of one name are two modules
+        file = tmp_path / folder / "r.py"
+        if not file.exists():
+            file.parent.mkdir()
+            file.write_text(source)
+        assert runner(Reactor(str(file), "f"), Call("x", {})) == Say(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("\ndef f(:\n", "r.py:2: invalid syntax"),
+        ("ran.append(1)\n", "r.py:1: NameError("),
+        ("import sys\n\nsys.exit('x')\n", "r.py:3: SystemExit('x')"),
+        ("import absent\n", "r.py:1: ModuleNotFoundError("),
+        ("\0", "r.py"),
+        ("def g(call): ...\n", "is no longer in its file"),
+        (None, "cannot be read"),
+    ],
+    ids=["syntax", "name", "exit", "import", "nul", "function", "gone"],
+)
+def test_a_file_that_goes_wrong_is_told_with_its_line(tmp_path: Path, source: str | None, words: str) -> None:
+    file = tmp_path / "r.py"
+    file.write_text("def f(call):\n    return None\n")
+    runner, reactor = Runner(), Reactor(str(file), "f")
+    config = Config(routes=(Route(reactors=(reactor,)),))
+    runner.load(config)
+    if source is None:
+        file.unlink()
+    else:
+        file.write_text(source)
+    for _ in range(2):
+        made = Reactors((reactor,), runner, model="").react("x", "{}", None)
+        assert made.call == ("x", "{}")
+        ((name, why),) = made.failures
+        assert name == "f"
+        assert words in why
+    if "no longer" not in words:
+        with pytest.raises(Broken):
+            runner.load(config)
+
+
+def test_a_file_that_went_wrong_is_not_run_again_and_again(tmp_path: Path) -> None:
+    file, log = tmp_path / "r.py", tmp_path / "log"
+    file.write_text(f"open({str(log)!r}, 'a').write('x')\nraise RuntimeError\n")
+    runner, reactor = Runner(), Reactor(str(file), "f")
+    for _ in range(3):
+        with pytest.raises(Failed, match="RuntimeError"):
+            runner(reactor, Call("x", {}))
+    assert log.read_text() == "x"
+
+
+def test_a_file_that_hangs_when_it_is_run_does_not_hang_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolcalls.reacting._LOADING", 0.05)
+    file = tmp_path / "r.py"
+    file.write_text("while True:\n    pass\n")
+    runner = Runner()
+    with pytest.raises(Broken, match="takes longer"):
+        runner.load(Config(routes=(Route(reactors=(Reactor(str(file), "f"),)),)))
+    runner._stuck[0].join(10)
+    assert not runner._stuck[0].is_alive()
 
 
 @pytest.mark.parametrize(
@@ -498,6 +740,27 @@ def test_the_history_of_native_calls() -> None:
     assert made == (Made("Bash", '{"command": "ls"}', "a b"),)
 
 
+CALLED = {"role": "assistant", "content": None, "tool_calls": [native_history()[1]["tool_calls"][0]]}
+ANSWERED = {"role": "tool", "tool_call_id": "0", "content": "r"}
+TOLD = {"role": "user", "content": "Something."}
+
+
+@pytest.mark.parametrize(
+    ("messages", "count"),
+    [
+        ([TOLD, CALLED, ANSWERED], 1),
+        ([TOLD, CALLED, TOLD], 1),  # the result, in words
+        ([TOLD, CALLED, ANSWERED, TOLD], 0),  # the user's own
+        ([TOLD, CALLED, TOLD, TOLD], 0),
+        ([TOLD, CALLED, ANSWERED, CALLED, ANSWERED], 2),
+        ([CALLED, ANSWERED], 1),
+    ],
+)
+def test_what_the_user_says_is_a_new_beginning(messages: list[Any], count: int) -> None:
+    decision = Decision("process", "native", "native", None, ())
+    assert len(made_so_far(CHAT.read(asked(messages, tools=TOOLS)), decision)) == count
+
+
 def test_the_history_of_calls_in_text() -> None:
     written = all_dialects()["invoke"]
     text = body_of([{"Bash": {"command": "ls"}}], "lift", "whole")
@@ -556,6 +819,31 @@ def test_the_data_flow_of_the_seed_from_native_calls() -> None:
     body += b"".join(framed(*native(0, "list_files", '{"path": ', '"/project"}'))) + ending("tool_calls")
     choice = received(run(exchange_for(Route(loops=Loops(action="replace")), "lower"), body)).choices[0]
     assert choice.text == f"{text}\n\n{block}"  # `newline_count` of the same document: 2
+
+
+def second_only(call: Call) -> Edit | None:
+    """Edits one of several calls."""
+    return Edit(arguments={**call.arguments, "command": "make"}) if call.arguments.get("command") == "two" else None
+
+
+@pytest.mark.parametrize("step", [1, 9, 10_000])
+def test_where_one_call_changes_the_rest_stays_byte_for_byte(step: int) -> None:
+    open_, close = "<function_calls>", "</function_calls>"
+    parameter = '<parameter name="command">{}</parameter>'.format
+    odd_one = f'{open_}\n  <invoke name="Bash" >\n{parameter("one")}\n</invoke>\n{close}'
+    before = f'{open_}<invoke name="Bash">\n\n{parameter("two")}</invoke>{close}'
+    odd_three = f'{open_}\n<invoke name="Bash">\n{parameter("three  ")}\n\n</invoke>{close}'
+    after = f'{open_}\n<invoke name="Bash">\n{parameter("make")}\n</invoke>\n{close}'
+    says = [f"A.\n\n{odd_one}\n\nB <b>.\n\n", before, f"\n\nC.\n\n{odd_three}\nD."]
+    frames = [[event(chunk({"content": text[at : at + step]})) for at in range(0, len(text), step)] for text in says]
+    route, runner = reactors(second_only)
+    exchange = exchange_for(route, "roundtrip", run=runner)
+    body = b"".join([event(chunk(HEAD)), *frames[0], *frames[1], *frames[2], ending()])
+    out = run(exchange, body)
+    assert received(out).choices[0].text == says[0] + after + says[2]
+    untouched = slice(2, -1) if step == 1 else slice(0, 0) if step > 9 else slice(2, -3)  # line ends are decided later
+    for part in (frames[0][:-2], frames[2][untouched]):
+        assert b"".join(part) in out
 
 
 def test_a_core_processor_renames_and_the_text_shows_it() -> None:

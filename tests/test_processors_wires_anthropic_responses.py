@@ -39,7 +39,8 @@ FORMS: tuple[Form, ...] = ("sse", "whole")
 FILE = load("processors", "anthropic_and_openai_responses")
 OWN = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
 KEYS = {
-    "title", "kind", "rules", "reply", "met", "text", "calls", "open", "order", "finish", "same", "verdicts", "whole",
+    "title", "kind", "rules", "reply", "met", "text", "texts", "calls", "open", "order", "finish", "same", "verdicts",
+    "notes", "whole",
 }  # fmt: skip
 STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 
@@ -229,12 +230,18 @@ def own_row(case: Mapping[str, Any]) -> list[Any]:
 
 
 def check(wire: str, case: Mapping[str, Any], got: Got, exchange: Exchange) -> None:
-    assert got.text.rstrip() == case.get("text", "")
+    if "texts" in case:
+        assert got.text.startswith(case["texts"]["starts"])
+        assert got.text.endswith(case["texts"]["ends"])
+    else:
+        assert got.text.rstrip() == case.get("text", "")
     assert same_calls(got.calls, case.get("calls", []))
     assert got.open == case.get("open", [])
     assert got.order == case["order"]
     assert got.finish == finish_of(wire, case["finish"])
     assert sorted(words(exchange)) == sorted(case["verdicts"])
+    if "notes" in case:
+        assert [note.rule for _, note in exchange.notes] == case["notes"]
 
 
 @pytest.mark.parametrize("wire", WIRES)

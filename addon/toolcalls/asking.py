@@ -1,44 +1,127 @@
 """What processors see of a request, and what they do to it.
 
-They see the calls that the history holds, native ones and those that stand as text, since the user last said something:
+They see the calls and the words that the history holds, calls native and as text, since the user last said something:
 the loop guard counts them. Where the route rewrites requests, tools that no rule would ever let through are not
 offered, and the texts for calls that were blocked before go in front of the turn that follows them.
 
 All are functions of the request alone, so the same request becomes the same bytes, live and replayed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from toolcalls.evidence import Decision
+from toolcalls.processors import Processors, Watch
 from toolcalls.processors.access import Gate
-from toolcalls.processors.loops import Made
+from toolcalls.processors.loops import HISTORY, Made
+from toolcalls.processors.reactors import Runner
 from toolcalls.processors.steering import noticed, texts_of
 from toolcalls.rewriting import Rewritten, read_back
-from toolcalls.route import Route
-from toolcalls.turns import Block, Conversation, PastCall, Result, Text, Turn
+from toolcalls.route import Loops, Route
+from toolcalls.turns import Block, Conversation, PastCall, Result, Text, Turn, formats
+
+_TURNS = 64  # of the model, the latest: no circle that the guard looks for is longer
+
+
+def processors_for(
+    wire: str, body: bytes, route: Route, decision: Decision, *, model: str, agent: str, run: Runner
+) -> Processors | None:
+    """The processors of one exchange, None where the route has none that take part in it. `body` is the request's."""
+    if not route.processes or decision.kind == "observe":
+        return None
+    calls: tuple[Made, ...] = ()
+    said: tuple[str, ...] = ()
+    if route.loops is not None and route.loops.takes_part:
+        past = _past(wire, body, decision)
+        calls, said = _calls(past), _said(past) if route.loops.message else ()
+    return Processors(route, model=model, agent=agent, history=calls, said=said, run=run)
+
+
+def watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> Watch | None:
+    """The loop guard that only looks on, None where there is none. The request is read when it is asked, if ever."""
+    loops = route.loops
+    if loops is None or loops.takes_part:
+        return None
+
+    def history(names: frozenset[str]) -> tuple[Made, ...]:
+        return _calls(_past(wire, body, decision)) if _may_repeat(body, loops, names) else ()
+
+    return Watch(loops, history)
+
+
+def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
+    """Whether a request names one of these tools often enough for a reply to close a circle. Names may be escaped."""
+    counts = (loops.same_call - 1, loops.same_result, loops.cycle - 1)
+    fewest = min((count for count in counts if count > 0), default=0)
+    return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in names)
+
+
+def _past(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
+    """The turns since the user's latest own words; () for a request that cannot be read, whose reply then stands alone.
+
+    Of a long conversation only the end is read.
+    """
+    format_ = formats().get(wire)
+    if format_ is None:
+        return ()
+    try:
+        conversation = format_.read(body)
+        starts = [place for place, turn in enumerate(conversation.turns) if turn.role == "assistant"]
+        if len(starts) > _TURNS:
+            conversation = replace(conversation, turns=conversation.turns[starts[-_TURNS] :])
+        return _since(conversation, decision)
+    except (ValueError, RecursionError):
+        return ()
 
 
 def made_so_far(conversation: Conversation, decision: Decision) -> tuple[Made, ...]:
-    """The calls since the user's latest own words, oldest first, with their results where those are there.
+    """The calls since the user's latest own words, oldest first, with their results where those are there."""
+    return _calls(_since(conversation, decision))
 
-    A user's turn that follows calls is their result, whatever it looks like, and no new beginning.
+
+def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
+    """The turns behind the user's latest own words; calls that stand as text are calls.
+
+    A user's turn that follows calls which nothing answers is their result, whatever it looks like, and no new
+    beginning.
     """
     if decision.dialect is not None:
         conversation = read_back(conversation, decision.dialect)
-    results = {
-        block.id: block.text for turn in conversation.turns for block in turn.blocks if isinstance(block, Result)
-    }
-    made: list[Made] = []
-    called = False
+    turns: list[Turn] = []
+    asked = False  # calls were made that nothing has answered yet
     for turn in conversation.turns:
-        calls = [block for block in turn.blocks if isinstance(block, PastCall)]
+        answers = turn.role == "tool" or any(isinstance(block, Result) for block in turn.blocks)
         if turn.role == "assistant":
-            called = bool(calls)
-        elif turn.role == "user" and not called:
-            made.clear()
-        made.extend(Made(call.name, call.arguments, results.get(call.id)) for call in calls)
-    return tuple(made)
+            asked = any(isinstance(block, PastCall) for block in turn.blocks)
+        elif turn.role == "user" and not answers and not asked:
+            turns.clear()
+        if turn.role == "user" or answers:
+            asked = False
+        turns.append(turn)
+    return turns
+
+
+def _calls(turns: Sequence[Turn]) -> tuple[Made, ...]:
+    """The calls of some turns, with their results where those are there."""
+    results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
+    return tuple(
+        Made(block.name, block.arguments, results.get(block.id))
+        for turn in turns
+        for block in turn.blocks
+        if isinstance(block, PastCall)
+    )
+
+
+def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """What the model said in some turns, as much of the end as the guard looks at."""
+    texts: list[str] = []
+    size = 0
+    for turn in reversed(turns):
+        for block in reversed(turn.blocks) if turn.role == "assistant" else ():
+            if isinstance(block, Text) and size < 2 * HISTORY:
+                texts.append(block.text)
+                size += len(block.text)
+    return tuple(reversed(texts))
 
 
 def screened(conversation: Conversation, gate: Gate | None) -> Rewritten:
@@ -89,15 +172,19 @@ def _due(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str
 
 
 def _before(turn: Turn, texts: list[str]) -> Turn:
-    """A user's turn with texts in front, unless they stand there already."""
-    first = turn.blocks[0] if turn.blocks else None
-    said = first.text if isinstance(first, Text) else ""
-    new = "\n\n".join(text for text in texts if text not in said)
+    """A user's turn with texts in front of what the user says, unless they stand there already.
+
+    What tools answered stands before all else, since APIs want it directly behind the calls.
+    """
+    said = [block.text for block in turn.blocks if isinstance(block, Text)]
+    new = "\n\n".join(text for text in texts if not any(text in one for one in said))
     if not new:
         return turn
     blocks: list[Block] = list(turn.blocks)
+    at = max((place + 1 for place, block in enumerate(blocks) if isinstance(block, Result)), default=0)
+    first = blocks[at] if at < len(blocks) else None
     if isinstance(first, Text) and first.raw is None:
-        blocks[0] = replace(first, text=f"{new}\n\n{first.text}")
+        blocks[at] = replace(first, text=f"{new}\n\n{first.text}")
     else:
-        blocks.insert(0, Text(f"{new}\n\n"))
+        blocks.insert(at, Text(f"{new}\n\n" if at < len(blocks) else new))
     return turn.with_blocks(blocks)

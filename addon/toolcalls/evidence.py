@@ -93,6 +93,9 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
     kind = _kind(client, route.upstream)
     if kind == "observe" and route.processes:
         kind = "process"
+    if kind == "lower" and route.access is not None:
+        kind = "roundtrip"
+        found.append("there are access rules, so calls are read in the text, too: the client would make them")
     if not request.carries_calls and kind != "observe":
         found.append("the API has no place for calls")
         kind, written = "observe", None

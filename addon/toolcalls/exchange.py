@@ -29,7 +29,7 @@ from toolcalls.evidence import Decision
 from toolcalls.frames import FRAMES, SSE, Form, Frame
 from toolcalls.lane import Lane, Outcome, Record, Settled
 from toolcalls.policy import Terms
-from toolcalls.processors import Processors
+from toolcalls.processors import Processors, Reply, Watch
 from toolcalls.tools import Toolbox
 from toolcalls.wires import Part, Wire
 
@@ -47,7 +47,7 @@ def _type_of(payload: bytes) -> str | None:
     """The type that a payload names. Lone surrogates, which msgspec refuses, may stand in what a model wrote."""
     try:
         return _decode_typed(payload).type
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return rawjson.word(rawjson.fields(payload), "type") or None
 
 
@@ -92,6 +92,7 @@ class Exchange:
     form   how the body is cut into frames; "whole" for one JSON body
     seed   tells this exchange from all others and is the same on a replay: a digest of the request
     processors   the route's, None where it has none
+    watch  the loop guard that only looks on, None where there is none
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Exchange:
         form: Form,
         seed: bytes = b"",
         processors: Processors | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.verdicts: list[tuple[int, Verdict]] = []
         self.notes: list[tuple[int, Note]] = []
@@ -115,7 +117,10 @@ class Exchange:
         self._tools = tools
         self._seed = seed
         self._processors = processors if decision.kind != "observe" else None
+        self._watch = watch
         self._streamed = form != "whole"
+        # A call that processors stopped in its middle is not for the client, as text neither.
+        self._marks = not self._streamed or (wire.calls_are_whole and self._processors is None)
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(terms.route.max_frame_bytes)
         self._unread = False  # a frame grew past its limit
@@ -125,7 +130,10 @@ class Exchange:
         self._queue: deque[_Unit] = deque()
         self._openers: list[_Unit] = []
         self._lanes: dict[int, _Text] = {}
+        self._replies: dict[int, Reply] = {}
         self._out: list[bytes] = []
+        self._back = b""  # what the end gives back of a call that had none
+        self._latest: Frame | None = None  # with text or calls, on a wire whose calls are never split
         self._due = b""  # what came and stands neither in the backlog nor in the queue
         self._closed = False
 
@@ -172,7 +180,11 @@ class Exchange:
         body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
         try:
             frames = self._frames.flush() if self._streamed else [Frame(body, body)]
-            return self._work(frames) + self._cut()
+            out = self._work(frames) + self._cut()
+            # An event that the body's end has cut stays the last.
+            unread = frames[-1].raw if frames and not frames[-1].complete else b""
+            at = len(out) - len(unread) if out.endswith(unread) else len(out)
+            return out[:at] + self._back + out[at:]
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `feed`
             return self._fail(error)
 
@@ -228,10 +240,13 @@ class Exchange:
     def _bare(self, text: _Text, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
         """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""
         outcomes = text.lane.text(piece)
+        if self._marks:
+            self._latest = Frame(raw, payload)
         if len(outcomes) == 2 and isinstance(made := outcomes[1], CallPiece):
             markup = outcomes[0]
             if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
-                for new in self._codec.encode(payload, [(text.number, made)], bare=True):
+                parts: list[Part] = [(text.number, markup)] if self._marks else []
+                for new in self._codec.encode(payload, [*parts, (text.number, made)], bare=True):
                     return b"data: %b\n\n" % new if usual else self._made(new, raw, keep=True)
                 return b""  # a wire whose calls are never split holds it until it is whole
         unit = _Unit(Frame(raw, payload))
@@ -253,8 +268,7 @@ class Exchange:
         number, happened = parts[0] if parts and self._codec.bare else (0, None)
         return (number, happened.text) if isinstance(happened, Text) else None
 
-    @staticmethod
-    def _settle(text: _Text, unit: _Unit, outcomes: Sequence[Outcome]) -> int:
+    def _settle(self, text: _Text, unit: _Unit, outcomes: Sequence[Outcome]) -> int:
         """`_apply` for a frame whose text is the only one that waits. Returns how much of the text is decided.
 
         Verdicts make it take the long way (-1): they come once in a call, this comes with every piece of one.
@@ -264,6 +278,8 @@ class Exchange:
             if isinstance(outcome, Markup):
                 decided += len(outcome.text)
                 unit.changed = True
+                if self._marks:
+                    unit.parts.append((text.number, outcome))
             elif isinstance(outcome, Text):
                 decided += len(outcome.text)
                 unit.parts.append((text.number, outcome))
@@ -284,6 +300,8 @@ class Exchange:
             if unit.frame.data is not None:
                 parts = self._codec.decode(unit.frame.data) if parts is None else parts
                 unit.bare = self._codec.bare and self._frames.sparse
+                if self._marks and parts:
+                    self._latest = unit.frame
                 self._read(unit, parts)
                 parts = None
             self._lead(unit)
@@ -324,7 +342,29 @@ class Exchange:
                 text.cursor = None
                 self._apply(text, unit, text.lane.cut())
         self._release(_Unit(Frame(b"", None)))
+        self.notes.extend((number, note) for number, reply in self._replies.items() for note in reply.notes())
+        if self._watch is not None:
+            self._look_back(self._watch)
+        self._back = self._given_back(unit)
         return self._send()
+
+    def _given_back(self, unit: _Unit) -> bytes:
+        """What was decided when no frame came any more, where a call is shown whole: one that had no end is text again.
+
+        It leaves in a frame like the latest. Elsewhere a client has all of a call that it will get.
+        """
+        if self._latest is None or not self._streamed or not unit.changed or self._latest.data is None:
+            return b""
+        payloads = self._codec.encode(self._latest.data, unit.parts, bare=True)
+        return b"".join(self._made(payload, self._latest.raw, keep=False) for payload in payloads)
+
+    def _look_back(self, watch: Watch) -> None:
+        """Note what a loop guard that only looks on notices of the calls that the client has."""
+        rows: dict[int, list[tuple[str, str]]] = {}
+        for lane, record in self.records:
+            if record.complete:
+                rows.setdefault(0 if self.wire.lanes_follow else lane, []).append((record.name, record.arguments))
+        self.notes.extend((lane, note) for lane, row in rows.items() for note in watch.notes(row))
 
     def _send(self) -> bytes:
         self._move()
@@ -384,13 +424,19 @@ class Exchange:
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
         prefix = self.wire.call_prefix
-        as_text = self.decision.kind in {"lower", "roundtrip"}
-        processors = self._processors
-        chain = None if processors is None else processors.chain(whole=not self._streamed, as_text=as_text)
+        chain = None if self._processors is None else self._reply(self._processors, number).chain()
         lane = Lane(
             self.terms, self.decision, self._tools, number=number, seed=seed, prefix=prefix, processing=chain
         )  # fmt: skip
         return self._lanes.setdefault(number, _Text(lane, number))
+
+    def _reply(self, processors: Processors, lane: int) -> Reply:
+        """What processors know of the reply that a lane is a part of."""
+        number = 0 if self.wire.lanes_follow else lane
+        if number not in self._replies:
+            as_text = self.decision.kind in {"lower", "roundtrip"}
+            self._replies[number] = processors.reply(whole=not self._streamed, as_text=as_text)
+        return self._replies[number]
 
     def _native(self, text: _Text, unit: _Unit, happened: CallStart | CallPiece | CallEnd) -> None:
         if self._processors is not None:
@@ -411,6 +457,10 @@ class Exchange:
                 self._account(text, outcome.text, shown=False, markup=isinstance(outcome, Markup))
             elif isinstance(outcome, Verdict):
                 self.verdicts.append((text.number, outcome))
+                if self._marks:  # the markup so far is this candidate's
+                    of_text = outcome.index is not None and outcome.dialect is not None
+                    broken = of_text and outcome.status in {"truncated", "malformed"}
+                    self._place(text, unit, Markup(""), changed=broken)
             elif isinstance(outcome, Settled):
                 self._settled(text, outcome)
             elif isinstance(outcome, Note):
@@ -444,7 +494,7 @@ class Exchange:
                 unit.parts.append((text.number, Text(decided[start : start + size])))
             else:
                 unit.changed = True
-                if markup and not self._streamed:
+                if markup and self._marks:
                     unit.parts.append((text.number, Markup(decided[start : start + size])))
             unit.undecided -= size
             text.cursor = unit

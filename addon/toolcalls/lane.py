@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Status, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Removed, Status, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
+from toolcalls.ledger import same_arguments
 from toolcalls.policy import Terms
 from toolcalls.processors import Left, Processing
 from toolcalls.reader import Reader
+from toolcalls.rereading import NOTE, Rereading
 from toolcalls.roundtrip import RoundTrip
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
@@ -42,13 +44,14 @@ _CUT = frozenset({"length", "content_filter", "failed"})
 class Record:
     """A call of the reply, as the report shows it. `index` and `id` are the client's."""
 
-    __slots__ = ("complete", "dialect", "id", "index", "name", "pieces")
+    __slots__ = ("complete", "dialect", "form", "id", "index", "name", "pieces")
 
-    def __init__(self, index: int, name: str, dialect: str | None, id_: str) -> None:
+    def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "") -> None:
         self.index = index
         self.name = name
         self.dialect = dialect
         self.id = id_
+        self.form = form
         self.pieces: list[str] = []
         self.complete = False
 
@@ -78,6 +81,7 @@ class Lane:
         self.records: list[Record] = []
         self.finished = False
         self._route = terms.route
+        self._notes_twins = not terms.takes("duplicate")
         self._kind = decision.kind
         self._tools = tools
         self._number = number
@@ -86,11 +90,14 @@ class Lane:
         self._reader = Reader(terms, tools=tools)
         self._read: dict[int, Record] = {}
         self._natives: dict[int, Record] = {}
+        self._past: dict[int, Record] = {}  # native calls that have their verdict, for servers that speak of them again
         self._next = 0  # the first index that no call has, nor any behind it
         self._dialect = decision.dialect if decision.kind in {"lower", "roundtrip"} else None
         self._processing = processing
         self._lost = False  # a native call did not leave, so those behind it are numbered anew
         self._broken_off = False  # one that had begun to leave was blocked
+        filters = processing is not None and terms.route.filters
+        self._rereading = Rereading(terms, tools) if self._dialect is not None and filters else None
         self._trip: RoundTrip | None = None
         if (dialect := self._dialect) and self._kind == "roundtrip":
             self._trip = RoundTrip(
@@ -130,6 +137,7 @@ class Lane:
 
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text, where it does not just pass."""
+        self.finished = False  # some servers go on when they have said that the reply is over
         if self._processing is not None:
             events = self._reader.feed(piece)
             if not self._streams(events, self._processing):
@@ -147,20 +155,24 @@ class Lane:
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Outcome]:
         """The next event of a native call."""
+        self.finished = False
         if self._processing is not None:
             return list(self._natively(self._processing, event))
         out: list[Outcome] = []
         if isinstance(event, CallStart):
             # Text ends where a native call begins, and what is held of it is decided now.
             out.extend(self._outcomes(self._reader.finish(cut=False)))
-            self._natives[event.index] = self._record(event.name, None, event.id, wanted=event.index)
-        record = self._natives[event.index]
+            self._natives[event.index] = self._record(event, wanted=event.index)
+        record = self._natives.get(event.index)
+        if record is None:
+            again = self._again(event)
+            return [] if again is None else [again]
         if isinstance(event, CallPiece):
             record.pieces.append(event.json)
         elif isinstance(event, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
-        if self._dialect is None:
+        if self._leaves(record):
             out.append(msgspec.structs.replace(event, index=record.index))
         return out
 
@@ -175,9 +187,10 @@ class Lane:
         if self._dialect is not None and self._natives:
             out.extend(self._lowered())
         out.extend(
-            self._judged(number, _native_verdict(record, cut=cut, lowers=self._dialect is not None))
+            self._judged(number, self._twin(record, _native_verdict(record, cut=cut, lowers=self._dialect is not None)))
             for number, record in self._natives.items()
         )
+        self._past |= self._natives
         self._natives.clear()
         out.append(Finish(self._reason(reason)))
         return out
@@ -190,9 +203,18 @@ class Lane:
             self._judged(number, _native_verdict(record, cut=True, lost=lost))
             for number, record in self._natives.items()
         )
+        self._past |= self._natives
         self._natives.clear()
         self.finished = True
         return out
+
+    def _twin(self, record: Record, verdict: Verdict) -> Verdict:
+        """A native call that was there before as text. The client has both: the first had left when this one came."""
+        if verdict.reason is None and self._notes_twins and record.dialect is None:
+            for read in self._read.values():
+                if read.complete and read.name == record.name and same_arguments(read.arguments, record.arguments):
+                    return msgspec.structs.replace(verdict, reason="repeated")
+        return verdict
 
     # Processors
 
@@ -222,16 +244,34 @@ class Lane:
             return part if self._dialect is None else None
         if isinstance(part, CallStart):
             place = None if self._lost else part.index
-            self._natives[part.index] = self._record(part.name, part.dialect, part.id, wanted=place)
+            self._natives[part.index] = self._record(part, wanted=place)
         if not isinstance(part, CallStart | CallPiece | CallEnd):
             return part
-        record = self._natives[part.index]
+        record = self._natives.get(part.index)
+        if record is None:
+            return self._again(part)
         if isinstance(part, CallPiece):
             record.pieces.append(part.json)
         elif isinstance(part, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
-        return msgspec.structs.replace(part, index=record.index) if self._dialect is None else None
+            if self._rereading is not None:
+                self._rereading.native(record.name, record.arguments)
+        if not self._leaves(record):
+            return None
+        if isinstance(part, CallStart):
+            return msgspec.structs.replace(part, index=record.index, form=record.form)
+        return msgspec.structs.replace(part, index=record.index)
+
+    def _again(self, part: CallStart | CallPiece | CallEnd) -> CallStart | CallPiece | CallEnd | None:
+        """What the client is given of an event of a native call that has its verdict already, or was never begun.
+
+        Events that come twice or out of order do that. The client knows the call by its own index, if not as text.
+        """
+        if self._dialect is not None:
+            return None
+        past = self._past.get(part.index)
+        return part if past is None else msgspec.structs.replace(part, index=past.index)
 
     def _ended(self, *, cut: bool) -> Iterator[Outcome]:
         """What is left in the reader and in the processors when nothing follows."""
@@ -249,19 +289,20 @@ class Lane:
 
     # Out
 
-    def _record(self, name: str, dialect: str | None, id_: str = "", *, wanted: int | None = None) -> Record:
+    def _record(self, start: CallStart, *, wanted: int | None = None) -> Record:
         # A native call keeps its own index, whatever that is, unless a call of ours came before it.
         index = wanted if wanted is not None and not self._read else self._next
         self._next = max(self._next, index + 1)
         roundtrip = self._kind == "roundtrip"
-        made = call_id(self._seed, self._number, index, name, prefix=self._prefix, roundtrip=roundtrip)
-        record = Record(index, name, dialect, id_ or made)
+        made = call_id(self._seed, self._number, index, start.name, prefix=self._prefix, roundtrip=roundtrip)
+        form = start.form if start.form or start.dialect is None else self._tools.form(start.name)
+        record = Record(index, start.name, start.dialect, start.id or made, form)
         self.records.append(record)
         return record
 
     def _outcomes(self, events: Iterable[Event | str], *, last: bool = False) -> Iterator[Outcome]:
         """What the client is given for the reader's events; the records are kept on the way."""
-        for event in events:
+        for event in events if self._rereading is None else self._reread(self._rereading, events):
             placed = event if isinstance(event, str) else self._placed(event)
             if self._trip is None:
                 if not isinstance(placed, Gone):
@@ -272,6 +313,19 @@ class Lane:
         if last and self._trip is not None:
             yield from self._trip.flush()
 
+    def _reread(self, again: Rereading, events: Iterable[Event | str]) -> Iterator[Event | str]:
+        """The events, without text that would be a call which nobody made; a reply with one in it is not whole."""
+        for event in events:
+            was = again.found
+            if again.shows(event):
+                yield event
+                continue
+            if not was:
+                self._broken_off = True
+                yield NOTE
+            if isinstance(event, Text):
+                yield Removed(event.text)
+
     def _placed(self, event: Event) -> Event:
         """The event with the index and the id that the client sees. The commonest kinds come first."""
         if isinstance(event, Markup):
@@ -281,8 +335,8 @@ class Lane:
             record.pieces.append(event.json)
             return event if record.index == event.index else CallPiece(record.index, event.json)
         if isinstance(event, CallStart):
-            record = self._read[event.index] = self._record(event.name, event.dialect)
-            return CallStart(record.index, record.name, record.dialect, record.id)
+            record = self._read[event.index] = self._record(event)
+            return CallStart(record.index, record.name, record.dialect, record.id, record.form)
         if isinstance(event, CallEnd):
             self._read[event.index].complete = True
             return CallEnd(self._read[event.index].index)
@@ -306,16 +360,44 @@ class Lane:
             return False
         return True
 
+    def _leaves(self, record: Record) -> bool:
+        """Whether a native call leaves while it comes: also to a text client where no tool of it can hold the call."""
+        return self._dialect is None or (record.form != "" and not self._tools.keys(record.name))
+
+    def _holds(self, record: Record) -> bool:
+        """Whether the client knows a call as text: one that is no function's only by a tool that it has declared."""
+        if not record.form:
+            return True
+        declared = self._tools.keys(record.name)
+        try:
+            return all(key in declared for key, _ in members(record.arguments))
+        except ValueError:
+            return False
+
+    def _writable(self, calls: dict[int, Call]) -> dict[int, Call]:
+        """The calls that the dialect can hold side by side: those that it can hold alone, or the first few of them.
+
+        Some dialects hold one call a message. The work grows with the calls: what is tried grows by doubling.
+        """
+        if self._writes(*calls.values()):
+            return calls
+        alone = [(index, call) for index, call in calls.items() if self._writes(call)]
+        if len(alone) < 2 or (len(alone) < len(calls) and self._writes(*(call for _, call in alone))):
+            return dict(alone)
+        fits, over = 1, len(alone)  # so many can be written, so many cannot
+        while over - fits > 1:
+            count = min(2 * fits, (fits + over) // 2)
+            fits, over = (count, over) if self._writes(*(call for _, call in alone[:count])) else (fits, count)
+        return dict(alone[:fits])
+
     def _lowered(self) -> Iterator[Outcome]:
         """The native calls as one block of text; those that the dialect cannot hold stay native, behind it."""
         calls = {
-            index: as_text(Call(record.name, record.arguments), self._tools) for index, record in self._natives.items()
+            index: as_text(Call(record.name, record.arguments), self._tools)
+            for index, record in self._natives.items()
+            if self._holds(record)
         }
-        lowered = calls if self._writes(*calls.values()) else {}
-        if not lowered:  # as many as it can hold: some dialects hold one call a message
-            for index, call in calls.items():
-                if self._writes(*lowered.values(), call):
-                    lowered[index] = call
+        lowered = self._writable(calls)
         if lowered:
             yield self._noted(self._written(*lowered.values()))
         for index, call in lowered.items():
@@ -325,9 +407,12 @@ class Lane:
             yield self._judged(index, verdict)
         self._lowered_all = bool(lowered) and not self._natives
         for place, record in enumerate(self._natives.values()):
-            yield CallStart(place, record.name, None, record.id)
+            if self._leaves(record):
+                continue  # it has left
+            yield CallStart(place, record.name, None, record.id, record.form)
             yield CallPiece(place, record.arguments)
-            yield CallEnd(place)
+            if record.complete:
+                yield CallEnd(place)
 
     def _reason(self, reason: str) -> str:
         """The finish reason that fits what the client is given; what the upstream cut short stays cut short."""

@@ -3,8 +3,12 @@
 Strategy: the standard streams are read and written as bytes, so that neither the locale nor the platform's line ends
 change a reply. Text is UTF-8. What is not UTF-8 in an input, and halves of surrogate pairs from JSON escapes, are
 carried as lone surrogates; JSON shows them as escapes, so writing never fails.
+
+What models wrote must not command a terminal: in JSON, characters that show nothing or rearrange what is shown are
+escapes, which every reader of JSON takes back, and whatever else goes to a terminal shows them as escapes.
 """
 
+import codecs
 import json
 import re
 import sys
@@ -12,7 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from toolcalls.report import HIDDEN, visible
+
+# Control characters below U+0020 stand in no JSON string, and between strings they are its layout.
+_UNSHOWN = re.compile(HIDDEN.pattern.replace("\x00-\x1f", ""))
+_shown = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
 
 class BadInput(ValueError):
@@ -103,12 +111,15 @@ def as_json(value: Any, *, pretty: bool = False) -> str:
 
 
 def sendable(json_text: str) -> str:
-    """JSON text with its surrogates as escapes: they can only stand in strings."""
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)
+    """JSON text with surrogates and hidden characters as escapes: they can only stand in strings."""
+    return _UNSHOWN.sub(lambda found: json.dumps(found[0])[1:-1], json_text)
 
 
 def put(data: bytes) -> None:
-    """Write to standard output, at once."""
+    """Write to standard output, at once; to a terminal with hidden characters as escapes."""
+    if sys.stdout.isatty():
+        lines = _shown.decode(data).split("\n")
+        data = "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines).encode()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
@@ -120,8 +131,7 @@ def put_line(text: str) -> None:
 
 def complain(command: str, what: str) -> None:
     """One line on standard error, whatever the names and the inputs in it hold."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in what)
-    print(f"{command}: {shown}", file=sys.stderr, flush=True)
+    print(f"{command}: {visible(what)}", file=sys.stderr, flush=True)
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -3,6 +3,10 @@
 Strategy: the same `Exchange` as in the proxy, fed as the bytes arrive, so a live stream can be piped through. Without a
 request nothing is declared; tools of a job count as though its request declared them. Without a content type the body
 tells its form: an event stream by its first line, lines of JSON by a second one, an array by its bracket.
+
+With a configuration the reply goes through a route of it, as in the proxy: the one that is named, else the first for
+the wire and the request's model (a recorded body tells no host). What the command line or a job says besides counts.
+The request is not rewritten: the reply is there already.
 """
 
 import base64
@@ -13,8 +17,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from toolcalls.asking import processors_for, watch_for
 from toolcalls.commands.console import BadInput, as_json, complain, open_input, put, read_json
 from toolcalls.commands.jobs import Job, work_off
 from toolcalls.commands.settings import (
@@ -27,12 +33,15 @@ from toolcalls.commands.settings import (
     tools_of,
     with_tools,
 )
+from toolcalls.config import ConfigError, load, select
+from toolcalls.dialects import all_dialects
 from toolcalls.evidence import decide, terms_of
 from toolcalls.exchange import Exchange
+from toolcalls.reacting import RUNNER, Broken
 from toolcalls.report import of
 from toolcalls.request import Request
-from toolcalls.route import VTC_CLIENT_PATTERNS, Route
-from toolcalls.wires import all_wires
+from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
+from toolcalls.wires import Wire, all_wires
 
 _ENOUGH = 8  # bytes that tell an event stream from JSON
 _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
@@ -40,9 +49,11 @@ _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
-    given = {
-        name: getattr(arguments, name) for name in ("wire", "client", "upstream", "policy", "content_type", "request")
-    }
+    options = ("wire", "client", "upstream", "policy", "content_type", "request", "route", "agent")
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in options}
+    given["config"] = _config(arguments.config) if arguments.config else None
+    if arguments.route and not arguments.config:
+        raise BadInput("--route: there is no --config to look for it in")
     if arguments.jsonl:
         work_off(arguments.file, lambda job: _job(job, given, arguments.chunk))
         return 0
@@ -55,8 +66,9 @@ def run(arguments: Namespace) -> int:
         for piece in pieces:
             put(exchange.feed(piece))
         put(exchange.close())
-    for verdict in of(exchange)["verdicts"]:
-        print(as_json(verdict), file=sys.stderr)
+    told = of(exchange)
+    for line in (*told["verdicts"], *told["notes"]):
+        print(as_json(line), file=sys.stderr)
     if exchange.failure is not None:
         complain("toolcalls rewrite", f"internal error, the rest of the body passed as it is: {exchange.failure!r}")
         return 1
@@ -72,7 +84,10 @@ def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
         result = {**_shown("body", left, as_text=as_text), **_shown("held", exchange.abort(), as_text=as_text)}
     else:
         result = _shown("body", left + exchange.close(), as_text=as_text)
-    result["verdicts"] = of(exchange)["verdicts"]
+    told = of(exchange)
+    result["verdicts"] = told["verdicts"]
+    if given["config"] is not None:
+        result["notes"] = told["notes"]
     if exchange.failure is not None:
         result["failure"] = repr(exchange.failure)
     return result
@@ -81,23 +96,17 @@ def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
 def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
     """The exchange that a job asks for; what it does not say is as `given`. `head` is how the body begins."""
     wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
-    client, client_dialect = side_of(job.text("client", given["client"]), "client")
-    upstream, upstream_dialect = side_of(job.text("upstream", given["upstream"]), "upstream")
-    route = Route(
-        client=client,
-        upstream=upstream,
-        client_dialect=client_dialect,
-        dialects=(upstream_dialect,) if upstream_dialect else dialects_of(job.value("dialects"), "dialects"),
-        policy=policy_of(job.text("policy", given["policy"])),
-        allowed_tools=patterns_of(job.value("allowed_tools")),
-    )
-    request, seed = Request(), b""
+    request, body = Request(), b""
     if "request" in job:
         request = request_of(wire, job.raw("request"), given["request"] or "request")
-        seed = blake2b(job.raw("request").encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        body = job.raw("request").encode("utf-8", "surrogatepass")
     if "tools" in job:
         request = replace(request, tools=with_tools(request.tools, tools_of(job.value("tools"))))
-    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
+    config: Config | None = given["config"]
+    route = _route(job, given, config, wire, request)
+    agent = job.text("agent", given["agent"] or "")
+    patterns = config.vtc_client_patterns if config is not None else VTC_CLIENT_PATTERNS
+    decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
     terms, tools = terms_of(route, request, decision)
     kind = job.text("content_type", given["content_type"] or "")
     form = wire.form("", kind or _type_of(head))
@@ -105,7 +114,45 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
         raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
     if form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
         form = "json_array"
-    return Exchange(wire, terms, decision, tools, form=form, seed=seed)
+    seed = blake2b(body, digest_size=16).digest() if body else b""
+    processors = processors_for(wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER)
+    watch = watch_for(wire.name, body, route, decision) if config is not None else None
+    return Exchange(wire, terms, decision, tools, form=form, seed=seed, processors=processors, watch=watch)
+
+
+def _config(path: str) -> Config:
+    """A configuration, its reactors loaded. Raises BadInput that holds every mistake, a line each."""
+    try:
+        config = load(Path(path), all_dialects(), all_wires())
+        RUNNER.load(config)
+    except (ConfigError, Broken) as error:
+        raise BadInput(str(error)) from error
+    return config
+
+
+def _route(job: Job, given: dict[str, Any], config: Config | None, wire: Wire, request: Request) -> Route:
+    """What a job asks for: the configuration's route with what the job and the command line say besides."""
+    route = Route()
+    if config is not None:
+        name = job.text("route", given["route"] or "")
+        if name:
+            known = {one.name: one for one in (config.default, *config.routes)}
+            route = known[one_of(name, known, "route")]
+        else:
+            route = select(config, host="", path="", model=request.model, wire=wire.name)
+    if "client" in job or given["client"]:
+        side, dialect = side_of(job.text("client", given["client"]), "client")
+        route = replace(route, client=side, client_dialect=dialect)
+    if "dialects" in job:
+        route = replace(route, dialects=dialects_of(job.value("dialects"), "dialects"))
+    if "upstream" in job or given["upstream"]:
+        side, dialect = side_of(job.text("upstream", given["upstream"]), "upstream")
+        route = replace(route, upstream=side, dialects=(dialect,) if dialect else route.dialects)
+    if "policy" in job or given["policy"]:
+        route = replace(route, policy=policy_of(job.text("policy", given["policy"])), take=None, require=None)
+    if "allowed_tools" in job:
+        route = replace(route, allowed_tools=patterns_of(job.value("allowed_tools")))
+    return route
 
 
 # The body's bytes

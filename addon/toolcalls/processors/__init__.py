@@ -17,7 +17,7 @@ Past 300 lines, because a call's fate and the order of what leaves are one state
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -40,11 +40,13 @@ from toolcalls.processors.arguments import Arguments
 from toolcalls.processors.filters import Filters
 from toolcalls.processors.loops import Circle, Circles, Made, Passages
 from toolcalls.processors.reactors import Answer, Call, Drop, Edit, Keep, Reactors, Runner, Say, rewritten
-from toolcalls.processors.steering import Voice, notice
-from toolcalls.route import Reactor, Route
+from toolcalls.processors.steering import Said, Voice, notice
+from toolcalls.route import Loops, Reactor, Route
 from toolcalls.values import members, to_text
 
-__all__ = ["Answer", "Call", "Chain", "Drop", "Edit", "Keep", "Made", "Processing", "Processors", "Say"]
+__all__ = [
+    "Answer", "Call", "Chain", "Drop", "Edit", "Keep", "Made", "Processing", "Processors", "Reply", "Say", "Watch",
+]  # fmt: skip
 
 # What leaves a chain: True and what has become of the next native event that came, in order; or False and one event
 # or text of our own that stands in the reply's text.
@@ -83,19 +85,29 @@ class Processing(Protocol):
 
 
 class Processors:
-    """What a route's processors need to know of one exchange; makes a chain for each lane.
+    """What a route's processors need to know of one exchange.
 
     agent     the client's User-Agent
     history   the calls of the conversation so far
+    said      what the model said in it, a text each
     run       runs a reactor within its time limit; only the host has a clock, so without one there is none
     """
 
     def __init__(
-        self, route: Route, *, model: str = "", agent: str = "", history: tuple[Made, ...] = (), run: Runner
+        self,
+        route: Route,
+        *,
+        model: str = "",
+        agent: str = "",
+        history: tuple[Made, ...] = (),
+        said: tuple[str, ...] = (),
+        run: Runner,
     ) -> None:
         self.route = route
+        self.loops = route.loops if route.loops is not None and route.loops.takes_part else None
         self.gate = Gate(route.access, model=model, agent=agent) if route.access else None
         self.history = history
+        self.said = said
         self.reactors = Reactors(route.reactors, run, model=model) if route.reactors else None
 
     @property
@@ -104,13 +116,70 @@ class Processors:
         access = self.route.access
         return access is not None and (access.default == "deny" or any(r.action == "block" for r in access.rules))
 
-    def chain(self, *, whole: bool, as_text: bool) -> "Chain":
-        """The processors of one lane.
+    def reply(self, *, whole: bool, as_text: bool) -> "Reply":
+        """The processors of one reply, which make a chain for each of its lanes.
 
         whole     the reply comes as one body, whose native calls are read first
         as_text   the client is given calls as text, so a call's markup may have to stay where it stands
         """
-        return Chain(self, whole=whole, as_text=as_text)
+        return Reply(self, whole=whole, as_text=as_text)
+
+
+class Reply:
+    """What the lanes of one reply share: the row of calls, the passages, what was said, whether it was stopped.
+
+    A reply is what one client reads as one: all blocks or items of it, but only one of several choices.
+    """
+
+    def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
+        loops = of.loops
+        self.of = of
+        self.whole = whole
+        self.as_text = as_text
+        self.circles = Circles(loops, of.history) if loops else None
+        self.passages = Passages(loops.message, of.said) if loops and loops.message else None
+        self.speaker: Chain | None = None  # whose text the passages heard last
+        self.said = Said()
+        self.replaced: dict[str, int] = {}  # by filter
+        self.stopped_by = ""  # the circle that nothing leaves behind any more
+        self.silent = False  # the text of lanes that begin from here on is taken away
+        self.chains: list[Chain] = []
+
+    def chain(self) -> "Chain":
+        """The processors of one lane."""
+        made = Chain(self)
+        self.chains.append(made)
+        return made
+
+    def notes(self) -> list[Note]:
+        """What is said of the whole reply, at its end."""
+        return [
+            Note(rule, f"replaced {count} place{'' if count == 1 else 's'}") for rule, count in self.replaced.items()
+        ]
+
+
+class Watch:
+    """A loop guard that stands in no reply's way: it is asked when one has ended.
+
+    history   the calls of the conversation so far, if calls of these names may close a circle with them
+    """
+
+    def __init__(self, loops: Loops, history: Callable[[frozenset[str]], tuple[Made, ...]]) -> None:
+        self._loops = loops
+        self._history = history
+
+    def notes(self, calls: Iterable[tuple[str, str]]) -> list[Note]:
+        """What is noticed of a reply's whole calls, each its name and argument JSON: the last of each kind and tool."""
+        row = list(calls)
+        names = frozenset(name for name, _ in row)
+        circles = Circles(self._loops, self._history(names) if row else ())
+        found: dict[tuple[str, str], Note] = {}
+        for name, arguments in row:
+            circle = circles.closes(name, arguments)
+            circles.add(name, arguments)
+            if circle is not None:
+                found[circle.what, name] = _noted(circle, self._loops)
+        return list(found.values())
 
 
 class _Held:
@@ -149,22 +218,22 @@ class _Held:
 class Chain:
     """One lane's processors (`Processing`)."""
 
-    def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
+    def __init__(self, reply: Reply) -> None:
+        of = reply.of
         route = of.route
-        self.stopped = False
-        self._stopped_by = ""
+        self._reply = reply
         self._of = of
-        self._loops = route.loops
-        self._acts = route.loops is not None and route.loops.action in {"replace", "stop"}
-        self._circles = Circles(route.loops, of.history) if route.loops else None
-        self._passages = Passages(route.loops.message) if route.loops and route.loops.message else None
-        self._filters = Filters(route.filters) if route.filters else None
+        self._loops = of.loops
+        self._acts = of.loops is not None and of.loops.acts
+        self._circles = reply.circles
+        self._passages = reply.passages
+        self._filters = Filters(route.filters, reply.replaced) if route.filters else None
         self._inside = any(filter_.calls for filter_ in route.filters)
         self._notices = route.steering == "request"
-        self._voice = Voice()
-        self._silent = False  # the text from here on was taken away
-        self._whole = whole
-        self._direct = not (whole or as_text)  # a call's markup goes, whatever becomes of the call
+        self._voice = Voice(reply.said)
+        self._silent = reply.silent  # the text from here on is taken away
+        self._whole = reply.whole
+        self._direct = not (reply.whole or reply.as_text)  # a call's markup goes, whatever becomes of the call
         self._alone = False  # only events of the call at its head stand in the queue
         self._late: list[str] = []
         self._calls: dict[tuple[bool, int], _Held] = {}
@@ -173,6 +242,11 @@ class Chain:
         self._lead: Markup | None = None  # what stands before a call, if one begins behind it
         self._reading: _Held | None = None  # the call whose text is being read, up to its verdict
         self._out: list[Left] = []
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the reply was stopped: nothing of it leaves any more."""
+        return bool(self._reply.stopped_by)
 
     # Text that just passes
 
@@ -187,7 +261,7 @@ class Chain:
         self._voice.heard(piece)
         if self._filters is not None:
             self._filters.passed(piece)
-        if self._passages is not None and self._passages.feed(piece) is not None:
+        if self._passages is not None and self._repeats(piece) is not None:
             self._note(self._passages.circle)
         return True
 
@@ -230,10 +304,6 @@ class Chain:
             if call.native and call.fate == "gone" and not call.told:
                 call.told = True
                 self._out.append((False, self._marked(call, Verdict("blocked", None, None, call.start.name, 0, 0))))
-        if self._filters is not None:
-            for rule, count in self._filters.counts.items():
-                self._notes.append(Note(rule, f"replaced {count} place{'' if count == 1 else 's'}"))
-            self._filters.counts.clear()
         self._out.extend((False, note) for note in self._notes)
         self._notes.clear()
         return self._left()
@@ -287,8 +357,8 @@ class Chain:
 
     def _begin(self, call: _Held) -> None:
         name = call.start.name
-        if self.stopped and self._loops is not None:
-            self._block(call, Refusal(self._stopped_by, "loop", ""))
+        if self._reply.stopped_by:
+            self._block(call, Refusal(self._reply.stopped_by, "loop", ""))
             return
         of = self._of
         if of.gate is not None:
@@ -378,12 +448,26 @@ class Chain:
         text = loops.text.replace("{what}", circle.text) if loops else ""
         self._block(call, Refusal(circle.what, "loop", text))
         if loops is not None and loops.action == "stop":
-            self.stopped, self._stopped_by = True, circle.what
-            self._silent = not (call.native and self._whole)  # there the text stands before the calls
-            for other in self._calls.values():
-                if other is not call and not other.left:
-                    other.fate = "open" if other.fate == "passed" else other.fate
-                    self._block(other, Refusal(circle.what, "loop", ""))
+            self._stop(circle, silence=not (call.native and self._whole))  # there the text stands before the calls
+            for chain in self._reply.chains:
+                chain.give_up(circle, besides=call)
+
+    def _stop(self, circle: Circle, *, silence: bool) -> None:
+        """Nothing more of the reply leaves. `silence`: the text of its lanes that have begun, too."""
+        self._reply.stopped_by = circle.what
+        self._silence(begun=silence)
+
+    def _silence(self, *, begun: bool = True) -> None:
+        self._reply.silent = True
+        for chain in self._reply.chains if begun else ():
+            chain._silent = True
+
+    def give_up(self, circle: Circle, *, besides: "_Held") -> None:
+        """The reply was stopped: no call leaves that has not begun to."""
+        for other in self._calls.values():
+            if other is not besides and not other.left:
+                other.fate = "open" if other.fate == "passed" else other.fate
+                self._block(other, Refusal(circle.what, "loop", ""))
 
     def _react(self, call: _Held, *, readable: bool) -> None:
         """The user's own functions, and the filters that are asked into calls; then the rules once more."""
@@ -415,8 +499,8 @@ class Chain:
                 self._block(call, judgement.refusal)
 
     def _note(self, circle: Circle) -> None:
-        loops = self._loops
-        self._notes.append(Note(circle.what, circle.text, loops is not None and loops.action != "observe"))
+        if self._loops is not None:
+            self._notes.append(_noted(circle, self._loops))
 
     # Out
 
@@ -508,7 +592,7 @@ class Chain:
         if self._silent:
             self._out.append((False, Removed(text)))
             return
-        at = self._passages.feed(text) if self._passages is not None else None
+        at = self._repeats(text) if self._passages is not None else None
         if at is not None and self._passages is not None:
             circle = self._passages.circle
             self._note(circle)
@@ -516,12 +600,24 @@ class Chain:
                 self._show(text[:at])
                 self._flush()
                 self._say(notice(circle.what) if self._notices else self._loops.text.replace("{what}", circle.text))
-                self._silent = True
-                self.stopped, self._stopped_by = self._loops.action == "stop", circle.what
+                if self._loops.action == "stop":
+                    self._stop(circle, silence=True)
+                else:
+                    self._silence()
                 if text[at:]:
                     self._out.append((False, Removed(text[at:])))
                 return
         self._show(text)
+
+    def _repeats(self, text: str) -> int | None:
+        """Where in `text` a passage has come too often."""
+        reply, passages = self._reply, self._passages
+        if passages is None:
+            return None
+        if reply.speaker is not self:  # another block: a line begins
+            reply.speaker = self
+            passages.apart()
+        return passages.feed(text)
 
     def _show(self, text: str) -> None:
         """Text of the model's, through the filters."""
@@ -549,11 +645,15 @@ class Chain:
             self._out.append((False, said))
 
 
+def _noted(circle: Circle, loops: Loops) -> Note:
+    return Note(circle.what, circle.text, loops.action != "observe")
+
+
 def _made(call: _Held) -> Iterator[Event]:
     """A call as processors made it anew."""
     name, arguments = call.made
     index = call.start.index
-    yield CallStart(index, name, "", call.start.id)
+    yield CallStart(index, name, "", call.start.id, call.start.form if name == call.start.name else "")
     yield CallPiece(index, arguments)
     yield CallEnd(index)
 

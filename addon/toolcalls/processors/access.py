@@ -5,19 +5,30 @@ Strategy: the rules stand in order, and the first one that holds decides. A rule
 where all that may still come of it is the same, it is decided.
 
 Written to fail closed: what cannot be evaluated while a rule that blocks may hold is blocked. A key that comes once
-more behind a decision is looked at again, since readers of JSON take the last one.
+more behind a decision is looked at again, since readers of JSON take the last one. A rule that blocks takes a name in
+any spelling that a client may take for it (`spellings`), and an argument wherever it stands in the call; a rule that
+allows takes neither.
+
+Past 300 lines: names, arguments and paths are judged by one principle, and must be read against each other.
 """
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.processors.arguments import plain
+from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+# What parts a tool's name from whose it is: `functions.x`, `server:x`, `server/x`, `mcp__server__x`; and what some
+# models put behind it: `x:0`, `x<|channel|>`.
+_PARTS = re.compile(r"[.:/]|__+")
+_BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
+_REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +147,12 @@ class _Known:
 
     def learn(self, key: str, raw: str) -> None:
         """One argument. Raises whatever its value or a pattern makes go wrong."""
-        value = None
         for number, condition in enumerate(self._rule.conditions):
             if condition.argument in {key, "*"}:
-                value = plain(raw) if value is None else value
-                met, before = condition.holds(value), self._met.get(number)
+                met, before = condition.holds(raw), self._met.get(number)
                 self._met[number] = met if before is None else (met or before if self._rule.blocks else met and before)
+            elif self._rule.blocks and any(condition.holds(value) for value in condition.hidden(key, raw)):
+                self._met[number] = True
 
     def holds(self, *, whole: bool) -> bool | None:
         """Whether the rule holds; None: not known yet."""
@@ -173,45 +184,121 @@ class _Rule:
 
     def names(self, name: str) -> bool:
         """Whether it is about tools of this name."""
-        return any(pattern.fullmatch(name) for pattern in self._names)
+        if any(pattern.fullmatch(name) for pattern in self._names):
+            return True
+        if not self.blocks:
+            return False
+        patterns = [pattern for pattern in self._names if not any(word in pattern.pattern for word in _REFUSES)]
+        return any(pattern.fullmatch(other) for other in spellings(name) for pattern in patterns)
+
+
+def spellings(name: str) -> Iterator[str]:
+    """What a client may take a tool's name for, besides the name itself, which rules match without regard to case.
+
+    Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more behind; clients that take a
+    name nevertheless take away what they know. Letters that only look different are written as the usual ones.
+    """
+    usual = _BEHIND.sub("", unicodedata.normalize("NFKC", name)).strip()
+    yield usual
+    for mark in _PARTS.finditer(usual):
+        yield usual[mark.end() :]
 
 
 class _Condition:
-    __slots__ = ("_condition", "_pattern", "_whole", "argument")
+    """A condition, compiled."""
+
+    __slots__ = ("_blocks", "_condition", "_key", "_pattern", "argument")
 
     def __init__(self, condition: Condition, *, blocks: bool) -> None:
         self._condition = condition
-        self._whole = not blocks
+        self._blocks = blocks
         self._pattern = re.compile(condition.matches) if condition.matches is not None else None
+        self._key = condition.argument.casefold()
         self.argument = condition.argument
 
-    def holds(self, value: str) -> bool:
-        """Whether all of it holds for a value."""
-        outside, inside = self._condition.outside, self._condition.inside
-        pattern = self._pattern
-        return (
-            (pattern is None or bool(pattern.fullmatch(value) if self._whole else pattern.search(value)))
-            and (outside is None or not any(lies_in(value, root) for root in outside))
-            and (inside is None or any(lies_in(value, root) for root in inside))
+    def hidden(self, key: str, raw: str) -> Iterator[str]:
+        """The values, as JSON text, that another argument holds for this one: further inside, or in other capitals,
+        which some clients take. Raises ValueError or RecursionError for what cannot be taken apart.
+        """
+        if key.casefold() == self._key:
+            yield raw
+        else:
+            yield from members_in(raw, self._key)
+
+    def holds(self, raw: str) -> bool:
+        """Whether all of it holds for a value. Raises ValueError or RecursionError for what cannot be taken apart.
+
+        A rule that blocks asks whether any path of a list may lie where it says, one that allows whether all do.
+        """
+        outside, inside, pattern = self._condition.outside, self._condition.inside, self._pattern
+        if pattern is not None and not (self._found(pattern, raw) if self._blocks else pattern.fullmatch(plain(raw))):
+            return False
+        if outside is None and inside is None:
+            return True
+        paths = leaves(raw)
+        if self._blocks:
+            return (outside is None or any(_in_one(path, outside) is not True for path in paths)) and (
+                inside is None or any(_in_one(path, inside) is not False for path in paths)
+            )
+        return (outside is None or all(_in_one(path, outside) is False for path in paths)) and (
+            inside is None or all(_in_one(path, inside) is True for path in paths)
         )
 
+    @staticmethod
+    def _found(pattern: re.Pattern[str], raw: str) -> bool:
+        """Whether a pattern is found in a value; in a list, such as a command's words, also in them as one line."""
+        if pattern.search(plain(raw)):
+            return True
+        return raw.lstrip(" \t\r\n")[:1] in {"[", "{"} and bool(pattern.search(" ".join(leaves(raw))))
 
-def lies_in(path: str, root: str) -> bool:
-    """Whether a path lies in `root`, by its letters: `..` is followed, links are not, a relative path begins in it.
 
-    What names another place altogether (`~`, a drive letter, a URL, a NUL) lies in nothing.
+def _in_one(path: str, roots: tuple[str, ...]) -> bool | None:
+    """Whether a path lies in one of some folders; None: nobody can tell."""
+    found = {lies_in(path, root) for root in roots}
+    return True if True in found else None if None in found else False
+
+
+def lies_in(path: str, root: str) -> bool | None:
+    """Whether a path lies in `root`, by its letters: `..` is followed, links are not. None: the letters do not tell.
+
+    A relative path begins in an absolute root, and where a relative one begins, too. What names another place only to
+    those who know more (`~`, `$HOME`, `%TEMP%`, `C:a`, a NUL) nobody can tell.
     """
-    path = path.strip().replace("\\", "/")
+    path = path.strip()
     if path.startswith("file:"):
         path = unquote(urlsplit(path).path)
-    root = normpath(root.replace("\\", "/"))
-    same_drive = bool(_DRIVE.match(root)) and path[:2].lower() == root[:2].lower()
-    if path.startswith("~") or "\0" in path or "://" in path or (_DRIVE.match(path) and not same_drive):
+    elif "://" in path:
         return False
-    if same_drive:
-        path, root = path[2:], root[2:]
+    if path.startswith(("~", "$", "%")) or "\0" in path:
+        return None
+    slashed, root = path.replace("\\", "/"), root.replace("\\", "/")
+    if _DRIVE.match(root):
+        return _on_drive(slashed.lower(), root.lower())
+    if _DRIVE.match(path):
+        return None
+    # A backslash parts folders or is a letter: that depends on the machine.
+    found = {_beneath(slashed, root), _beneath(path, root)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _on_drive(path: str, root: str) -> bool | None:
+    """`lies_in` for a root with a drive letter, where capitals do not count."""
+    if not _DRIVE.match(path):
+        return None if path.startswith("/") else _beneath(path, root[2:])
+    if path[2:3] != "/":
+        return None
+    return path[0] == root[0] and _beneath(path[2:], root[2:])
+
+
+def _beneath(path: str, root: str) -> bool | None:
+    """Whether a path of `/` and names lies in another."""
+    root = normpath(root).replace("//", "/")
+    if not root.startswith("/"):
+        if path.startswith("/"):
+            return None
+        whole = normpath(path)
+        return whole == root or (root == "." and whole.partition("/")[0] != "..") or whole.startswith(f"{root}/")
     whole = normpath(path if path.startswith("/") else f"{root}/{path}").replace("//", "/")
-    root = root.replace("//", "/")
     return whole == root or whole.startswith(root.rstrip("/") + "/")
 
 

@@ -6,6 +6,7 @@ Strategy: one pass that only counts brackets and strings finds where a member en
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from toolcalls.values import members
@@ -94,6 +95,41 @@ def plain(raw: str) -> str:
     """
     value = json.loads(raw, parse_int=str, parse_float=str)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def leaves(raw: str) -> list[str]:
+    """The texts that a value holds, in order: itself, or what stands in it, names of members too, as patterns see it.
+
+    Raises ValueError or RecursionError for what is no JSON that can be taken apart.
+    """
+    found: list[str] = []
+    row: list[Any] = [json.loads(raw, parse_int=str, parse_float=str)]  # the next one is the last
+    while row:
+        value = row.pop()
+        if isinstance(value, dict):
+            row.extend(one for member in reversed(value.items()) for one in reversed(member))
+        elif isinstance(value, list):
+            row.extend(reversed(value))
+        else:
+            found.append(value if isinstance(value, str) else json.dumps(value))
+    return found
+
+
+def members_in(raw: str, key: str) -> Iterator[str]:
+    """The values, as JSON text, of all members below the top of a value whose name, case-folded, is `key`.
+
+    Raises ValueError or RecursionError for what is no JSON that can be taken apart.
+    """
+    if raw.lstrip(" \t\r\n")[:1] not in {"{", "["}:
+        return
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.extend(json.dumps(value) for name, value in pairs if name.casefold() == key)
+        return dict(pairs)
+
+    json.loads(raw, object_pairs_hook=look)
+    yield from found
 
 
 def canonical(raw: str) -> str:

@@ -53,13 +53,13 @@ def head_of(pattern: str) -> str:
 
 
 class Filters:
-    """The filters of one lane, with what is held of its text."""
+    """The filters of one lane, with what is held of its text. `counts` is by filter, how many places it replaced."""
 
-    def __init__(self, filters: Sequence[Filter]) -> None:
+    def __init__(self, filters: Sequence[Filter], counts: dict[str, int]) -> None:
         self._all = [_Replacement(filter_) for filter_ in filters]
         self._before = ""
         self._held = ""
-        self.counts: dict[str, int] = {}
+        self.counts = counts
         heads = {replacement.head for replacement in self._all}
         firsts = "" if "" in heads else "".join(sorted({head[0] for head in heads}))
         self._possible = re.compile(f"[{re.escape(firsts)}]") if firsts else None

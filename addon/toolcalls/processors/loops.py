@@ -9,6 +9,7 @@ Numbers are the seed's: seven equal calls, seven equal results; windows of 128 c
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from toolcalls.processors.arguments import canonical
@@ -95,9 +96,9 @@ class Circles:
 
 
 class Passages:
-    """Looks for a passage of a reply's text that repeats itself."""
+    """Looks for a passage of a reply's text that repeats itself. `before` is what was said before it, a text each."""
 
-    def __init__(self, times: int) -> None:
+    def __init__(self, times: int, before: Iterable[str] = ()) -> None:
         self._times = times
         self._prose = ""
         self._unseen = 0
@@ -106,6 +107,15 @@ class Passages:
         self._counts = True
         self._fence = ""
         self._reported = False
+        self._looks = False
+        for text in before:
+            self.feed(text)
+            self.apart()
+        self._looks = True
+
+    def apart(self) -> None:
+        """What follows stands in another block of the reply, where a line begins and no code block is open."""
+        self._line, self._known, self._counts, self._fence = "", False, True, ""
 
     def feed(self, text: str) -> int | None:
         """The next piece of text. The offset in it at which a passage has come too often, None where none has.
@@ -159,7 +169,7 @@ class Passages:
             at += size
             if self._unseen == _STEP:
                 self._unseen = 0
-                if self._full():
+                if self._looks and self._full():
                     return at
         return None
 

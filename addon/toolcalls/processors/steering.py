@@ -38,20 +38,32 @@ def texts_of(route: Route) -> Mapping[str, str]:
     return found
 
 
-class Voice:
-    """The texts that one lane's client is given, each once, parted from what stands around them."""
+class Said:
+    """What a reply's client was told by us: the `texts`, and whether nothing parts the latest from what follows."""
 
-    __slots__ = ("_glued", "_last", "_said")
+    __slots__ = ("glued", "texts")
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self.texts: set[str] = set()
+        self.glued = False
+
+
+class Voice:
+    """The texts that one lane's client is given, parted from what stands around them, also in the reply's next lane.
+
+    `said` are those of the whole reply, each of which is said once.
+    """
+
+    __slots__ = ("_last", "_said")
+
+    def __init__(self, said: Said) -> None:
+        self._said = said
         self._last = ""  # the latest text that was shown
-        self._glued = False  # the latest is ours, and nothing parts it from what follows
 
     @property
     def quiet(self) -> bool:
         """Whether the next text needs nothing before it."""
-        return not self._glued
+        return not self._said.glued
 
     def heard(self, text: str) -> None:
         """The model's own text was shown."""
@@ -59,14 +71,14 @@ class Voice:
 
     def before(self, text: str) -> str:
         """What parts the model's `text` from one of ours before it, "" for nothing."""
-        glued, self._glued = self._glued, False
+        glued, self._said.glued = self._said.glued, False
         return "\n\n" if glued and text and not text[0].isspace() else ""
 
     def say(self, text: str) -> str:
         """`text` as it is to be shown here; "" when it was said before."""
-        if not text or text in self._said:
+        if not text or text in self._said.texts:
             return ""
-        self._said.add(text)
+        self._said.texts.add(text)
         apart = "" if not self._last or self._last[-1] == "\n" else "\n\n"
-        self._last, self._glued = text, True
+        self._last, self._said.glued = text, True
         return apart + text
