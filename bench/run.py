@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
 import dialects
 import host
+import looking
 import processors
 import readers
 
@@ -35,6 +36,8 @@ def main():
     print(f"{'':28}{'plain text':>12}{'call in text':>14}{'native call':>13}")
     for name, (text, call, native) in processors.measure().items():
         print(f"{name:28}{text:12.2f}{call:14.2f}{native:13.2f}")
+    print()
+    looking.main()
     print()
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()

@@ -214,12 +214,33 @@ def test_why_of_nothing(desk: Desk) -> None:
         desk.run("toolcalls.why @focus")
 
 
+def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
+    """It shows what a command returns as JSON on one line."""
+    desk.flow(f"{TEXT}\n\n{FENCED}")
+    desk.context.master.app = object()
+    assert desk.run("toolcalls.why @focus") == [
+        ["1. Bash (invoke) lifted. all conditions are met"],
+        ["2. Bash (invoke) declined: fenced. it is not quoted: no, fenced: it stands in a fenced code block"],
+    ]
+    assert desk.run("toolcalls.stats @all") == [
+        ["m, invoke: lifted 1, declined 1"],
+        ["all: lifted 1, declined 1"],
+        ["declined: fenced: 1"],
+        ["replies read: 1"],
+    ]
+    desk.flow("hello")
+    assert desk.run("toolcalls.why @focus") == [["no candidate: nowhere in this reply stands the opener of a dialect"]]
+
+
 def test_nothing_hidden_stands_in_a_table(desk: Desk) -> None:
     desk.flow(CALL.replace("Bash", HOSTILE.replace("\n", "")) + f"\n{CALL.replace('ls -la', HOSTILE)}")
     for command in ("toolcalls.why @focus", "toolcalls.stats @all"):
         rows = desk.run(command)
         assert all(cell.isprintable() for row in rows for cell in row)
         assert len({len(row) for row in rows}) == 1
+    desk.context.master.app = object()
+    for command in ("toolcalls.why @focus", "toolcalls.stats @all"):
+        assert all(cell.isprintable() for row in desk.run(command) for cell in row)
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------

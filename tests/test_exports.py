@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from mitmproxy.io import FlowReader
 
@@ -59,6 +60,36 @@ def test_every_field_of_a_line_is_documented_and_the_other_way_round(recording: 
     documented = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
     found = {path for line in out.read_text("ascii").splitlines() for path in _paths(json.loads(line))}
     assert found == documented
+
+
+def _schema_paths(schema: Any, path: str = "") -> Iterator[str]:
+    for key, member in schema.get("properties", {}).items():
+        yield f"{path}{key}"
+        yield from _schema_paths(member, f"{path}{key}.")
+    if isinstance(schema.get("items"), dict):
+        yield from _schema_paths(schema["items"], path.removesuffix(".") + "[].")
+
+
+@pytest.mark.parametrize("more", [(), ("--content",)], ids=["bare", "content"])
+def test_lines_are_valid_by_the_schema(recording: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    schema = json.loads(jsonl.schema())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    out = tmp_path / "out.jsonl"
+    assert _export(recording, "jsonl", str(out), *more) == 0
+    lines = [json.loads(line) for line in out.read_text("ascii").splitlines()]
+    assert [error.message for line in lines for error in validator.iter_errors(line)] == []
+    assert {path for line in lines for path in _paths(line)} <= set(_schema_paths(schema))
+    assert list(validator.iter_errors(lines[0] | {"version": 2})), "a line of another version is none of this schema's"
+
+
+def test_the_schema_names_what_is_documented() -> None:
+    table = DOCS.read_text("utf-8").partition("## JSON lines")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
+    deeper = {"verdicts[].changes[].rule", "verdicts[].changes[].before", "verdicts[].changes[].after",
+              "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane"}  # fmt: skip
+    assert set(_schema_paths(json.loads(jsonl.schema()))) == documented | deeper
+    assert json.loads(jsonl.schema())["properties"]["version"]["const"] == jsonl.VERSION
 
 
 def test_lines_are_in_order_and_hold_no_content_unless_asked_for(recording: Path, tmp_path: Path) -> None:
@@ -119,7 +150,8 @@ def test_a_broken_file_is_one_line_and_leaves_no_output(
     recording: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     broken = tmp_path / "broken.flow"
-    broken.write_bytes(recording.read_bytes()[:-50])
+    whole = recording.read_bytes()
+    broken.write_bytes(whole[:100] + b"!!!!" + whole[100:])
     assert _export(broken, "har", str(tmp_path / "out.har")) == 2
     assert re.fullmatch(r"toolcalls export: .*broken.flow: flow \d+ cannot be read: .*\n", capfd.readouterr().err)
     assert [path.name for path in tmp_path.iterdir()] == ["broken.flow"]
@@ -244,6 +276,9 @@ def test_attributes_follow_the_conventions() -> None:
         "gen_ai.response.finish_reasons": ("tool_calls",),
         "gen_ai.usage.input_tokens": 812,
         "gen_ai.usage.output_tokens": 41,
+        "gen_ai.usage.cache_read.input_tokens": 128,
+        "gen_ai.request.stream": True,
+        "gen_ai.response.time_to_first_chunk": pytest.approx(0.6),
         "gen_ai.conversation.id": "ses_7f3a",
         "server.address": "gpu-box",
         "server.port": 8000,
@@ -261,6 +296,7 @@ def test_attributes_follow_the_conventions() -> None:
 def test_attributes_are_names_that_the_conventions_have() -> None:
     known = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
     names = {value for value in vars(known).values() if isinstance(value, str)}
+    names -= {"gen_ai.system", "gen_ai.prompt", "gen_ai.completion"}  # deprecated
     used = {key for span in _spans(content=True) for key in span.attributes if key.startswith("gen_ai.")}
     assert used <= names
 

@@ -4,6 +4,7 @@ Over 300 lines: the file and mitmweb's page share the flows and the browser.
 """
 
 import re
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from mitmproxy.test import taddons
 from mitmproxy.tools.web.webaddons import WebAddon
 
 import manyflows
-from live import Reply, asked, post, streamed, upstream
+from live import LIMIT, Reply, asked, post, streamed, upstream
 from screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
 from toolcalls.insight.page import report_page
@@ -57,6 +58,15 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
     }
     assert "CANARY" not in text
     assert oct(report.stat().st_mode)[-3:] == "600"
+
+
+def test_a_cost_stands_in_the_report_where_the_configuration_has_prices(recording: Path, tmp_path: Path) -> None:
+    config = tmp_path / "rules.yaml"
+    config.write_text("prices: [{model: 'qwen*', input: 100, output: 1000}]\n")
+    out = tmp_path / "out.html"
+    for arguments, costs in (([], 0), (["--config", str(config)], 3)):
+        assert cli.main(["report", str(recording), "-o", str(out), *arguments]) == 0
+        assert len(re.findall(r"cost: [0-9.]+", out.read_text("utf-8"))) == costs, "two turns, and their session"
 
 
 def test_no_flows_are_no_error() -> None:
@@ -133,7 +143,7 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     session = page.locator(".session").filter(visible=True)
     assert session.count() == 1
     assert page.locator(".overview").is_hidden()
-    assert "5 turns in 34 s · 2,695 tokens in, 139 out" in session.inner_text()
+    assert "5 turns in 34 s · tokens: 2,695 in (384 cached), 139 out" in session.inner_text()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "← all sessions"
     page.keyboard.press("Tab")
@@ -160,7 +170,9 @@ def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Pa
     assert "call complete" not in fifth
     turns.nth(3).locator("summary", has_text="Request").click()
     assert "Tools added: web_search" in turns.nth(3).inner_text()
-    assert "Run nothing as root." in turns.nth(3).inner_text()
+    assert turns.nth(3).locator("ins").all_inner_texts() == ["careful ", " Run nothing as root."]
+    assert "the model wrote this call as text (invoke); the client got a native call" in first
+    assert '{"path":"hello.py"}' in first, "what went out is seen at once"
 
 
 @needs_browser
@@ -222,7 +234,8 @@ _CONTRAST = r"""
     return "rgb(255, 255, 255)";
   };
   const found = [];
-  for (const one of document.querySelectorAll("h1, h2, h3, p, small, a, summary, pre, .badge, td, th, figcaption")) {
+  const kinds = "h1, h2, h3, p, small, a, summary, pre, .badge, td, th, figcaption, .story, del, ins, .key span";
+  for (const one of document.querySelectorAll(kinds)) {
     if (!one.checkVisibility() || !one.textContent.trim()) continue;
     const pair = [light(getComputedStyle(one).color), light(ground(one))].sort((a, b) => b - a);
     if ((pair[0] + 0.05) / (pair[1] + 0.05) < 4.5) found.push(one.className + " " + one.textContent.slice(0, 30));
@@ -271,6 +284,27 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         assert manyflows.MARKUP in page.inner_text("h2")
         post(web.url, asked(user="again"), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
         page.locator("h3", has_text="Turn 2").wait_for()
+
+        # a turn is there while its reply is coming, and what was opened stays open
+        page.locator(".turns > li").nth(1).locator("summary").first.click()
+        long = manyflows.written("Bash", command=f"echo {'x' * 300}")
+        server.replies = [Reply(streamed(f"Let me look.\n\n{long}", 5), pause=0.06)]
+        head = {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"}
+        client = threading.Thread(target=post, args=(web.url, asked(user="once more"), head))
+        client.start()
+        third = page.locator(".turns > li").nth(2)
+        third.locator(".badge.streaming").wait_for()
+        third.get_by_text("… lifting Bash (invoke)").wait_for()
+        assert "first argument byte" in third.inner_text()
+        client.join(LIMIT)
+        third.locator("h3 .badge.lifted").wait_for()
+        assert third.locator(".badge.streaming").count() == 0
+        assert page.locator(".turns > li").nth(1).locator("details").first.evaluate("one => one.open")
+
+        third.locator(".facts a", has_text="why").click()
+        page.locator(".why .candidate", has_text="Bash (invoke)").wait_for()
+        assert "7 it is complete\tmet" in page.locator(".why").inner_text()
+        page.go_back()
         page.set_viewport_size({"width": 400, "height": 800})
         assert _no_wider_than_the_window(page)
         page.locator(".facts a").first.click()
@@ -292,7 +326,7 @@ fetch("/clear", {method: "POST", headers: {"X-XSRFToken": document.cookie.match(
 
 def _asks_for_the_login(url: str) -> None:
     for path in ("toolcalls", "toolcalls/", "toolcalls/session?id=ses_7f3a", "toolcalls?since=0", "toolcalls/page.css",
-                 "toolcalls/live.js"):  # fmt: skip
+                 "toolcalls/live.js", "toolcalls/why?id=x"):  # fmt: skip
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(url + path, timeout=10)
         assert refused.value.code == 403

@@ -17,13 +17,16 @@ from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import MESSAGES, Asked, Message, asked_of
 from toolcalls.insight.differences import between
-from toolcalls.insight.passage import session_body
+from toolcalls.insight.passage import duration, session_body
+from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Moments, Tokens
 from toolcalls.insight.scorecard import OTHERS, ROWS
 from toolcalls.insight.seen import Pieces, Seen
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn, outcome_of, told
+from toolcalls.insight.wording import rewording
 from toolcalls.mitm.seen import seen
+from toolcalls.route import Price
 
 
 def _turns() -> list[Turn]:
@@ -62,7 +65,7 @@ def test_a_session_is_told_turn_by_turn() -> None:
     ]
     assert [turn.finish for turn in session.turns] == ["tool_calls", "tool_calls", "stop", "stop", ""]
     assert session.worst == "truncated"
-    assert session.tokens() == (812 + 903 + 980, 41 + 38 + 60)
+    assert session.tokens() == Tokens(812 + 903 + 980, 41 + 38 + 60, 3 * 128)
 
 
 def test_the_times_are_those_of_the_pieces_that_the_client_got() -> None:
@@ -261,6 +264,149 @@ def test_a_difference_accounts_for_every_message(old: list[str], new: list[str])
     assert difference.same + kinds.count("added") + kinds.count("changed") == len(new)
     assert difference.same + kinds.count("removed") + kinds.count("changed") == len(old)
     assert (difference.changes == ()) == (old == new)
+
+
+def _message(text: str) -> Message:
+    body = json.dumps({"messages": [{"role": "system", "content": text}]}).encode()
+    return asked_of("openai_chat", body).messages[0]
+
+
+LONG = "Be careful with the files of other people. " * 200
+
+
+def test_a_small_change_in_a_long_prompt_is_found() -> None:
+    was, now = _message(f"{LONG}Today is Monday.{LONG}"), _message(f"{LONG}Today is Friday.{LONG}")
+    assert was.excerpt == now.excerpt, "the beginnings say nothing"
+    pieces = rewording(was, now)
+    assert [(piece.kind, piece.text) for piece in pieces if piece.kind != "same"] == [
+        ("gone", "Monday"),
+        ("new", "Friday"),
+    ]
+    assert pieces[0].text.endswith("Today is ")
+    assert sum(len(piece.text) for piece in pieces) < 300
+
+
+def test_what_is_put_at_the_end_is_new_and_nothing_is_gone() -> None:
+    assert [piece.kind for piece in rewording(_message(LONG), _message(f"{LONG}More."))] == ["same", "new"]
+
+
+def test_texts_that_have_little_in_common_are_gone_and_new() -> None:
+    was, now = _message(LONG), _message(" ".join(map(str, range(5000))))
+    assert [piece.kind for piece in rewording(was, now)] == ["gone", "new"]
+
+
+def test_a_difference_behind_what_is_kept_is_said() -> None:
+    was, now = _message("x" * 100_000 + "a"), _message("x" * 100_000 + "b")
+    assert was.digest != now.digest
+    assert rewording(was, now) == ()
+
+
+_WORDS = st.lists(st.sampled_from(["a", "bb", "c.", "\n", "  ", "ü"]), max_size=30).map(" ".join)
+
+
+@given(_WORDS, _WORDS)
+def test_a_rewording_accounts_for_both_texts(old: str, new: str) -> None:
+    pieces = rewording(_message(old), _message(new))
+    if old == new:
+        assert pieces == ()
+        return
+
+    def size(*kinds: str) -> int:
+        return sum(
+            len(piece.text) + (piece.left_out - 1 if piece.left_out else 0) for piece in pieces if piece.kind in kinds
+        )
+
+    # The text of a message is what `asked_of` makes of it; an empty one is none.
+    assert size("same", "gone") == len(_message(old).text)
+    assert size("same", "new") == len(_message(new).text)
+
+
+def test_no_secret_is_kept_of_a_message() -> None:
+    message = _message(f"{LONG}{manyflows.SECRET} {LONG}")
+    assert message.kept
+    assert "<redacted>" in message.text
+    assert "CANARY" not in message.text
+
+
+def test_messages_that_are_known_are_not_made_anew() -> None:
+    body = json.dumps({"messages": [{"role": "user", "content": LONG}, {"role": "user", "content": "new"}]}).encode()
+    for wire in ("openai_chat", "no_such_wire"):
+        first = asked_of(wire, body)
+        again = asked_of(wire, body, {(first.messages[0].role, first.messages[0].digest): first.messages[0]})
+        assert again.messages[0] is first.messages[0]
+        assert again.messages[1] is not first.messages[1]
+        assert again == first
+
+
+def test_a_side_that_changed_is_shown_word_by_word() -> None:
+    first, second = _turns()[:2]
+    asked = [_made(asked=json.dumps({"messages": [{"role": "system", "content": text}]}).encode()) for text in (
+        f"{LONG}Say <b>yes</b>.", f"{LONG}Say <b>no</b>.")]  # fmt: skip
+    turns = [
+        replace(turn, asked=asked_of("openai_chat", one.asked))
+        for turn, one in zip([first, second], asked, strict=True)
+    ]
+    shown = session_body(_session(turns), "s")
+    assert "<del>yes</del><ins>no</ins>" in shown
+    assert "&lt;b&gt;" in shown
+    assert "a cache of the prompt holds only up to there" in shown
+
+
+# --- what it cost -----------------------------------------------------------------------------------------------------
+
+PRICES = [Price("qwen*", 1.0, 4.0, 0.1), Price("*", 2.0, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "cost"),
+    [
+        ("qwen3", Tokens(1_000_000, 1_000_000, 500_000), 0.5 + 0.05 + 4.0),
+        ("qwen3", Tokens(10, 0, 99), 10 * 0.1 / 1e6),
+        ("other", Tokens(1_000_000, 0, 500_000), 2.0),
+        ("other", Tokens(None, 5), None),
+        ("other", Tokens(5, None), None),
+    ],
+    ids=["cached", "more cached than there is", "one price for all input", "no input", "no output"],
+)
+def test_cost(model: str, tokens: Tokens, cost: float | None) -> None:
+    found = cost_of(model, tokens, PRICES)
+    assert found == (None if cost is None else pytest.approx(cost))
+    assert cost_of(model, tokens, []) is None
+    assert cost_of(model, tokens, PRICES[:1]) is None or model == "qwen3"
+
+
+def test_a_cost_is_shown_only_where_prices_are_given() -> None:
+    session = _session(_turns())
+    assert "cost" not in session_body(session, "s")
+    shown = session_body(session, "s", PRICES[:1])
+    first = (812 - 128) * 1e-6 + 128 * 0.1e-6 + 41 * 4e-6
+    third = (980 - 128) * 1e-6 + 128 * 0.1e-6 + 60 * 4e-6
+    assert f"cost: {money(first)}" in shown
+    assert f"cost: {money(first + third)} (not counted: 3 turns)" in shown
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"), [(0, "0"), (0.00000123, "1.2e-06"), (0.0123, "0.0123"), (1234.5, "1,234.50")]
+)
+def test_money(amount: float, shown: str) -> None:
+    assert money(amount) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, "not known"), (0, "0 s"), (0.0001, "1 ms"), (0.0444, "44 ms"), (0.5, "0.50 s"), (34.4, "34 s"),
+     (184, "3 min 4 s"), (7500, "2 h 5 min")],
+)  # fmt: skip
+def test_durations(seconds: float | None, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+def test_a_call_that_was_cut_off_is_not_complete_though_the_api_ends_it() -> None:
+    text = manyflows.written("Bash", command="ls -la /home")
+    turn = told(seen(manyflows.flow_of("cut", [], manyflows.streamed(text[:-30], reason="length"))))
+    assert [verdict.status for verdict in turn.verdicts] == ["truncated"]
+    assert turn.moments.first_argument is not None
+    assert turn.moments.call_complete is None
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def test_every_api_has_its_views(addon: ToolCalls, api: str) -> None:
     for line in ("lifted Bash (invoke)", "LIFTED  Bash", '  written   <invoke name="Bash">', "    Let me look."):
         assert line in shown.text.splitlines()
     assert "    → Bash {" in shown.text
-    assert ("  usage " in shown.text) == (wire != "openai_chat")
+    assert ("  tokens " in shown.text) == (wire != "openai_chat")
     for view in REPLY_VIEWS[1:]:
         result = _shown(flow, view)
         assert (result.view_name, result.syntax_highlight) == (view, "none")
@@ -173,6 +173,48 @@ def test_every_api_has_its_views(addon: ToolCalls, api: str) -> None:
     assert asked_.view_name == "Conversation"
     assert "  Bash(command)  [" in asked_.text
     assert "    list the files" in asked_.text.splitlines()
+
+
+def test_the_first_lines_answer_and_what_is_known_besides_comes_last(addon: ToolCalls) -> None:
+    usage = {"id": "c1", "model": "m", "choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 34,
+             "prompt_tokens_details": {"cached_tokens": 1000}}}  # fmt: skip
+    pieces = streamed(f"{TEXT}\n\n{FENCED}")
+    body = b"".join([*pieces[:-1], b"data: " + json.dumps(usage).encode() + b"\n\n", pieces[-1]])
+    shown = _shown(_through(addon, _flow(PATH, asked(), body, "text/event-stream"))).text.splitlines()
+    assert shown[:7] == [
+        "lifted Bash (invoke) · 1 declined: fenced",
+        " ",
+        "   1 lifted     Bash  text (invoke) → native call",
+        "   2 declined   Bash  text (invoke) → stays as it is: fenced",
+        " ",
+        "1 LIFTED  Bash",
+        "  model     wrote this call as text (invoke)",
+    ]
+    titles = [line for line in shown if line[:1].isupper() or line[:1].isdigit()]
+    assert titles == ["1 LIFTED  Bash", "2 DECLINED  Bash", "CLIENT GOT  finish: tool_calls", "EXCHANGE"]
+    behind = shown[shown.index("EXCHANGE") :]
+    assert "  tokens    1,200 in (1,000 cached), 34 out" in behind
+    assert "  does      lift: calls written as text become native calls" in behind
+
+
+def test_the_moments_of_a_reply_are_told_from_the_requests_beginning(addon: ToolCalls) -> None:
+    """By the times of the pieces that the client got; of a call that was cut off none says that it is complete."""
+    flow = _exchange(addon, f"{TEXT}\nDone.", 5)
+    assert flow.response is not None
+    flow.request.timestamp_start, flow.response.timestamp_start = 100.0, 100.5
+    pieces = (flow.response.raw_content or b"").split(b"\n\n")[:-1]
+    sizes = [len(piece) + 2 for piece in pieces]
+    flow.metadata[store.TIMES]["client"] = {"microseconds": [n * 1_000_000 for n in range(len(sizes))], "bytes": sizes}
+    calling = [n for n, piece in enumerate(pieces) if b'"arguments":"' in piece and b'"arguments":""' not in piece]
+    said = " ".join(" ".join(_shown(flow).text.split("EXCHANGE")[1].split()).split())
+    first, last, end = (f"{0.5 + n:.2f} s" if 0.5 + n < 10 else f"{0.5 + n:.0f} s"
+                        for n in (calling[0], calling[-1], len(sizes) - 1))  # fmt: skip
+    assert said.startswith(
+        f"times first byte 0.50 s · first argument byte {first} · call complete {last} · end {end}, since the request"
+    )
+    cut = _shown(_exchange(addon, CALL[:-24])).text
+    assert "first argument byte" in cut
+    assert "call complete" not in cut
 
 
 def test_other_traffic_keeps_its_views(addon: ToolCalls) -> None:
@@ -523,6 +565,27 @@ def test_a_folded_text_counts_what_it_leaves_out(text: str, most: int, tail: int
     assert kept + left_out <= len(text) <= kept + left_out + len(shown)
     if len(text) <= size and text.count("\n") < most:
         assert "\n".join(shown) == text
+
+
+@given(st.lists(st.text(alphabet="ab é漢 ", max_size=400), max_size=3))
+def test_wrapped_lines_make_up_the_long_ones(given_: list[str]) -> None:
+    made = list(lines.wrapped(given_))
+    assert all(len(line) <= lines._WRAP + len(lines._MORE) for line in made)
+    whole: list[str] = []
+    for line in made:
+        if line.startswith(lines._MORE):
+            whole[-1] += line.removeprefix(lines._MORE)
+        else:
+            whole.append(line)
+    assert whole == given_
+
+
+def test_a_paragraph_is_cut_between_words(addon: ToolCalls) -> None:
+    shown = _shown(_exchange(addon, "word and word " * 20)).text.splitlines()
+    got = shown[shown.index("CLIENT GOT  finish: stop") + 1 :][:3]
+    assert [line[:6] for line in got] == ["    wo", "    ↳ ", "    ↳ "]
+    assert max(map(len, got)) < 120
+    assert all(line.endswith(" ") for line in got)
 
 
 # --- while a reply streams --------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ New fields may come at any time without a new version, so a reader ignores those
 """
 
 import json
+from importlib.resources import files
 from typing import Any
 
 from toolcalls.insight.seen import Seen
@@ -74,6 +75,11 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
         data["request"]["body"] = redacted_body(seen.asked).decode()
     clean: dict[str, Any] = redacted_value(data)
     return clean
+
+
+def schema() -> str:
+    """The JSON Schema (draft 2020-12) of a line."""
+    return (files(__package__) / "exchange.schema.json").read_text("utf-8")
 
 
 def line(seen: Seen, *, content: bool = False) -> str:

@@ -77,7 +77,7 @@ def spans_of(exchanges: Iterable[Seen], *, content: bool = False) -> list[Readab
     resource = Resource({"service.name": "mitmproxy-toolcalls", "service.version": __version__})
     provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    tracer = provider.get_tracer("toolcalls", __version__, schema_url="https://opentelemetry.io/schemas/1.37.0")
+    tracer = provider.get_tracer("toolcalls", __version__, schema_url="https://opentelemetry.io/schemas/1.44.0")
     sessions: dict[str, list[tuple[Turn, Seen]]] = {}
     for seen in exchanges:
         turn = told(seen)
@@ -178,6 +178,10 @@ class _Trace:
             "gen_ai.response.finish_reasons": [lane.finish for lane in reply.lanes if lane.finish],
             "gen_ai.usage.input_tokens": turn.tokens.input,
             "gen_ai.usage.output_tokens": turn.tokens.output,
+            "gen_ai.usage.cache_read.input_tokens": turn.tokens.cached,
+            "gen_ai.usage.reasoning.output_tokens": turn.tokens.reasoning,
+            "gen_ai.request.stream": seen.form not in {None, "whole"},
+            "gen_ai.response.time_to_first_chunk": turn.after(turn.moments.first_byte),
             "gen_ai.conversation.id": self._name,
             "server.address": seen.host,
             "server.port": seen.port or None,

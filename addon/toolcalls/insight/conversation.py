@@ -2,12 +2,14 @@
 
 Where the wire's own format (`turns`) reads the body, it is used; for other wires any list of messages is taken that the
 APIs have (`messages`, `input`, `contents`), and a message is the strings that stand in it. A message's digest is of
-what it says, without marks for caches, which clients move from message to message. Work is linear in the body.
+what it says, without marks for caches, which clients move from message to message. Work is linear in the body; most of
+a request is what the one before it said, and messages that are known are not made anew.
 """
 
 import json
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -18,7 +20,8 @@ from toolcalls import rawjson
 from toolcalls.redaction import redacted_text
 from toolcalls.turns import Block, Conversation, PastCall, Result, Text, formats
 
-EXCERPT = 280  # characters of a message that are kept
+EXCERPT = 280  # characters of a message that are shown
+KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
 MESSAGES = 3000  # of one request; of a longer one, the last
 TOOLS = 500
 _NAME = 80
@@ -29,7 +32,10 @@ _UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "though
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Message:
-    """One message. `size` is in characters, `calls` are names, `results` is how many results of tools it holds."""
+    """One message. `size` is in characters, `calls` are names, `results` is how many results of tools it holds.
+
+    `kept` is the text without secrets, compressed (zlib), up to `KEPT` characters; b"" where `excerpt` is all of it.
+    """
 
     role: str
     digest: str
@@ -37,6 +43,16 @@ class Message:
     excerpt: str
     calls: tuple[str, ...] = ()
     results: int = 0
+    kept: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """What it says, without secrets, as far as it is kept."""
+        return zlib.decompress(self.kept).decode("utf-8", "surrogatepass") if self.kept else self.excerpt
+
+
+# Messages by role and digest.
+type Known = Mapping[tuple[str, str], Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +75,8 @@ class Asked:
     unread: str = ""
 
 
-def asked_of(wire: str, body: bytes) -> Asked:
-    """A request's body. One that cannot be read gives `unread`, never an error."""
+def asked_of(wire: str, body: bytes, known: Known | None = None) -> Asked:
+    """A request's body. One that cannot be read gives `unread`, never an error. `known` messages are not made anew."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -69,7 +85,7 @@ def asked_of(wire: str, body: bytes) -> Asked:
         return Asked(size=len(body), unread="the request is not a JSON object")
     conversation = _read(wire, body)
     try:
-        messages = list(_native(conversation) if conversation is not None else _any(fields))
+        messages = list(_native(conversation, known or {}) if conversation is not None else _any(fields, known or {}))
         tools = list(_tools(fields.get("tools")))
     except RecursionError:
         return Asked(size=len(body), unread="the request is nested too deeply")
@@ -94,6 +110,16 @@ def digest_of(value: Any) -> str:
     """A short digest of plain data."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=9).hexdigest()
+
+
+def _digest_of_texts(role: str, texts: list[str]) -> str:
+    """A short digest of who says what. Each text stands behind its length, so that no two messages are one."""
+    found = blake2b(role.encode("utf-8", "surrogatepass"), digest_size=9)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(b"\0%d\0" % len(data))
+        found.update(data)
+    return found.hexdigest()
 
 
 def _string(value: object) -> str:
@@ -128,14 +154,12 @@ def _read(wire: str, body: bytes) -> Conversation | None:
         return None
 
 
-def _native(conversation: Conversation) -> Iterator[tuple[Message, list[str]]]:
+def _native(conversation: Conversation, known: Known) -> Iterator[tuple[Message, list[str]]]:
     for turn in conversation.turns:
         texts = [_said(block) for block in turn.blocks]
-        text = "\n".join(filter(None, texts))
         calls = tuple(block.name[:_NAME] for block in turn.blocks if isinstance(block, PastCall))
         ids = [block.id for block in turn.blocks if isinstance(block, Result)]
-        digest = digest_of([turn.role, texts])
-        yield Message(turn.role, digest, sum(map(len, texts)), excerpt(text), calls, len(ids)), ids
+        yield _message(turn.role, texts, calls, len(ids), known), ids
 
 
 def _said(block: Block) -> str:
@@ -146,25 +170,33 @@ def _said(block: Block) -> str:
     return " ".join(_strings(block.raw))
 
 
-def _any(fields: dict[str, Any]) -> Iterator[tuple[Message, list[str]]]:
+def _any(fields: dict[str, Any], known: Known) -> Iterator[tuple[Message, list[str]]]:
     """The messages of any API."""
     for key in ("system", "instructions", "systemInstruction", "system_instruction"):
         if fields.get(key):
-            yield _message("system", fields[key]), []
+            yield _message("system", list(_strings(fields[key])), (), 0, known), []
     for key in ("messages", "input", "contents"):
         listed = fields.get(key)
         if isinstance(listed, str):
-            yield _message("user", listed), []
+            yield _message("user", [listed], (), 0, known), []
         for item in listed if isinstance(listed, list) else ():
             ids: list[str] = []
             calls: list[str] = []
             _parts(item, calls, ids)
-            yield _message(_role(item), item, tuple(calls), len(ids)), ids
+            yield _message(_role(item), list(_strings(item)), tuple(calls), len(ids), known), ids
 
 
-def _message(role: str, value: Any, calls: tuple[str, ...] = (), results: int = 0) -> Message:
-    texts = list(_strings(value))
-    return Message(role, digest_of([role, texts]), sum(map(len, texts)), excerpt("\n".join(texts)), calls, results)
+def _message(role: str, texts: list[str], calls: tuple[str, ...], results: int, known: Known) -> Message:
+    digest = _digest_of_texts(role, texts)
+    found = known.get((role, digest))
+    if found is not None:
+        return found
+    text = "\n".join(filter(None, texts))
+    kept = b""
+    if len(text) > EXCERPT:
+        clean = redacted_text(text[: KEPT + 4 * EXCERPT])[:KEPT]
+        kept = zlib.compress(clean.encode("utf-8", "surrogatepass"), 1)
+    return Message(role, digest, sum(map(len, texts)), excerpt(text), calls, results, kept)
 
 
 _ROLES = {"model": "assistant", "developer": "system", "function_call": "assistant", "function_call_output": "tool"}

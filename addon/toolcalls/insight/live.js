@@ -1,32 +1,50 @@
-// Keeps the page up to date: asks for what is shown here, and puts it in place when it has changed. The server escapes
-// all that others wrote. What a person has opened, chosen or scrolled to stays.
+// Keeps the page up to date: asks which of its parts have changed, and puts these in place. The server escapes all that
+// others wrote. What a person has opened, chosen or scrolled to stays; parts that are as they were are not touched.
 "use strict";
 const content = document.getElementById("content");
 const state = document.getElementById("live");
 
-// Each folded part by its place: new turns move the others, but not within a turn.
-function folded() {
-  const found = new Map();
-  for (const one of content.querySelectorAll("details")) {
-    const place = one.closest("[id]");
-    found.set(`${place.id}/${[...place.querySelectorAll("details")].indexOf(one)}`, one);
-  }
-  return found;
+function made(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return holder.content.firstElementChild;
 }
 
-function focused() {
-  return [...content.querySelectorAll("a, summary")].indexOf(document.activeElement);
+// The new part has open what the old one had, by the order in it, and the focus that the old one had.
+function carry(old, fresh) {
+  const before = [...old.querySelectorAll("details")];
+  fresh.querySelectorAll("details").forEach((one, place) => { one.open = before[place]?.open ?? false; });
+  const focus = [...old.querySelectorAll("a, summary")].indexOf(document.activeElement);
+  return () => {
+    if (focus >= 0) fresh.querySelectorAll("a, summary")[focus]?.focus({ preventScroll: true });
+  };
 }
 
-function put(html, revision) {
-  const open = new Set([...folded()].filter(([, one]) => one.open).map(([key]) => key));
-  const focus = focused();
+function put(blocks, revision) {
   const scroll = window.scrollY;
-  content.innerHTML = html;
+  const here = new Map([...content.querySelectorAll("[data-key]")].map((one) => [one.dataset.key, one]));
+  const list = content.querySelector("ol.turns");
+  const last = new Map();
+  for (const [key, html] of blocks) {
+    let part = here.get(key);
+    here.delete(key);
+    if (html !== null) {
+      const fresh = made(html);
+      const focus = part ? carry(part, fresh) : null;
+      part?.replaceWith(fresh);
+      focus?.();
+      part = fresh;
+    }
+    if (!part) continue;
+    const home = part.matches("li") ? list : content;
+    const before = last.get(home);
+    const next = before ? before.nextElementSibling : home.firstElementChild;
+    if (part !== next) home.insertBefore(part, next);
+    last.set(home, part);
+  }
+  here.forEach((one) => one.remove());
   content.dataset.revision = revision;
-  folded().forEach((one, key) => { one.open = open.has(key); });
-  if (focus >= 0) content.querySelectorAll("a, summary")[focus]?.focus({ preventScroll: true });
-  window.scrollTo(0, scroll);
+  if (window.scrollY !== scroll) window.scrollTo(0, scroll);
 }
 
 function say(words, lost) {
@@ -44,7 +62,7 @@ async function look() {
       const reply = await fetch(address, { headers: { Accept: "application/json" } });
       if (reply.status === 200) {
         const news = await reply.json();
-        put(news.html, news.revision);
+        put(news.blocks, news.revision);
       } else if (reply.status !== 204) {
         throw new Error(String(reply.status));
       }

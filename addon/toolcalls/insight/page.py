@@ -6,20 +6,22 @@ load nothing, and say so in a content security policy: styles by their hash, and
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
 from toolcalls.insight import plots
-from toolcalls.insight.passage import duration, quoted, session_body
+from toolcalls.insight.passage import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import OUTCOMES
 from toolcalls.report import visible
+from toolcalls.route import Price
 
 TITLE = "Tool calls"
 _FLOW = "/#/flows/{id}/response"  # where mitmweb shows a flow
+_WHY = "/toolcalls/why?id={id}"
 _SESSIONS = 300  # rows of the list; older ones are counted
 
 
@@ -33,7 +35,7 @@ def script() -> str:
     return (files(__package__) / "live.js").read_text("utf-8")
 
 
-def report_page(sessions: Sessions, source: str) -> str:
+def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -> str:
     """One document: the list, and each session as a place of its own in it. `source` names the files."""
     css = style()
     hashed = b64encode(sha256(css.encode()).digest()).decode()
@@ -42,7 +44,8 @@ def report_page(sessions: Sessions, source: str) -> str:
     parts = [
         f'<section class="overview" id="top">{overview(sessions, shown, "#s{number}", source)}</section>',
         *(
-            f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}")}</section>'
+            f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}", prices)}'
+            "</section>"
             for number, one in enumerate(shown[:_SESSIONS], 1)
         ),
     ]
@@ -53,26 +56,86 @@ def report_page(sessions: Sessions, source: str) -> str:
     return _document(head, "".join(parts), "report")
 
 
-def live_page(content: str, revision: str) -> str:
-    """A page inside mitmweb, whose policy is in its headers. `content` is `overview` or `live_session`."""
+def live_page(blocks: Sequence[Block], revision: str) -> str:
+    """A page inside mitmweb, whose policy is in its headers. `blocks` are `live_overview` or `live_session`."""
     head = '<link rel="stylesheet" href="/toolcalls/page.css"><script defer src="/toolcalls/live.js"></script>'
     state = '<p id="live" role="status">live</p>'
+    turns = "".join(block.html for block in blocks if block.html.startswith("<li"))
+    rest = "".join(block.html for block in blocks if not block.html.startswith("<li"))
+    content = f'{rest}<ol class="turns">{turns}</ol>'
     return _document(head, f'{state}<div id="content" data-revision="{_text(revision)}">{content}</div>', "live")
 
 
-def live_overview(sessions: Sessions, streaming: int = 0) -> str:
-    """The list, as mitmweb's page has it. `streaming` is how many replies are coming."""
+def live_overview(sessions: Sessions) -> list[Block]:
+    """The list, as mitmweb's page has it."""
     shown = sessions.all()
-    coming = f'<p class="told">{_many(streaming, "reply")} coming now.</p>' if streaming else ""
+    coming = sum(one.coming for one in shown)
+    now = f'<p class="told">{counted(coming, "reply")} coming now.</p>' if coming else ""
     links = {one.id: f"/toolcalls/session?id={quoted(one.id)}" for one in shown[:_SESSIONS]}
-    return coming + overview(sessions, shown, links, "this mitmweb")
+    return [
+        Block("totals", f'<div data-key="totals">{_totals(sessions, shown, "this mitmweb")}{now}</div>'),
+        Block("card", f'<div data-key="card">{scorecard(sessions.scorecard) if shown else ""}</div>'),
+        Block("sessions", f'<div data-key="sessions">{_sessions(shown, links) if shown else ""}</div>'),
+    ]
 
 
-def live_session(session: Session | None) -> str:
+def live_session(session: Session | None, prices: Sequence[Price] = ()) -> list[Block]:
     """One session, as mitmweb's page has it."""
+    back = Block("back", f'<div data-key="back">{_back("/toolcalls")}</div>')
     if session is None:
-        return _back("/toolcalls") + "<p>This session is not here (any more).</p>"
-    return _back("/toolcalls") + session_body(session, "s", _FLOW)
+        return [back, Block("head", '<div data-key="head"><p>This session is not here (any more).</p></div>')]
+    return [back, *session_blocks(session, "s", (_FLOW, _WHY), prices)]
+
+
+def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
+    """Each candidate of a flow with its conditions: rows of `toolcalls.why`, of which those with a number begin one."""
+    lines = []
+    for number, what, said in rows:
+        kind = "candidate" if number else "failed" if said.startswith("FAILED") else ""
+        cell = "th" if number else "td"
+        lines.append(f'<tr class="{kind}"><{cell}>{_text(what)}</{cell}><{cell}>{_text(said)}</{cell}></tr>')
+    table = f'<div class="wide"><table class="why"><tbody>{"".join(lines)}</tbody></table></div>'
+    if flow is None:
+        title = "<p>Nothing can be said of this flow: it is not here (any more), or no reply of it can be read.</p>"
+    else:
+        link = _FLOW.format(id=quoted(flow))
+        title = (
+            f'<p class="told">By today\'s rules, for flow <a href="{_text(link)}">{_text(flow)}</a>. A verdict names '
+            "the first condition that failed; here all seven are asked.</p>"
+        )
+    head = f'<div data-key="head"><h2>Why text is a call or none</h2>{title}{table if rows else ""}</div>'
+    return [Block("back", f'<div data-key="back">{_back("/toolcalls")}</div>'), Block("head", head)]
+
+
+class Changes:
+    """What is new on one page since it was last asked for: its blocks, and in which revision each changed.
+
+    Revisions are counted from 1; 0 is a page that has nothing yet.
+    """
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self._blocks: dict[str, tuple[str, int]] = {}
+
+    def put(self, blocks: Sequence[Block]) -> None:
+        """The page as it is now."""
+        was, self._blocks = self._blocks, {}
+        changed = [block.key for block in blocks] != list(was)
+        for block in blocks:
+            html, revision = was.get(block.key, ("", 0))
+            same = html == block.html
+            changed = changed or not same
+            self._blocks[block.key] = (block.html, revision if same else self.revision + 1)
+        self.revision += changed
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The page as it is now."""
+        return [Block(key, html) for key, (html, _) in self._blocks.items()]
+
+    def since(self, revision: int) -> list[list[str | None]]:
+        """The keys of all blocks in order, each with its HTML if it has changed since then."""
+        return [[key, html if changed > revision else None] for key, (html, changed) in self._blocks.items()]
 
 
 def _document(head: str, body: str, kind: str) -> str:
@@ -95,19 +158,24 @@ def _text(value: object) -> str:
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
-def overview(sessions: Sessions, shown: Sequence[Session], links: str | dict[str, str], source: str) -> str:
+def overview(sessions: Sessions, shown: Sequence[Session], links: str | Mapping[str, str], source: str) -> str:
     """Totals, the scorecard and the list of sessions. `links` are by id, or a pattern for the session's number."""
+    totals = _totals(sessions, shown, source)
+    return f"{totals}{scorecard(sessions.scorecard)}{_sessions(shown, links)}" if shown else totals
+
+
+def _totals(sessions: Sessions, shown: Sequence[Session], source: str) -> str:
+    if not shown:
+        return (
+            f'<p class="told">Nothing yet in {_text(source)}: no exchange with an API that the addon reads.</p>'
+            "<p>Such are requests whose path ends in /chat/completions, /responses, /messages, :generateContent, "
+            ":streamGenerateContent, /api/chat, /api/generate or /completions.</p>"
+        )
     total = sessions.scorecard.total
     exchanges = sum(len(one.turns) for one in shown)
-    told = f"{_many(exchanges, 'exchange')} in {_many(len(shown), 'session')}, {_many(total.total, 'call')}"
-    older = f" {_many(sessions.dropped, 'older exchange')} counted, but no longer listed." if sessions.dropped else ""
-    if not shown:
-        return f'<p class="told">Nothing yet in {_text(source)}: no exchange with an API that the addon reads.</p>'
-    return (
-        f'<p class="told">{told} · {_text(source)}.{older}</p>'
-        f"{scorecard(sessions.scorecard)}"
-        f"<h2>Sessions</h2>{_sessions(shown, links)}"
-    )
+    told = f"{counted(exchanges, 'exchange')} in {counted(len(shown), 'session')}, {counted(total.total, 'call')}"
+    older = f" {counted(sessions.dropped, 'older exchange')} counted, but no longer listed." if sessions.dropped else ""
+    return f'<p class="told">{told} · {_text(source)}.{older}</p>'
 
 
 def scorecard(card: Scorecard) -> str:
@@ -117,10 +185,12 @@ def scorecard(card: Scorecard) -> str:
         return "<p>No tool calls in them.</p>"
     legend = "".join(
         f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{_percent(total.rate(outcome))}</span>'
-        f" <small>{_many(total.counts.get(outcome, 0), 'call')}: {_text(about)}</small></li>"
+        f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {_text(about)}</small></li>"
         for outcome, about in OUTCOMES.items()
     )
-    return f'<h2>How calls went</h2><ul class="legend">{legend}</ul><div class="plots">{"".join(_plots(card))}</div>'
+    about = '<p class="told">Shares of calls by what became of them; in brackets how many calls there were.</p>'
+    cards = f'<ul class="legend">{legend}</ul>'
+    return f'<h2>How calls went</h2>{about}{cards}<div class="plots">{"".join(_plots(card))}</div>'
 
 
 def _plots(card: Scorecard) -> Iterable[str]:
@@ -152,14 +222,14 @@ def _percent(rate: float) -> str:
     return f"{100 * rate:.0f}%" if rate in {0.0, 1.0} or 0.01 <= rate <= 0.99 else f"{100 * rate:.1f}%"
 
 
-def _sessions(shown: Sequence[Session], links: str | dict[str, str]) -> str:
+def _sessions(shown: Sequence[Session], links: str | Mapping[str, str]) -> str:
     lines = []
     for number, one in enumerate(shown[:_SESSIONS], 1):
         link = links.format(number=number) if isinstance(links, str) else links[one.id]
-        tokens_in, tokens_out = one.tokens()
         worst = one.worst or "no calls"
         leaks = sum(verdict.outcome == "leak" for turn in one.turns for verdict in turn.verdicts)
-        leak = f' <span class="badge leak">{_many(leaks, "leak")}</span>' if leaks else ""
+        leak = f' <span class="badge leak">{counted(leaks, "leak")}</span>' if leaks else ""
+        coming = ' <span class="badge streaming">coming</span>' if one.coming else ""
         guessed = "" if one.named else " <small>no id sent</small>"
         cells = {
             "session": f'<a href="{_text(link)}">{_text(one.id)}</a>{guessed}',
@@ -169,8 +239,8 @@ def _sessions(shown: Sequence[Session], links: str | dict[str, str]) -> str:
             "took": duration(one.seconds),
             "turns": str(len(one.turns)),
             "calls": str(one.calls),
-            "tokens": f"{tokens_in:,} in, {tokens_out:,} out" if tokens_in or tokens_out else "not said",
-            "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>{leak}',
+            "tokens": _text(tokens_said(one.tokens()) or "not said"),
+            "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>{leak}{coming}',
         }
         lines.append(
             "<tr>"
@@ -180,11 +250,6 @@ def _sessions(shown: Sequence[Session], links: str | dict[str, str]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("session", "agent", "model", "began", "took", "turns",
                                                                "calls", "tokens", "worst"))  # fmt: skip
     older = len(shown) - _SESSIONS
-    more = f"<p>{_many(older, 'older session')} not listed.</p>" if older > 0 else ""
-    return f'<table class="list"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>{more}'
-
-
-def _many(count: int, word: str) -> str:
-    if count == 1:
-        return f"1 {word}"
-    return f"{count:,} {word[:-1]}ies" if word.endswith("y") else f"{count:,} {word}s"
+    more = f"<p>{counted(older, 'older session')} not listed.</p>" if older > 0 else ""
+    table = f'<table class="list"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    return f"<h2>Sessions</h2>{table}{more}"

@@ -1,25 +1,51 @@
-"""One session as HTML: its turns one below the other, each with its times, its calls and what its request changed."""
+"""One session as HTML: its turns one below the other, each with its calls, its times and what its request changed.
 
+It is made in blocks, one element each, so that mitmweb's page can put in place what is new and leave the rest alone.
+Over 300 lines: a turn has many parts, and each is a few lines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
 from toolcalls.insight.differences import Change, Difference
+from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.replies import Tokens
+from toolcalls.insight.seen import flow_of
 from toolcalls.insight.sessions import Session
-from toolcalls.insight.turn import Turn, Verdict
+from toolcalls.insight.turn import OUTCOMES, Turn, Verdict
+from toolcalls.insight.wording import rewording
 from toolcalls.policy import REASONS, REPAIRS
 from toolcalls.report import visible
+from toolcalls.route import Price
 
 _PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
 _KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
+_OPEN = 240  # characters of arguments that are shown without being asked for
+_STATES = {"waiting": "waiting for the reply", "streaming": "the reply is coming"}
+
+# The addresses of a flow and of why its text is a call or none, with `{id}` for the flow's id; None for none.
+type Links = tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One element of a page, with the key by which it is found again there (`data-key`)."""
+
+    key: str
+    html: str
 
 
 def duration(seconds: float | None) -> str:
-    """A time that people can read: 0.42 s, 12 s, 3 min 4 s."""
+    """A time that people can read: 4 ms, 0.42 s, 12 s, 3 min 4 s."""
     if seconds is None:
         return "not known"
+    if 0 < seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 10:
-        return f"{seconds:.2f} s"
+        return f"{seconds:.2f} s" if seconds else "0 s"
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -31,62 +57,152 @@ def quoted(id_: str) -> str:
     return quote(id_, safe="", errors="backslashreplace")
 
 
-def session_body(session: Session, anchor: str, flow_link: str = "") -> str:
-    """A session's turns.
+def counted(count: int, word: str) -> str:
+    """`1 call`, `2,345 calls`, `2 replies`."""
+    if count == 1:
+        return f"1 {word}"
+    return f"{count:,} {word[:-1]}ies" if word.endswith("y") else f"{count:,} {word}s"
 
-    anchor      what the ids of their places begin with
-    flow_link   the address of a flow, with `{id}` for its id; "" for none
-    """
-    tokens_in, tokens_out = session.tokens()
-    guessed = "" if session.named else " · the agent sent no session id; grouped by how the conversation begins"
-    counted = f" · {tokens_in:,} tokens in, {tokens_out:,} out" if tokens_in or tokens_out else ""
-    longest = max((turn.seconds or 0.0 for turn in session.turns), default=0.0)
-    turns = "".join(_turn(session, place, longest, anchor, flow_link) for place in range(len(session.turns)))
+
+def tokens_said(tokens: Tokens) -> str:
+    """What was counted: `812 in (128 cached), 41 out (12 reasoning)`; "" for nothing."""
+    if tokens.input is None and tokens.output is None:
+        return ""
+    cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
+    reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""
+    return f"{_number(tokens.input)} in{cached}, {_number(tokens.output)} out{reasoning}"
+
+
+def session_body(session: Session, anchor: str, prices: Sequence[Price] = ()) -> str:
+    """A session's turns. `anchor` is what the ids of their places begin with."""
+    head, *turns = session_blocks(session, anchor, prices=prices)
+    return f'{head.html}<ol class="turns">{"".join(turn.html for turn in turns)}</ol>'
+
+
+def session_blocks(session: Session, anchor: str, links: Links = None, prices: Sequence[Price] = ()) -> list[Block]:
+    """A session's head, and each of its turns as an item of a list. `anchor`: what their places' ids begin with."""
+    scale = _scale(max((turn.seconds or 0.0 for turn in session.turns), default=0.0))
+    turns = [
+        Block(f"turn {turn.id}", _turn(session, place, scale, anchor, links, prices))
+        for place, turn in enumerate(session.turns)
+    ]
+    return [Block("head", _head(session, prices)), *turns]
+
+
+def _head(session: Session, prices: Sequence[Price]) -> str:
+    tokens = session.tokens()
+    parts = [
+        ", ".join(session.agents) or "agent not named",
+        ", ".join(session.models) or "model not named",
+        f"{counted(len(session.turns), 'turn')} in {duration(session.seconds)}",
+    ]
+    if said := tokens_said(tokens):
+        parts.append(f"tokens: {said}")
+    costs = [cost_of(turn.model, turn.tokens, prices) for turn in session.turns]
+    if known := [cost for cost in costs if cost is not None]:
+        missing = f" (not counted: {counted(len(costs) - len(known), 'turn')})" if len(known) < len(costs) else ""
+        parts.append(f"cost: {money(sum(known))}{missing}")
+    if not session.named:
+        parts.append("the agent sent no session id; grouped by how the conversation begins")
     return (
-        f"<h2>Session <code>{_text(session.id)}</code></h2>"
-        f'<p class="told">{_text(", ".join(session.agents) or "agent not named")} · '
-        f"{_text(', '.join(session.models) or 'model not named')} · {len(session.turns)} "
-        f"{'turn' if len(session.turns) == 1 else 'turns'} in {duration(session.seconds)}{counted}{guessed}</p>"
-        f'<p class="key">{_KEY}</p>'
-        f'<ol class="turns">{turns}</ol>'
+        f'<div data-key="head"><h2>Session <code>{_text(session.id)}</code></h2>'
+        f'<p class="told">{_text(" · ".join(parts))}</p>{_timeline(session)}'
+        f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
     )
 
 
-def _turn(session: Session, place: int, longest: float, anchor: str, flow_link: str) -> str:
+def _timeline(session: Session) -> str:
+    """All turns on one scale of time, each in the colour of what became of it."""
+    whole = session.seconds
+    if len(session.turns) < 2 or not whole:
+        return ""
+    bars = "".join(
+        f'<rect class="{_colour(turn)}" x="{1000 * (turn.started - session.started) / whole:.1f}" y="0" height="16" '
+        f'width="{max(3.0, 1000 * (turn.seconds or 0.0) / whole):.1f}"/>'
+        for turn in session.turns
+    )
+    return (
+        f'<svg class="timeline" viewBox="0 0 1003 16" preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'
+        '<p class="scale"><span>0 s</span><span>each bar is a turn, in the colour of its worst outcome; '
+        f"between them the agent and its tools work</span><span>{duration(whole)}</span></p>"
+    )
+
+
+def _colour(turn: Turn) -> str:
+    """The worst outcome of a turn's calls, `quiet` for none."""
+    found = {verdict.outcome for verdict in turn.verdicts}
+    if turn.failure or turn.error or not 200 <= (turn.status or 200) < 300:
+        return "broken"
+    return next((name for name in ("broken", "leak", "repair", "success", "decline") if name in found), "quiet")
+
+
+def _scale(longest: float) -> float:
+    """The length of a bar that fills its line, in seconds: a round number, so that few new turns change it."""
+    size = 0.1
+    while size < longest:
+        size *= 2
+    return size
+
+
+def _turn(session: Session, place: int, scale: float, anchor: str, links: Links, prices: Sequence[Price]) -> str:
     turn = session.turns[place]
-    worst = turn.worst or ("no call" if turn.wire else "not read")
-    leaks = any(verdict.outcome == "leak" for verdict in turn.verdicts)
-    leak = ' <span class="badge leak">leak</span>' if leaks else ""
-    offset = duration(turn.started - session.started)
-    status = "" if 200 <= turn.status < 300 else f' · <b class="bad">HTTP {turn.status or "no reply"}</b>'
+    status = "" if not turn.status or 200 <= turn.status < 300 else f' <b class="bad">HTTP {turn.status}</b>'
+    if not turn.status and turn.state == "ended":
+        status = ' <b class="bad">no reply</b>'
     error = f'<p class="bad">{_text(turn.error)}</p>' if turn.error else ""
     failure = f'<p class="bad">A fault of the addon: {_text(turn.failure)}</p>' if turn.failure else ""
-    calls = "".join(map(_call, turn.verdicts)) + "".join(f"<li>{_text(note)}</li>" for note in turn.notes)
+    badged = len(turn.verdicts) > 1  # one that is alone has its badge in the heading
+    calls = "".join(_call(one, badged=badged) for one in turn.verdicts) + "".join(
+        f"<li>{_text(note)}</li>" for note in turn.notes
+    )
     listed = f'<ul class="calls">{calls}</ul>' if calls else ""
     said = f"<details><summary>Text that the client got</summary><pre>{_lines(turn.text)}</pre></details>"
     return (
-        f'<li id="{anchor}-t{place + 1}"><article><h3>Turn {place + 1} <small>at {offset} · {_text(turn.model)}'
-        f"{status}</small></h3>"
-        f'<p class="what"><span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span>{leak} '
-        f"{_text(turn.summary)}</p>{error}{failure}{_times(turn, longest)}{listed}"
+        f'<li id="{anchor}-t{place + 1}" data-key="{_text(f"turn {turn.id}")}"><article>'
+        f"<h3>Turn {place + 1} {_badges(turn)}{status} "
+        f"<small>at {duration(turn.started - session.started)} · {_text(turn.model)}</small></h3>"
+        f"{error}{failure}{_doing(turn)}{listed}{_times(turn, scale)}"
         f"{_request(session, place, anchor)}{said if turn.text else ''}"
-        f'<p class="facts">{_facts(turn, flow_link)}</p></article></li>'
+        f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
     )
 
 
-def _facts(turn: Turn, flow_link: str) -> str:
+def _badges(turn: Turn) -> str:
+    """How a turn stands, in one word, and whether a call leaked."""
+    if turn.state != "ended":
+        return f'<span class="badge {turn.state}">{_STATES[turn.state]}</span>'
+    worst = turn.worst or ("no call" if turn.wire else "not read")
+    leaks = sum(verdict.outcome == "leak" for verdict in turn.verdicts)
+    return f'<span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span>{_leak() if leaks else ""}'
+
+
+def _leak() -> str:
+    return f' <span class="badge leak" title="{_text(OUTCOMES["leak"])}">leak</span>'
+
+
+def _doing(turn: Turn) -> str:
+    """What a reply that is coming does at the moment."""
+    if turn.state != "streaming":
+        return ""
+    return f'<p class="what">{_text(turn.summary or "no tool call so far")}</p>'
+
+
+def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
     """What else is known of a turn, in one line."""
-    tokens = turn.tokens
     parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path]
     if turn.finish is not None:
         parts.append(f"finish: {turn.finish or 'none, it broke off'}")
-    if tokens.input is not None or tokens.output is not None:
-        cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
-        reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""
-        parts.append(f"tokens: {_number(tokens.input)} in{cached}, {_number(tokens.output)} out{reasoning}")
+    if said := tokens_said(turn.tokens):
+        parts.append(f"tokens: {said}")
+    cost = cost_of(turn.model, turn.tokens, prices)
+    if cost is not None:
+        parts.append(f"cost: {money(cost)}")
     flow = _text(turn.id)
-    if flow_link:
-        flow = f'<a href="{_text(flow_link.format(id=quoted(turn.id)))}">{flow}</a>'
+    if links is not None:
+        place, why = (_text(link.format(id=quoted(flow_of(turn.id)))) for link in links)
+        flow = f'<a href="{place}">{flow}</a>'
+        if turn.verdicts and turn.state == "ended":
+            flow += f' · <a href="{why}">why</a>'
     return f"{_text(' · '.join(parts))} · flow {flow}"
 
 
@@ -94,57 +210,54 @@ def _number(count: int | None) -> str:
     return "?" if count is None else f"{count:,}"
 
 
-def _times(turn: Turn, longest: float) -> str:
+def _times(turn: Turn, scale: float) -> str:
     """The reply's moments as a bar, on the scale of the session's longest turn, and in words."""
-    moments = turn.moments
-    marks = {
-        "first byte": turn.after(moments.first_byte),
-        "first argument byte": turn.after(moments.first_argument),
-        "call complete": turn.after(moments.call_complete),
-        "end": turn.seconds,
-    }
-    known = {name: moment for name, moment in marks.items() if moment is not None}
+    known = {name: moment for name, moment in turn.marks().items() if moment is not None}
     if not known:
-        return '<p class="times">No times were recorded.</p>'
+        return "" if turn.state == "waiting" else '<p class="times">No times were recorded.</p>'
     words = " · ".join(f"{name} {duration(moment)}" for name, moment in known.items())
+    return f'{_bar(known, scale)}<p class="times">{words}</p>'
+
+
+def _bar(known: Mapping[str, float], scale: float) -> str:
     end = max(known.values())
     first = known.get("first byte", end)
     argument = known.get("first argument byte", end)
     complete = known.get("call complete", end)
     edges = [("waiting", 0.0, first), ("streaming", first, argument)]
     edges += [("calling", argument, complete), ("closing", complete, end)]
-    scale = 1000 / longest if longest else 0.0
+    one = 1000 / scale
     drawn = "".join(
-        f'<rect class="{name}" x="{start * scale:.1f}" y="0" width="{max(3.0, (stop - start) * scale):.1f}" '
-        f'height="10"/>'
+        f'<rect class="{name}" x="{start * one:.1f}" y="0" width="{max(3.0, (stop - start) * one):.1f}" height="10"/>'
         for name, start, stop in edges
         if stop > start
     )
-    return (
-        f'<svg class="times" viewBox="0 0 1003 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
-        f'<p class="times">{words}</p>'
-    )
+    return f'<svg class="times" viewBox="0 0 1003 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
 
 
-def _call(verdict: Verdict) -> str:
-    name = verdict.name or "a call"
-    form = f" written as text ({verdict.dialect})" if verdict.dialect else " native"
+def _call(verdict: Verdict, *, badged: bool) -> str:
     reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
     repairs = f"repaired: {', '.join(f'{one} ({REPAIRS.get(one, one)})' for one in verdict.repairs)}"
-    leak = ' <span class="badge leak">leak</span>' if verdict.outcome == "leak" else ""
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
     lines = [line for line in (reason, rule, repairs if verdict.repairs else "") if line]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
-    arguments = ""
-    if verdict.arguments is not None:
-        arguments = (
-            f"<details><summary>Arguments, {verdict.size:,} characters</summary>"
-            f"<pre>{_lines(verdict.arguments)}</pre></details>"
-        )
+    leak = _leak() if verdict.outcome == "leak" else ""
+    badge = f'<span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} ' if badged else ""
     return (
-        f'<li><span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} <b>{_text(name)}</b>'
-        f"<small>{_text(form)}</small>{''.join(f'<p>{_text(line)}</p>' for line in lines)}{arguments}</li>"
+        f"<li>{badge}<b>{_text(verdict.name or 'a call')}</b> "
+        f'<span class="story">the model {_text(verdict.model)}; the client {_text(verdict.client)}</span>'
+        f"{''.join(f'<p>{_text(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
     )
+
+
+def _arguments(verdict: Verdict) -> str:
+    """What exactly went out: short arguments at once, long ones folded with their length."""
+    if verdict.arguments is None:
+        return ""
+    shown = f"<pre>{_lines(verdict.arguments)}</pre>"
+    if verdict.size <= _OPEN:
+        return shown if verdict.arguments else ""
+    return f"<details><summary>Arguments, {verdict.size:,} characters</summary>{shown}</details>"
 
 
 # --- the request ------------------------------------------------------------------------------------------------------
@@ -158,23 +271,26 @@ def _request(session: Session, place: int, anchor: str) -> str:
     found = session.difference(place)
     if found is None:
         tools = ", ".join(name for name, _ in asked.tools[:30]) or "none"
+        more = f" and {len(asked.tools) - 30} more" if len(asked.tools) > 30 else ""
         first = "".join(
             _message("said", message.role, message.excerpt, message.size) for message in asked.messages[:20]
         )
         return (
-            f"<details><summary>Request: {len(asked.messages)} messages, {len(asked.tools)} tools, "
-            f"{asked.size:,} bytes</summary><p>Tools: {_text(tools)}</p>"
+            f"<details><summary>Request: {counted(len(asked.messages), 'message')}, "
+            f"{counted(len(asked.tools), 'tool')}, {asked.size:,} bytes</summary><p>Tools: {_text(tools + more)}</p>"
             f'<ul class="changes">{first}</ul></details>'
         )
     before, difference = found
     changes = "".join(map(_change, difference.changes[:_CHANGES]))
-    more = len(difference.changes) - _CHANGES
-    rest = f"<p>{more} more changes</p>" if more > 0 else ""
+    more_changes = len(difference.changes) - _CHANGES
+    rest = f"<p>{more_changes} more changes</p>" if more_changes > 0 else ""
     link = f'<a href="#{anchor}-t{before + 1}">turn {before + 1}</a>'
+    grown = asked.size - session.turns[before].asked.size
+    size = f"{asked.size:,} bytes, {abs(grown):,} {'more' if grown >= 0 else 'fewer'} than there"
     return (
         f"<details><summary>Request: {_text(_summed(difference))}</summary>"
-        f"<p>Compared with {link}; {difference.same} messages are the same.</p>{_tools(difference)}"
-        f'<ul class="changes">{changes}</ul>{rest}</details>'
+        f"<p>Compared with {link}; {counted(difference.same, 'message')} as there; {size}.</p>{_cache(difference)}"
+        f'{_tools(difference)}<ul class="changes">{changes}</ul>{rest}</details>'
     )
 
 
@@ -192,6 +308,12 @@ def _summed(difference: Difference) -> str:
     return ", ".join(parts) + (" · not only the end changed" if difference.rewrites else "")
 
 
+def _cache(difference: Difference) -> str:
+    if not difference.rewrites:
+        return ""
+    return "<p>What stands before the end is not as it was, so a cache of the prompt holds only up to there.</p>"
+
+
 def _tools(difference: Difference) -> str:
     named = {
         "Tools added": difference.tools_added,
@@ -203,16 +325,23 @@ def _tools(difference: Difference) -> str:
 
 def _change(change: Change) -> str:
     message = change.message
-    was = ""
-    if change.kind == "changed" and change.was is not None:
-        was = f'<pre class="was">{_lines(change.was.excerpt)}</pre>'
-    return _message(change.kind, message.role, message.excerpt, message.size, was)
-
-
-def _message(kind: str, role: str, excerpt: str, size: int, was: str = "") -> str:
-    sign = {"added": "+ added", "changed": "± changed", "removed": "− removed"}.get(kind, "")
+    if change.was is None or change.now is None:
+        calls = f" calls {', '.join(message.calls)}" if message.calls else ""
+        return _message(change.kind, message.role + calls, message.excerpt, message.size)
+    pieces = rewording(change.was, change.now)
+    tags = {"gone": "del", "new": "ins", "same": "span"}
+    shown = "".join(f"<{tags[one.kind]}>{_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
+    said = f"<pre>{shown}</pre>" if pieces else "<p>The difference lies behind what is kept of these messages.</p>"
     return (
-        f'<li class="{kind}"><b>{sign} {_text(role)}</b> <small>{size:,} characters</small>{was}'
+        f'<li class="changed"><b>± changed {_text(message.role)}</b> '
+        f"<small>{change.was.size:,} → {change.now.size:,} characters</small>{said}</li>"
+    )
+
+
+def _message(kind: str, role: str, excerpt: str, size: int) -> str:
+    sign = {"added": "+ added", "removed": "− removed"}.get(kind, "")
+    return (
+        f'<li class="{kind}"><b>{sign} {_text(role)}</b> <small>{counted(size, "character")}</small>'
         f"<pre>{_lines(excerpt)}</pre></li>"
     )
 

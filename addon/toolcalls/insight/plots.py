@@ -15,8 +15,8 @@ from toolcalls.report import visible
 
 BARS = 10  # names in one plot; the table beside it has all
 _LABEL = 22  # characters
-_PRINTED = 11  # percent from which on a share has room for its number
-_WIDTH, _BAR, _EDGE = 420, 26, 24  # of the drawing, in its own units
+_PRINTED = 13  # percent from which on a share has room for its number
+_WIDTH, _BAR, _EDGE = 440, 28, 24  # of the drawing, in its own units
 
 
 def bars(title: str, rows: Sequence[Row]) -> str:
@@ -42,7 +42,7 @@ def bars(title: str, rows: Sequence[Row]) -> str:
         margin=2,
         title=None,
         truncate_label=-1,
-        style=pygal.style.Style(label_font_size=13),  # room for labels; their size is the page's
+        style=pygal.style.Style(label_font_size=15),  # room for labels; their size is the page's
     )
     # pygal draws from the bottom up.
     chart.x_labels = [_label(row) for row in reversed(shown)]

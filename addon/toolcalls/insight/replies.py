@@ -7,7 +7,7 @@ only the first and the last ones: some servers repeat it in every frame.
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -135,7 +135,7 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
     about = _object(opened)
     return Reply(
         lanes=tuple(lanes[number].frozen() for number in sorted(lanes)),
-        tokens=_tokens(counted),
+        tokens=tokens_of(counted),
         moments=Moments(first, _when(first_argument, ends, pieces), _when(complete, ends, pieces), last),
         model=_named(about, "model", "modelVersion"),
         id=_named(about, "id", "responseId"),
@@ -187,8 +187,10 @@ _REASONING = ("reasoning_tokens", "thoughtsTokenCount")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
 
 
-def _tokens(payloads: list[bytes]) -> Tokens:
-    """What the latest frame that says it says. Anthropic counts cached input apart, Gemini reasoning."""
+def tokens_of(payloads: Sequence[bytes]) -> Tokens:
+    """What the payloads of a reply say of tokens, the latest word of each. Anthropic counts cached input apart, Gemini
+    reasoning.
+    """
     found: dict[str, int] = {}
     for payload in payloads:
         for usage in _usages(_object(payload)):

@@ -5,9 +5,11 @@ Bodies are without content coding. Nothing here is redacted yet: whoever shows o
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from toolcalls.frames import Form
+
+type State = Literal["waiting", "streaming", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +20,16 @@ class Pieces:
     sizes: Sequence[int] = ()
 
 
+def flow_of(id_: str) -> str:
+    """The flow that an exchange stands in. A WebSocket's holds several; all but the first have a number behind it."""
+    return id_.partition(".")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """One request and its reply.
 
-    id            the flow's
+    id            the flow's (`flow_of`)
     started       when the request began, in seconds since 1970; `started_at` is the same in ISO 8601, UTC
     requested, replied, ended   seconds from `started` to the request's end, the reply's headers and the reply's end;
                   None for what did not happen or is not known
@@ -31,6 +38,7 @@ class Seen:
     form          how the reply's body is framed; None for one that is not read
     report        `report.of`; {} for an exchange that was not read
     error         what mitmproxy says of a connection that broke
+    state         whether the reply is awaited, is coming, or has ended
     """
 
     id: str
@@ -58,6 +66,7 @@ class Seen:
     client_pieces: Pieces = Pieces()
     report: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
+    state: State = "ended"
 
     def header(self, name: str) -> str:
         """The first value of a header of the request, "" for none. `name` is in lower case."""

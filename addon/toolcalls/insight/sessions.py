@@ -1,7 +1,7 @@
 """Turns as sessions: what an agent asked, one request after the other.
 
 Memory is bounded: `TURNS` turns are kept, the oldest go first, and each is bounded itself. The messages of a session's
-requests are mostly the same, and are kept once. With 2000 turns of 100 messages each that is some 20 MB.
+requests are mostly the same, and are kept once: a turn adds the few that are new, compressed.
 """
 
 from collections import OrderedDict
@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
-from toolcalls.insight.conversation import Message
+from toolcalls.insight.conversation import Known, Message
 from toolcalls.insight.differences import Difference, between, common
+from toolcalls.insight.replies import Tokens
 from toolcalls.insight.scorecard import Scorecard
 from toolcalls.insight.turn import Turn
 from toolcalls.report import SEVERITY
@@ -58,12 +59,19 @@ class Session:
         """From the first request's beginning to the last reply's end."""
         return max(turn.started + (turn.seconds or 0.0) for turn in self.turns) - self.started
 
-    def tokens(self) -> tuple[int, int]:
-        """All input and output tokens that were counted."""
-        return (
-            sum(turn.tokens.input or 0 for turn in self.turns),
-            sum(turn.tokens.output or 0 for turn in self.turns),
+    def tokens(self) -> Tokens:
+        """All tokens that were counted; None where none of that kind was."""
+        return Tokens(
+            input=_sum(turn.tokens.input for turn in self.turns),
+            output=_sum(turn.tokens.output for turn in self.turns),
+            cached=_sum(turn.tokens.cached for turn in self.turns),
+            reasoning=_sum(turn.tokens.reasoning for turn in self.turns),
         )
+
+    @property
+    def coming(self) -> int:
+        """How many of its replies are awaited or coming."""
+        return sum(turn.state != "ended" for turn in self.turns)
 
     def before(self, place: int) -> int | None:
         """The turn that the one at `place` goes on from; None for the first.
@@ -96,6 +104,15 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    @property
+    def known(self) -> Known:
+        """The messages of all requests, by role and digest."""
+        return self._messages
+
+    def turn(self, id_: str) -> Turn | None:
+        """The turn of a flow."""
+        return self._turns.get(id_)
 
     def put(self, turn: Turn) -> None:
         """A turn that is new, or one that is told anew."""
@@ -131,6 +148,11 @@ class Sessions:
         """The session with this id."""
         turns: Sequence[Turn] = [turn for turn in self._turns.values() if turn.session == id_]
         return Session(id_, tuple(sorted(turns, key=lambda turn: (turn.started, turn.id)))) if turns else None
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _different(words: Iterable[str]) -> list[str]:

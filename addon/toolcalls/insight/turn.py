@@ -5,14 +5,15 @@ whoever may see mitmproxy's page. `told` does all the work that a turn costs; it
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.conversation import Asked, asked_of, excerpt
+from toolcalls.insight.conversation import Asked, Known, asked_of, excerpt
 from toolcalls.insight.replies import Moments, Reply, Tokens
-from toolcalls.insight.seen import Seen
+from toolcalls.insight.seen import Seen, State
+from toolcalls.insight.story import story
 from toolcalls.redaction import redacted_text, redacted_url
 
 ARGUMENTS = 1000  # characters of a call's arguments that are kept
@@ -40,6 +41,7 @@ class Verdict:
     """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it.
 
     `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
+    `model` is what the model did, and `client` what the client got (`story`).
     """
 
     status: str
@@ -53,11 +55,13 @@ class Verdict:
     size: int
     rule: str | None = None
     changed: tuple[tuple[str, str], ...] = ()
+    model: str = ""
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One exchange. `finish` is "" for a reply that broke off, None for one that was not read."""
+    """One exchange. `finish` is "" for a reply that broke off, None for one that was not read or is not over."""
 
     id: str
     session: str
@@ -85,10 +89,20 @@ class Turn:
     replied: float | None
     ended: float | None
     asked: Asked
+    state: State = "ended"
 
     def after(self, moment: int | None) -> float | None:
         """A moment of the reply, in seconds since the request began."""
         return None if moment is None or self.replied is None else self.replied + moment / 1e6
+
+    def marks(self) -> dict[str, float | None]:
+        """The four moments that people look at, in seconds since the request began."""
+        return {
+            "first byte": self.after(self.moments.first_byte),
+            "first argument byte": self.after(self.moments.first_argument),
+            "call complete": self.after(self.moments.call_complete),
+            "end" if self.state == "ended" else "so far": self.seconds,
+        }
 
     @property
     def seconds(self) -> float | None:
@@ -97,14 +111,18 @@ class Turn:
         return max(known, default=None)
 
 
-def told(seen: Seen) -> Turn:
-    """An exchange as a turn."""
+def told(seen: Seen, known: Known | None = None, asked: Asked | None = None) -> Turn:
+    """An exchange as a turn.
+
+    known   messages that earlier requests held, which are not made anew (`conversation.asked_of`)
+    asked   the request where it was read before, as that of a reply that is coming
+    """
     report = seen.report
     wire = str(report.get("wire", ""))
-    asked = asked_of(wire, seen.asked)
+    asked = asked_of(wire, seen.asked, known) if asked is None else asked
     reply = reply_of(seen)
     waits = bool(asked.tools) and report.get("client") != "text"
-    finishes = {lane.finish for lane in reply.lanes}
+    finishes = {lane.finish for lane in reply.lanes} if seen.state == "ended" else set()
     return Turn(
         id=seen.id,
         session=session_of(seen, asked),
@@ -119,7 +137,7 @@ def told(seen: Seen) -> Turn:
         route=str(report.get("route", ""))[:_NAME],
         policy=str(report.get("policy", "")),
         status=seen.status,
-        verdicts=tuple(_verdict(one, waits=waits) for one in report.get("verdicts", ())[:CALLS]),
+        verdicts=tuple(_verdict(one, report, waits=waits) for one in report.get("verdicts", ())[:CALLS]),
         summary=excerpt(str(report.get("summary", ""))),
         worst=report.get("worst"),
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
@@ -132,6 +150,7 @@ def told(seen: Seen) -> Turn:
         replied=seen.replied,
         ended=seen.ended,
         asked=asked,
+        state=seen.state,
     )
 
 
@@ -146,10 +165,10 @@ def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
 def reply_of(seen: Seen) -> Reply:
     """What the client got. Where its calls are text, their times and the tokens are those that the upstream sent."""
     wire = str(seen.report.get("wire", ""))
-    client = replies.read(wire, seen.form, seen.client, seen.client_pieces)
+    client = _checked(replies.read(wire, seen.form, seen.client, seen.client_pieces), seen.report)
     if seen.upstream is None or seen.upstream == seen.client:
         return client
-    upstream = replies.read(wire, seen.form, seen.upstream, seen.upstream_pieces)
+    upstream = _checked(replies.read(wire, seen.form, seen.upstream, seen.upstream_pieces), seen.report)
     mine, theirs = client.moments, upstream.moments
     has_calls = mine.first_argument is not None
     moments = Moments(
@@ -161,8 +180,18 @@ def reply_of(seen: Seen) -> Reply:
     return Reply(client.lanes, upstream.tokens, moments, client.model or upstream.model, client.id or upstream.id)
 
 
-def _verdict(plain: Mapping[str, Any], *, waits: bool) -> Verdict:
+def is_whole(report: Mapping[str, Any]) -> bool:
+    """Whether no call of a reply was cut off: some APIs end a call all the same when its reply ends."""
+    return all(verdict["status"] not in {"truncated", "malformed"} for verdict in report.get("verdicts", ()))
+
+
+def _checked(reply: Reply, report: Mapping[str, Any]) -> Reply:
+    return reply if is_whole(report) else replace(reply, moments=replace(reply.moments, call_complete=None))
+
+
+def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool) -> Verdict:
     arguments = plain.get("arguments")
+    model, client = story(plain, report)
     return Verdict(
         status=str(plain["status"]),
         outcome=outcome_of(plain, waits=waits),
@@ -178,6 +207,8 @@ def _verdict(plain: Mapping[str, Any], *, waits: bool) -> Verdict:
             (excerpt(str(one["rule"]), _NAME), excerpt(" ".join(map(str, one.get("after") or ()))))
             for one in plain.get("changes", ())[:_CHANGES]
         ),
+        model=excerpt(model, _NAME),
+        client=excerpt(client, _NAME),
     )
 
 

@@ -9,9 +9,11 @@ a hook is caught and logged by mitmproxy, and the traffic passes.
 """
 
 import logging
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from traceback import format_tb
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
 from mitmproxy import ctx, exceptions, http
@@ -22,7 +24,7 @@ from toolcalls import report
 from toolcalls.config import ConfigError
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
-from toolcalls.mitm import store, websocket
+from toolcalls.mitm import connection, store, websocket
 from toolcalls.mitm.codings import decoder_of
 from toolcalls.mitm.commands import Commands, bind_keys
 from toolcalls.mitm.journal import Journal
@@ -30,14 +32,17 @@ from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.page import Page
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
+from toolcalls.mitm.recorder import Recorder
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.telling import unlucky
 from toolcalls.mitm.views import add_views
 from toolcalls.redaction import redacted_url
 
 logger = logging.getLogger(__name__)
 
 _WRONG_OPTION: type[Exception] = exceptions.OptionsError  # its constructor has no types
+_NONE = object()
 _STOPPED = "mitmproxy was stopped while the reply was coming."
 
 
@@ -47,13 +52,15 @@ class ToolCalls:
     def __init__(self) -> None:
         self._rules: Rules | None = None
         self._journal: Journal | None = None
+        self._recorder: Recorder | None = None
         # None: a reply that passes unread, and the log says why. Gone when the flow is, and when its reply has ended.
         self._plans: WeakKeyDictionary[http.HTTPFlow, Plan | None] = WeakKeyDictionary()
         self._settled: WeakSet[http.HTTPFlow] = WeakSet()
         self._recorded = store.Recorded()
         self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
         self._live = Live()
-        self.addons = [Commands(lambda: self._rules), Page()]  # mitmproxy finds their commands and hooks here
+        # mitmproxy finds their commands and hooks here.
+        self.addons = [Commands(lambda: self._rules), Page(lambda: self._rules)]
 
     # The addon itself
 
@@ -63,24 +70,34 @@ class ToolCalls:
             "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
         )
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
+        loader.add_option(
+            "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
+        )
         add_views()
 
     def configure(self, updated: set[str]) -> None:
         """Read the options. Raises OptionsError, which stops a start and takes back a change."""
+        try:
+            self._configure(updated)
+        except ConfigError as error:
+            if _starts():
+                _refuse(" | ".join(error.errors))
+            raise _WRONG_OPTION(str(error)) from None
+
+    def _configure(self, updated: set[str]) -> None:
+        """Raises ConfigError."""
         if "toolcalls_config" in updated or self._rules is None:
-            try:
-                self._rules = Rules(ctx.options.toolcalls_config)
-            except ConfigError as error:
-                raise _WRONG_OPTION(str(error)) from None
+            self._rules = Rules(ctx.options.toolcalls_config)
         if "toolcalls_log" in updated:
-            path = ctx.options.toolcalls_log
-            try:
-                journal = Journal(Path(path).expanduser()) if path else None
-            except (OSError, ValueError) as error:
-                raise _WRONG_OPTION(f"toolcalls_log: {error}") from None
+            journal = _opened("toolcalls_log", Journal)
             if self._journal is not None:
                 self._journal.close()
             self._journal = journal
+        if "toolcalls_record" in updated:
+            recorder = _opened("toolcalls_record", Recorder)
+            if self._recorder is not None:
+                self._recorder.close()
+            self._recorder = recorder
 
     def running(self) -> None:
         """Show the comments in mitmweb's list, which has a column for them; the user's own columns and keys stay."""
@@ -110,8 +127,9 @@ class ToolCalls:
                 self._end(flow, cut=True)
             for flow in list(self._messages):
                 self.websocket_end(flow)
-        if self._journal is not None:
-            self._journal.close()
+        for output in (self._journal, self._recorder):
+            if output is not None:
+                output.close()
 
     # Requests
 
@@ -167,7 +185,7 @@ class ToolCalls:
             logger.info(f"{_about(flow)}: refused to speak WebSocket")
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        """A connection on which replies will come. One from a file is over, and its messages stay as they are."""
+        """A connection on which replies will come."""
         wire = websocket.wire_for(flow.request)
         rules = self._rules
         if wire is None or rules is None or not flow.live:
@@ -184,7 +202,12 @@ class ToolCalls:
         if ahead is None:
             logger.warning(f"{_about(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy")
             return
-        self._messages[flow] = websocket.Messages(plan, lambda exchange: self._told(flow, exchange), ahead)
+        self._messages[flow] = websocket.Messages(
+            plan,
+            lambda number, exchange: self._told(flow, exchange, number),
+            ahead,
+            lambda message, number: connection.keep_original(flow, message, number, message.content),
+        )
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         """The next message, of either side."""
@@ -195,7 +218,25 @@ class ToolCalls:
         """The connection is closed."""
         messages = self._messages.pop(flow, None)
         if messages is not None:
-            messages.close()
+            if held := messages.close():
+                logger.warning(f"toolcalls: a WebSocket closed while {held} messages were held; they are lost")
+            self._record(flow)
+        elif not flow.live and flow.websocket is not None and flow not in self._settled:
+            self._judge_messages(flow)
+
+    def _judge_messages(self, flow: http.HTTPFlow) -> None:
+        """A connection from a file: its messages stay as they were recorded, the verdicts are today's."""
+        if self._rules is None:
+            return
+        try:
+            found = websocket.reread(flow, self._rules.current())
+        except Unread:
+            return
+        self._settled.add(flow)
+        recorded = flow.metadata.pop(connection.TURNS, None)
+        logger.debug(f"{_about(flow)}: {len(found)} replies read again, {len(recorded or ())} of them reported before")
+        for number, exchange in found:
+            self._told(flow, exchange, number)
 
     # Replies
 
@@ -252,8 +293,16 @@ class ToolCalls:
 
     def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
         """A reply is over, in whatever way: close or abort it once, and keep what there is to keep."""
-        self._plans.pop(flow, None)
+        came = self._plans.pop(flow, _NONE) is not _NONE  # its request came, and did not stand in a file
         self._live.end(flow)
+        try:
+            self._finish(flow, cut=cut)
+        finally:
+            if came:
+                self._record(flow)
+
+    def _finish(self, flow: http.HTTPFlow, *, cut: bool) -> None:
+        """Close or abort a reply that was read, or read one that is there as a whole."""
         response = flow.response
         if response is None or flow in self._settled:
             return
@@ -292,20 +341,51 @@ class ToolCalls:
         self._settled.add(flow)
         self._told(flow, exchange)
 
-    def _told(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
-        """Say what became of a reply, in the flow, in the log and in the journal."""
+    def _record(self, flow: http.HTTPFlow) -> None:
+        """Put a flow that has ended into the recording."""
+        if self._recorder is not None:
+            self._recorder.add(flow)
+
+    def _told(self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None) -> None:
+        """Say what became of a reply, in the flow, in the log and in the journal. `number`: its turn's."""
         data = report.of(exchange, model=exchange.terms.request.model)
-        earlier = flow.metadata.get(store.REPORT) if flow.websocket is not None else None
-        store.annotate(flow, websocket.joined(earlier, data) if isinstance(earlier, dict) else data)
+        if number is None:
+            store.annotate(flow, data)
+        else:
+            connection.keep_report(flow, number, data)
+            store.annotate(flow, websocket.joined(connection.reports_of(flow)))
         if data["summary"]:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")
+            for line in unlucky(data["verdicts"]):
+                logger.info(f"toolcalls:   {line}")
         if exchange.failure is not None:
             # Without the exception's own words, which may hold what was said.
             where = "".join(format_tb(exchange.failure.__traceback__))
             logger.debug(f"toolcalls: where it failed ({type(exchange.failure).__name__}):\n{where}")
         if self._journal is not None:
             self._journal.write(flow, store.writable(data))
+
+
+def _opened[T](option: str, kind: Callable[[Path], T]) -> T | None:
+    """What writes to the path that an option names, None for an empty one. Raises ConfigError."""
+    path = getattr(ctx.options, option)
+    try:
+        return kind(Path(path).expanduser()) if path else None
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a home that nobody has
+        raise ConfigError(f"{option}: {error}") from error
+
+
+def _starts() -> bool:
+    """Whether mitmproxy is only starting, so that a mistake may still stop it: no traffic is lost."""
+    server = ctx.master.addons.lookup.get("proxyserver")
+    return server is not None and not server.is_running
+
+
+def _refuse(why: str) -> NoReturn:
+    """End mitmproxy with one line and status 2. What is raised as an OptionsError it shows as a traceback, with 1."""
+    print(f"toolcalls: {report.visible(why)}", file=sys.stderr, flush=True)
+    raise SystemExit(2)
 
 
 def _about(flow: http.HTTPFlow) -> str:

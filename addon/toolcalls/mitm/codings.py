@@ -2,17 +2,20 @@
 
 Every piece gives all bytes that it completes, so an event leaves as soon as its last byte came, if the sender flushed.
 Growth is bounded: what one piece of a body decodes to must not be larger than a limit, `MAX_PIECE` if none is given.
+The limit is exact, and no more is decoded than that and the next two megabytes, whatever a body is made for.
 
 https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1 (gzip, deflate), RFC 7932 (br), RFC 8878 (zstd).
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
 MAX_PIECE = 64 * 1024 * 1024  # bytes
-_SLICE = 1024  # bytes that are decoded between two looks at the size
+_STEP = 1024 * 1024  # bytes that are decoded between two looks at the size
+_SLICE = 64  # bytes that are given at once to a library that knows no bound
 
 
 class CodingError(ValueError):
@@ -46,42 +49,110 @@ def decoded(body: bytes, coding: str) -> bytes:
 
 
 class _Bounded:
-    """A decoder whose faults all look alike, and whose output is bounded."""
+    """A decoder whose faults all look alike, and whose output is bounded, however the data is packed."""
 
-    def __init__(self, feed: Callable[[bytes], bytes], fault: type[Exception], limit: int) -> None:
-        self._feed = feed
+    def __init__(self, pieces: "_Pieces", fault: type[Exception], limit: int) -> None:
+        self._pieces = pieces
         self._fault = fault
         self._limit = limit
 
     def feed(self, data: bytes) -> bytes:
         out: list[bytes] = []
         size = 0
-        for start in range(0, len(data), _SLICE):
-            try:
-                out.append(self._feed(data[start : start + _SLICE]))
-            except self._fault as error:
-                raise CodingError(str(error)) from error
-            size += len(out[-1])
-            if size > self._limit:
-                raise CodingError(f"a piece of the body decodes to more than {self._limit} bytes")
+        try:
+            for piece in self._pieces(data):
+                out.append(piece)
+                size += len(piece)
+                if size > self._limit:
+                    raise CodingError(f"a piece of the body decodes to more than {self._limit} bytes")
+        except self._fault as error:
+            raise CodingError(str(error)) from error
         return b"".join(out)
+
+
+# What the next data decodes to, in pieces of about _STEP bytes at most.
+type _Pieces = Callable[[bytes], Iterator[bytes]]
+
+
+class _Zlib:
+    """One member of zlib's, which keeps the data that it has no room for."""
+
+    def __init__(self, window: int) -> None:
+        self._stream = zlib.decompressobj(window)
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        piece = self._stream.decompress(data, _STEP)
+        yield piece
+        while not self._stream.eof and (self._stream.unconsumed_tail or len(piece) == _STEP):
+            piece = self._stream.decompress(self._stream.unconsumed_tail, _STEP)
+            yield piece
+
+
+class _Zstd:
+    """One frame of the standard library's, which keeps the data that it has no room for."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._stream.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._stream.unused_data)
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        yield self._stream.decompress(data, _STEP)
+        while not (self._stream.eof or self._stream.needs_input):
+            yield self._stream.decompress(b"", _STEP)
+
+
+def _standard_zstd(library: Any) -> _Zstd:
+    return _Zstd(library.ZstdDecompressor())
+
+
+class _Zstandard:
+    """One frame of `zstandard`'s, which knows no bound: a block of 4 bytes makes 128 kB (RFC 8878, 3.1.1.2), so little
+    is given at once."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.unused_data = b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._stream.eof)
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), _SLICE):
+            yield self._stream.decompress(data[start : start + _SLICE])
+            if self._stream.eof:
+                self.unused_data = self._stream.unused_data + data[start + _SLICE :]
+                return
 
 
 class _Members:
     """Codings whose bodies may consist of several members (gzip) or frames (zstd), one behind the other."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], "_Zlib | _Zstd | _Zstandard"]) -> None:
         self._make = make
         self._member = make()
 
-    def __call__(self, data: bytes) -> bytes:
-        out: list[bytes] = []
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._member.eof:
                 self._member = self._make()
-            out.append(self._member.decompress(data))
+            yield from self._member.pieces(data)
             data = self._member.unused_data if self._member.eof else b""
-        return b"".join(out)
 
 
 class _Deflate:
@@ -89,25 +160,45 @@ class _Deflate:
 
     def __init__(self) -> None:
         self._head = b""
-        self._stream: Any = None
+        self._stream: _Zlib | None = None
 
-    def __call__(self, data: bytes) -> bytes:
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         if self._stream is None:
             self._head += data
             if len(self._head) < 2:
-                return b""
+                return
             headed = self._head[0] & 0x0F == 8 and int.from_bytes(self._head[:2]) % 31 == 0
-            self._stream = zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS)
+            self._stream = _Zlib(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS)
             data = self._head
-        return bytes(self._stream.decompress(data))
+        if not self._stream.eof:
+            yield from self._stream.pieces(data)
+
+
+class _Brotli:
+    """Brotli, with a bound where its library knows one (1.2 and later); else little is given at once."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __call__(self, data: bytes) -> Iterator[bytes]:
+        if not hasattr(self._stream, "can_accept_more_data"):
+            for start in range(0, len(data), _SLICE):
+                yield self._stream.process(data[start : start + _SLICE])
+            return
+        piece = self._stream.process(data, output_buffer_limit=_STEP)
+        yield piece
+        # What came may be read to its end, and what it makes still be in there.
+        while len(piece) >= _STEP or not self._stream.can_accept_more_data():
+            piece = self._stream.process(b"", output_buffer_limit=_STEP)
+            yield piece
 
 
 # What decodes, and what it raises.
-type _Coding = tuple[Callable[[bytes], bytes], type[Exception]]
+type _Coding = tuple[_Pieces, type[Exception]]
 
 
 def _gzip() -> _Coding:
-    return _Members(lambda: zlib.decompressobj(zlib.MAX_WBITS | 16)), zlib.error
+    return _Members(lambda: _Zlib(zlib.MAX_WBITS | 16)), zlib.error
 
 
 def _deflate() -> _Coding:
@@ -116,7 +207,7 @@ def _deflate() -> _Coding:
 
 def _brotli() -> _Coding:
     brotli = import_module("brotli")
-    return brotli.Decompressor().process, brotli.error
+    return _Brotli(brotli.Decompressor()), brotli.error
 
 
 def _zstd() -> _Coding:
@@ -126,9 +217,9 @@ def _zstd() -> _Coding:
             zstd = import_module(name)
         except ImportError:
             continue
-        return _Members(zstd.ZstdDecompressor), zstd.ZstdError
+        return _Members(partial(_standard_zstd, zstd)), zstd.ZstdError
     zstandard = import_module("zstandard")
-    return _Members(lambda: zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError
+    return _Members(lambda: _Zstandard(zstandard.ZstdDecompressor().decompressobj())), zstandard.ZstdError
 
 
 _CODINGS: dict[str, Callable[[], _Coding]] = {

@@ -24,14 +24,14 @@ from mitmproxy.log import ALERT
 from toolcalls import report
 from toolcalls.dialects import all_dialects
 from toolcalls.exports import FORMATS
-from toolcalls.mitm import store
-from toolcalls.mitm.judging import Recorded, conditions, recorded
+from toolcalls.mitm import connection, store, websocket
+from toolcalls.mitm.judging import Recorded, conditions, replies
 from toolcalls.mitm.live import redraw
 from toolcalls.mitm.offline.export import data_of
 from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.tables import calls_of, cell, counted, explained, told
+from toolcalls.mitm.tables import briefly, calls_of, cell, counted, explained, in_lines, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
@@ -104,15 +104,16 @@ class Commands:
         and which of the seven conditions it meets.
         """
         try:
-            reply = self._recorded(flow)
+            found = [one for _, reply in self._replies(flow) for one in conditions(reply)]
         except Unread as reason:
             raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
-        return cast("mitmproxy.types.Data", explained(conditions(reply)))
+        return cast("mitmproxy.types.Data", briefly(found) if _in_mitmweb() else explained(found))
 
     @_command("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
         """Count what became of the tool calls in flows: by model and dialect, and by reason."""
-        return cast("mitmproxy.types.Data", counted(told(flows)))
+        table = counted(told(flows))
+        return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else table)
 
     # Judging again
 
@@ -135,13 +136,12 @@ class Commands:
         judge these flows again.
         """
         rules = self._configured()
-        routes = set()
+        routes: set[str] = set()
         for one in flows:
             try:
-                reply = self._recorded(one)
+                routes.update(reply.plan.terms.route.name for _, reply in self._replies(one))
             except Unread:
                 continue
-            routes.add(reply.plan.terms.route.name)
         if not routes:
             raise exceptions.CommandError("none of these flows has a route of the addon's")
         for route in routes:
@@ -152,14 +152,13 @@ class Commands:
         judged, changed, reasons = [], 0, []
         for one in flows:
             try:
-                reply = self._recorded(one)
+                found = self._replies(one)
             except Unread as reason:
                 reasons.append(str(reason))
                 continue
             if not isinstance(one, http.HTTPFlow):
                 continue
-            exchange = reply.read()
-            data = report.of(exchange, model=reply.plan.model)
+            data = _judged(one, found)
             earlier = one.metadata.get(store.REPORT)
             changed += not isinstance(earlier, dict) or earlier.get("verdicts") != store.writable(data["verdicts"])
             store.annotate(one, data | {"judged": how})
@@ -213,7 +212,7 @@ class Commands:
         if form == "json":
             return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
         try:
-            tools = self._recorded(flow).plan.tools
+            tools = self._replies(flow)[-1][1].plan.tools
         except Unread:
             tools = Toolbox()
         try:
@@ -251,10 +250,25 @@ class Commands:
             raise exceptions.CommandError("the addon is not configured yet")
         return rules
 
-    def _recorded(self, one: flow.Flow) -> Recorded:
+    def _replies(self, one: flow.Flow) -> list[tuple[int | None, Recorded]]:
         if not isinstance(one, http.HTTPFlow):
             raise Unread("it is no HTTP exchange")
-        return recorded(one, self._configured().current())
+        return replies(one, self._configured().current())
+
+
+def _judged(one: http.HTTPFlow, found: Sequence[tuple[int | None, Recorded]]) -> dict[str, Any]:
+    """The report of a flow by what its replies are read as now; a WebSocket keeps one of each reply too."""
+    made: dict[str, Any] = {}
+    for number, reply in found:
+        made = report.of(reply.read(), model=reply.plan.model)
+        if number is not None:
+            connection.keep_report(one, number, made)
+    return made if one.websocket is None else websocket.joined(connection.reports_of(one))
+
+
+def _in_mitmweb() -> bool:
+    """Whether the answer is shown as JSON on one line, and not as a table."""
+    return getattr(ctx.master, "app", None) is not None
 
 
 def _write(path: str, data: bytes) -> None:

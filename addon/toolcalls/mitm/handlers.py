@@ -9,7 +9,9 @@ from typing import Any
 from mitmproxy.tools.web.app import RequestHandler
 
 from toolcalls.insight import page as pages
+from toolcalls.insight.passage import Block
 from toolcalls.mitm.page import PATH, Page
+from toolcalls.mitm.plan import Unread
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -23,6 +25,7 @@ def of(page: Page) -> list[tuple[Any, ...]]:
     return [
         (PATH + r"/?", Overview, own),
         (PATH + r"/session", OneSession, own),
+        (PATH + r"/why", Why, own),
         (PATH + r"/page\.css", Style),
         (PATH + r"/live\.js", Script),
     ]
@@ -44,41 +47,76 @@ class _Handler(RequestHandler):
 
 
 class _Shown(_Handler):
-    """A page that is asked for again with `since`: 204 when it would be the same, else its new content as JSON."""
+    """A page that is asked for again with `since`, the revision that a browser has: 204 when that is the latest, else
+    the keys of its blocks in order as JSON, each with its HTML if that has changed.
+    """
 
     def initialize(self, page: Page) -> None:
         self.page = page
 
-    def content(self) -> str:
+    def content(self) -> list[Block]:
         """What is shown."""
         raise NotImplementedError
 
+    @property
+    def place(self) -> str:
+        """Which of the pages this is."""
+        raise NotImplementedError
+
+    async def prepared(self) -> None:
+        """What has to be done before the content can be made."""
+        await self.page.refresh(list(self.view))
+
     async def get(self) -> None:
         """The page, or what is new of it."""
-        await self.page.refresh(list(self.view))
+        await self.prepared()
+        view = await self.page.drawn(self.place, self.content)
+        revision = self.page.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
-            revision = self.page.revision  # before the drawing: what comes meanwhile is asked for once more
-            self.write(pages.live_page(await self.page.drawn(self.content), revision))
-        elif since == self.page.revision:
+            self.write(pages.live_page(view.blocks, revision))
+        elif since == revision:
             self.set_status(204)
         else:
-            revision = self.page.revision
-            self.write({"revision": revision, "html": await self.page.drawn(self.content)})
+            self.write({"revision": revision, "blocks": view.since(self.page.known(view, since))})
 
 
 class Overview(_Shown):
     """All sessions and the scorecard."""
 
-    def content(self) -> str:
-        return pages.live_overview(self.page.sessions, self.page.streaming)
+    place = "overview"
+
+    def content(self) -> list[Block]:
+        return pages.live_overview(self.page.sessions)
 
 
 class OneSession(_Shown):
     """One session, by the query parameter `id`."""
 
-    def content(self) -> str:
-        return pages.live_session(self.page.sessions.one(self.get_query_argument("id", "")))
+    @property
+    def place(self) -> str:
+        return f"session {self.get_query_argument('id', '')}"
+
+    def content(self) -> list[Block]:
+        return pages.live_session(self.page.sessions.one(self.get_query_argument("id", "")), self.page.prices)
+
+
+class Why(_Shown):
+    """What each condition says of each candidate of one flow, by the query parameter `id`."""
+
+    @property
+    def place(self) -> str:
+        return f"why {self.get_query_argument('id', '')}"
+
+    async def prepared(self) -> None:
+        flow = self.view.get_by_id(self.get_query_argument("id", ""))
+        try:
+            self.blocks = await self.page.why(flow)
+        except Unread as reason:
+            self.blocks = pages.live_why(None, [["", str(reason), ""]])
+
+    def content(self) -> list[Block]:
+        return self.blocks
 
 
 class Style(_Handler):

@@ -20,8 +20,9 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import Text, Verdict
 from toolcalls.exchange import Exchange
 from toolcalls.frames import FRAMES, Form
-from toolcalls.mitm import store
+from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.connection import turns_of
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.policy import REASONS, Terms
 from toolcalls.route import Config, Route, Taken
@@ -82,6 +83,30 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
             raise Unread(f"its reply cannot be read: {error}") from error
     plan = plan_for(wire, flow.request, config, store.original(flow))
     return Recorded(plan, form, body, cut=flow.error is not None)
+
+
+def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recorded]]:
+    """The replies that a flow holds: the only one, or those of a WebSocket, each with the number of the message that
+    asked for it. Raises Unread.
+    """
+    if flow.websocket is None:
+        return [(None, recorded(flow, config))]
+    wire = websocket.wire_for(flow.request)
+    if wire is None:
+        raise Unread("it is no connection with an API that the addon reads")
+    quotable = websocket.Quotable()
+    found: list[tuple[int | None, Recorded]] = []
+    why = "no reply has come on this connection"
+    for turn in turns_of(flow):
+        try:
+            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked))
+        except Unread as reason:
+            why = str(reason)
+            continue
+        found.append((turn.number, Recorded(plan, "ndjson", turn.upstream.body, cut=turn.ended is None)))
+    if not found:
+        raise Unread(why)
+    return found
 
 
 # --- the seven conditions ---------------------------------------------------------------------------------------------

@@ -1,41 +1,75 @@
 """The page inside mitmweb, `/toolcalls`: sessions, their turns and the scorecard of the flows that mitmweb has.
 
-Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new or have
-another report are told, in a thread, so that the loop goes on, and no more at a time than take a moment; the page asks
-again every second and gets what has changed. What is shown is bounded as `Sessions` is.
+Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new, have
+another report, or whose reply is coming, are told, in a thread, so that the loop goes on, and no more at a time than
+take a moment; the page asks again every second and gets the parts that have changed. A reply that is coming is told
+again and again, so the more that costs, the rarer it is done. What is shown is bounded as `Sessions` is.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from secrets import token_hex
 from time import monotonic
 from typing import Any
 
 from mitmproxy import ctx, http
 
+from toolcalls.insight.page import Changes, live_why
+from toolcalls.insight.passage import Block
+from toolcalls.insight.seen import State
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
 from toolcalls.mitm import store
-from toolcalls.mitm.seen import is_told, seen
+from toolcalls.mitm.judging import conditions, replies
+from toolcalls.mitm.rules import Rules
+from toolcalls.mitm.seen import all_seen, is_told, seen_so_far, state_of
+from toolcalls.mitm.tables import explained
+from toolcalls.mitm.views.message import tap_of
+from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
 
 PATH = "/toolcalls"
-_MOMENT = 0.5  # seconds that one look may take to tell new turns
+_MOMENT = 0.5  # seconds that one look may take to tell turns
+_SHARE = 10  # a reply that is coming is told anew when this many times what that took last has passed
+_VIEWS = 8  # pages of which is remembered what they have
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was told of a flow: its report, or how many bytes of its reply, and when it may be told again.
+
+    ids   of its exchanges: a WebSocket has several
+    """
+
+    state: State
+    report: Mapping[str, Any] | None = None
+    size: int = -1
+    due: float = 0.0
+    ids: tuple[str, ...] = ()
 
 
 class Page:
-    """An addon that gives mitmweb its page, and does nothing in mitmdump and in the console."""
+    """An addon that gives mitmweb its page, and does nothing in mitmdump and in the console.
+
+    `rules` gives the configuration, None before the addon is configured.
+    """
 
     name = "toolcalls_page"  # mitmproxy knows addons by their names
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Callable[[], Rules | None] = lambda: None) -> None:
         self.sessions = Sessions()
-        self.streaming = 0
-        self._reports: dict[str, Mapping[str, Any]] = {}  # of each flow that was told, the report it had then
+        self._configured = rules
+        self._told: dict[str, _Told] = {}
         self._lock = asyncio.Lock()
         self._rules: list[Any] = []
+        self._views: OrderedDict[str, Changes] = OrderedDict()
+        self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
+        self._run = token_hex(4)  # a page that was loaded before a restart must not take our revisions for its own
 
     def running(self) -> None:
         """Add the page. Only mitmweb has an application to add it to."""
@@ -59,37 +93,87 @@ class Page:
                 app.default_router.rules.remove(rule)
         self._rules = []
 
+    @property
+    def prices(self) -> Sequence[Price]:
+        """What tokens cost, by the configuration."""
+        rules = self._configured()
+        return () if rules is None else rules.current().prices
+
     async def refresh(self, flows: list[object]) -> None:
         """Bring the sessions up to date with mitmweb's flows."""
         async with self._lock:
-            here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow)}
-            for gone in self._reports.keys() - here.keys():
-                del self._reports[gone]
-                self.sessions.discard(gone)
-            self.streaming = sum(map(_streams, here.values()))
+            here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow) and state_of(flow) is not None}
+            for gone in self._told.keys() - here.keys():
+                for id_ in (gone, *self._told.pop(gone).ids):
+                    self.sessions.discard(id_)
             until = monotonic() + _MOMENT
             for flow in here.values():
-                if not is_told(flow) or self._reports.get(flow.id) is flow.metadata[store.REPORT]:
-                    continue
                 if monotonic() > until:
                     break
-                self._reports[flow.id] = flow.metadata[store.REPORT]
                 try:
-                    self.sessions.put(await asyncio.to_thread(told, seen(flow)))
+                    await self._tell(flow)
                 except Exception:  # one flow that cannot be told must not hide the others
                     logger.exception(f"toolcalls: flow {flow.id} is not shown on the page")
 
-    async def drawn(self, content: Callable[[], str]) -> str:
-        """What `content` makes of the sessions, in a thread, while they stay as they are."""
+    async def _tell(self, flow: http.HTTPFlow) -> None:
+        """Put a flow into the sessions if there is anything new to tell of it."""
+        state = state_of(flow)
+        was = self._told.get(flow.id)
+        if state is None:
+            return
+        if state == "ended":
+            report = flow.metadata[store.REPORT]
+            if was is None or was.report is not report:
+                known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
+                ended = await asyncio.to_thread(all_seen, flow)
+                self._told[flow.id] = _Told(state, report, ids=tuple(one.id for one in ended))
+                for one in ended:
+                    if one.id not in known:
+                        self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
+            return
+        tap = tap_of(flow)
+        size = -1 if tap is None else tap.upstream.size
+        now = monotonic()
+        if was is not None and was.state == state and (was.size == size or now < was.due):
+            return
+        found = self._told[flow.id] = _Told(state, None, size)
+        before = self.sessions.turn(flow.id)
+        asked = None if before is None else before.asked
+        turn = await asyncio.to_thread(told, seen_so_far(flow), self.sessions.known, asked)
+        if not is_told(flow):  # else it has ended meanwhile, and the next look tells all of it
+            self.sessions.put(turn)
+        found.due = monotonic() + _SHARE * (monotonic() - now)
+
+    async def drawn(self, name: str, content: Callable[[], Sequence[Block]]) -> Changes:
+        """What `content` makes of the sessions, in a thread, while they stay as they are. `name` is the page's."""
         async with self._lock:
-            return await asyncio.to_thread(content)
+            view = self._views.setdefault(name, Changes())
+            self._views.move_to_end(name)
+            while len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
+            view.put(await asyncio.to_thread(content))
+            return view
 
-    @property
-    def revision(self) -> str:
-        """Another text for whatever would be shown otherwise."""
-        return f"{self.sessions.revision}.{self.streaming}"
+    async def why(self, flow: object) -> list[Block]:
+        """Why the text of a reply is a call or none: what `toolcalls.why` says, worked out once, in a thread."""
+        rules = self._configured()
+        if rules is None or not is_told(flow) or not isinstance(flow, http.HTTPFlow):
+            return live_why(None, [])
+        async with self._lock:
+            report = flow.metadata[store.REPORT]
+            if self._explained is None or self._explained[0] is not report:
+                config = rules.current()
+                rows = await asyncio.to_thread(
+                    lambda: explained([one for _, reply in replies(flow, config) for one in conditions(reply)])
+                )
+                self._explained = (report, live_why(flow.id, rows))
+            return self._explained[1]
 
+    def revision(self, view: Changes) -> str:
+        """A page's revision as its browser is told it: of this run, and of these changes."""
+        return f"{self._run}.{id(view):x}.{view.revision}"
 
-def _streams(flow: http.HTTPFlow) -> bool:
-    response = flow.response
-    return response is not None and getattr(response.stream, "is_toolcalls_tap", False) and not is_told(flow)
+    def known(self, view: Changes, revision: str) -> int:
+        """Which revision a browser has, 0 for one of another run or one that is forgotten."""
+        before, _, number = revision.rpartition(".")
+        return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0

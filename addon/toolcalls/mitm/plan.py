@@ -9,20 +9,21 @@ from hashlib import blake2b
 
 from mitmproxy import http
 
-from toolcalls.asking import made_so_far, screened, steered
+from toolcalls.asking import processors_for, screened, steered, watch_for
 from toolcalls.config import select
 from toolcalls.evidence import Decision, decide, terms_of
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm.codings import CodingError, decoded
-from toolcalls.mitm.reacting import RUNNER
 from toolcalls.policy import Terms
-from toolcalls.processors import Made, Processors
+from toolcalls.processors import Processors, Watch
+from toolcalls.reacting import RUNNER
+from toolcalls.request import Request
 from toolcalls.rewriting import rewritten
-from toolcalls.route import Config, Route
+from toolcalls.route import Config
 from toolcalls.tools import Toolbox
 from toolcalls.turns import formats
-from toolcalls.wires import Wire, model_in, wire_of
+from toolcalls.wires import Wire, model_in, recalled_by, wire_of
 
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
@@ -37,6 +38,7 @@ class Plan:
 
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
     processors   the route's, None where it has none
+    watch     the loop guard that only looks on, None where there is none
     """
 
     wire: Wire
@@ -46,6 +48,7 @@ class Plan:
     seed: bytes
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
+    watch: Watch | None = None
 
     @property
     def changes(self) -> bool:
@@ -60,13 +63,16 @@ class Plan:
     def exchange(self, form: Form) -> Exchange:
         """A new reading of a reply."""
         return Exchange(
-            self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed, processors=self.processors
+            self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed, processors=self.processors,
+            watch=self.watch,
         )  # fmt: skip
 
 
 def wire_for(request: http.Request) -> Wire | None:
     """The API that a request is for. This is all that other traffic costs."""
-    return wire_of(request.path) if request.method == "POST" else None
+    if request.method == "POST":
+        return wire_of(request.path)
+    return recalled_by(request.path) if request.method == "GET" else None
 
 
 def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes | None = None) -> Plan:
@@ -74,6 +80,7 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
 
     original   the body that the client sent, without its coding, where the request holds a rewritten one
     """
+    recalled = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
     if raw is None:
         raise Unread("the request was streamed, so its tools are not known")
@@ -81,7 +88,7 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
         raise Unread(f"the request is larger than {MAX_REQUEST} bytes")
     try:
         body = decoded(raw, request.headers.get("content-encoding", "")) if original is None else original
-        asked = wire.request(body)
+        asked = Request() if recalled else wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
         raise Unread(f"the request cannot be read: {error}") from error
     asked = replace(asked, model=asked.model or model_in(request.path))
@@ -90,29 +97,15 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
     headers = {name.lower(): request.headers[name] for name in request.headers}
     decision = decide(route, asked, headers, config.vtc_client_patterns)
     terms, tools = terms_of(route, asked, decision)
-    processors = _processors(wire, body, route, asked.model, headers.get("user-agent", ""), decision)
+    agent = headers.get("user-agent", "")
+    processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
+    watch = watch_for(wire.name, body, route, decision)
     made = None
-    if route.rewrite_request:
+    if route.rewrite_request and not recalled:
         made, notes = _rewritten(wire, body, replace(terms, route=route), decision, processors)
         decision = replace(decision, evidence=(*decision.evidence, *notes))
-    seed = blake2b(body, digest_size=16).digest()
-    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors)
-
-
-def _processors(
-    wire: Wire, body: bytes, route: Route, model: str, agent: str, decision: Decision
-) -> Processors | None:  # fmt: skip
-    """The route's processors, with the calls that the request's history holds; None for a route without any."""
-    if not route.processes or decision.kind == "observe":
-        return None
-    history: tuple[Made, ...] = ()
-    format_ = formats().get(wire.name)
-    if route.loops is not None and format_ is not None:
-        try:
-            history = made_so_far(format_.read(body), decision)
-        except (ValueError, RecursionError):  # then the guard sees the reply alone
-            history = ()
-    return Processors(route, model=model, agent=agent, history=history, run=RUNNER)
+    seed = blake2b(request.path.encode() if recalled else body, digest_size=16).digest()
+    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch)
 
 
 def _rewritten(

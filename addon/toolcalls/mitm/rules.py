@@ -12,7 +12,7 @@ from stat import S_IWOTH
 
 from toolcalls import config
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm.reacting import RUNNER, Broken
+from toolcalls.reacting import RUNNER, Broken
 from toolcalls.route import Config, PolicyName, Route
 from toolcalls.wires import all_wires
 

@@ -3,16 +3,32 @@
 Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
 
-from toolcalls.insight.seen import Pieces, Seen
+from toolcalls import report as reports
+from toolcalls.insight.seen import Pieces, Seen, State
 from toolcalls.mitm import store
 from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.connection import Turn, reports_of, turns_of
 from toolcalls.mitm.plan import form_of, wire_for
+from toolcalls.mitm.telling import telling
+from toolcalls.mitm.views.message import tap_of
+
+_SWITCHED = 101  # the status of an upgrade
+
+
+class _Kind(msgspec.Struct):
+    type: str | None = None
+
+
+_kind = msgspec.json.Decoder(_Kind).decode
 
 
 def is_told(flow: object) -> bool:
@@ -20,8 +36,123 @@ def is_told(flow: object) -> bool:
     return isinstance(flow, http.HTTPFlow) and isinstance(flow.metadata.get(store.REPORT), dict)
 
 
+def state_of(flow: object) -> State | None:
+    """How far the reply of a flow is that the addon reads, or may come to read; None for any other flow."""
+    if not isinstance(flow, http.HTTPFlow):
+        return None
+    if is_told(flow):
+        return "ended"
+    if tap_of(flow) is not None:
+        return "streaming"
+    awaited = flow.live and flow.response is None and flow.error is None and flow.request.timestamp_end is not None
+    return "waiting" if awaited and wire_for(flow.request) is not None else None
+
+
+def seen_so_far(flow: http.HTTPFlow) -> Seen:
+    """A flow whose reply is awaited or coming, as far as it came; its summary is what the reply does at the moment."""
+    tap = tap_of(flow)
+    if tap is None:
+        return replace(seen(flow, {}), state="waiting")
+    exchange = tap.exchange
+    report = reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
+    upstream, client = tap.upstream, tap.client
+    return replace(
+        seen(flow, report),
+        state="streaming",
+        upstream=upstream.whole(),
+        client=upstream.whole() if tap.encoded else client.whole(),
+        upstream_pieces=Pieces(upstream.microseconds, upstream.sizes),
+        client_pieces=Pieces(client.microseconds, client.sizes),
+        ended=None,
+    )
+
+
 def seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
-    """A flow as it is now, with the report that it holds, or with another one."""
+    """A flow as it is now, with the report that it holds, or with another one. A WebSocket is told as its latest reply
+    (`_of_messages`).
+    """
+    found = _seen(flow, report)
+    return found if flow.websocket is None else _of_messages(found, flow.websocket.messages)
+
+
+def all_seen(
+    flow: http.HTTPFlow, report: Mapping[str, Any] | None = None, turns: Iterable[Mapping[str, Any]] = ()
+) -> list[Seen]:
+    """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
+    own. `turns` are other reports than the flow holds.
+
+    The first exchange of a connection has the flow's id, each other that with its number behind it (`flow_of`).
+    """
+    if flow.websocket is None:
+        return [seen(flow, report)]
+    reports = {one.get("number"): one for one in [*turns] or reports_of(flow)}
+    upgrade = _seen(flow, {})
+    found = [
+        replace(_of_turn(upgrade, turn, reports[turn.number]), id=f"{flow.id}.{place}" if place else flow.id)
+        for place, turn in enumerate(turns_of(flow))
+        if turn.number in reports
+    ]
+    return found or [seen(flow, report)]
+
+
+def _of_turn(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
+    """One reply of a connection. Its moments count from its request."""
+    upstream, client = turn.upstream.body, turn.client.body
+    return replace(
+        upgrade,
+        started=turn.started,
+        started_at=datetime.fromtimestamp(turn.started, UTC).isoformat(timespec="milliseconds"),
+        asked=turn.asked,
+        sent=turn.sent,
+        status=200 if upgrade.status == _SWITCHED else upgrade.status,
+        upstream=upstream,
+        client=upstream if client == upstream else client,
+        form="ndjson",
+        requested=0.0,
+        replied=0.0,
+        ended=None if turn.ended is None else max(0.0, turn.ended - turn.started),
+        upstream_pieces=Pieces(turn.upstream.microseconds, turn.upstream.sizes),
+        client_pieces=Pieces(turn.client.microseconds, turn.client.sizes),
+        report=report,
+    )
+
+
+def _of_messages(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
+    """The latest request of a connection and what the server said since, a line for each message.
+
+    Moments count from the reply's headers as always; the connection may have been there long before the request.
+    """
+    begins = [number for number, message in enumerate(messages) if message.from_client and _asks(message.content)]
+    if not begins:
+        return upgrade
+    asked, answers = messages[begins[-1]], [one for one in messages[begins[-1] :] if not one.from_client]
+    lines = [message.content.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for message in answers]
+    opened = upgrade.started + (upgrade.replied or 0.0)
+    pieces = Pieces([max(0, round((one.timestamp - opened) * 1e6)) for one in answers], [len(line) for line in lines])
+    body = b"".join(lines)
+    ended = max(0.0, answers[-1].timestamp - upgrade.started) if answers else upgrade.ended
+    return replace(
+        upgrade,
+        asked=asked.content,
+        upstream=body,
+        client=body,
+        form="ndjson",
+        upstream_pieces=pieces,
+        client_pieces=pieces,
+        status=200 if upgrade.status == _SWITCHED else upgrade.status,
+        ended=ended,
+    )
+
+
+def _asks(content: bytes) -> bool:
+    """Whether a client's message asks for a reply."""
+    try:
+        return bool(_kind(content).type == "response.create")
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
+
+
+def _seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
     request, response = flow.request, flow.response
     own = flow.metadata.get(store.REPORT)
     report = report if report is not None else own if isinstance(own, dict) else {}

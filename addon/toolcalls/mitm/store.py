@@ -98,6 +98,11 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         flow.marked = MARKS.get(str(data["worst"]), "")
 
 
+def as_body(content: bytes) -> bytes:
+    """Bytes for metadata, with a short repr."""
+    return _Bytes(content)
+
+
 def rewrite(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
     """Send `body` instead of what came, which is kept."""
     flow.metadata[REQUEST] = _Bytes(came)
@@ -136,12 +141,23 @@ def forget(flow: http.HTTPFlow) -> None:
 def writable(value: Any) -> Any:
     """`value` with its strings free of lone surrogates, which UTF-8 does not hold: each becomes its escape."""
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return _written(value)
     if isinstance(value, dict):
         return {writable(key): writable(member) for key, member in value.items()}
     if isinstance(value, list):
         return [writable(member) for member in value]
     return value
+
+
+def _written(text: str) -> str:
+    """A string as it is wherever it can be: an argument may have megabytes, and copies stay as long as the flow."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
 
 
 class Recorded:

@@ -1,4 +1,5 @@
-"""What the commands say as tables: rows of cells, which mitmproxy's console shows in a box and mitmweb as JSON.
+"""What the commands say as tables: rows of cells, which mitmproxy's console shows in a box. mitmweb shows them as JSON
+on one line, so for it a row is one sentence, and only what matters is said (`briefly`).
 
 What a model wrote stands in a cell with its hidden characters as escapes, and only its beginning.
 """
@@ -23,6 +24,30 @@ def explained(candidates: Sequence[Candidate]) -> Table:
     """Each candidate with its verdict, and its conditions."""
     rows = [row for number, candidate in enumerate(candidates, 1) for row in _candidate(number, candidate)]
     return _even(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
+
+
+def briefly(candidates: Sequence[Candidate]) -> Table:
+    """Each candidate in one sentence: its verdict, and the conditions that it fails."""
+    rows = []
+    for number, candidate in enumerate(candidates, 1):
+        verdict = candidate.verdict
+        name = "a call" if verdict.name is None else cell(verdict.name)
+        failed = [f"{one.words}: no, {cell(one.said)}" for one in candidate.conditions if one.met is False]
+        why = "; ".join(failed) or "all conditions are met"
+        rows.append([f"{number}. {name} ({verdict.dialect}) {_outcome(candidate)}. {why}"])
+    return rows or [["no candidate: nowhere in this reply stands the opener of a dialect"]]
+
+
+def in_lines(table: Table) -> Table:
+    """A table with a head as one sentence for each row: `m, invoke: lifted 2, declined 1`."""
+    head, *rows = table
+    made = []
+    for row in rows:
+        names = [one for one in row[:2] if one and not one.isdigit()]
+        counts = [f"{word} {count}" for word, count in zip(head[2:], row[2:], strict=True) if word and count]
+        alone = [row[1]] if row[1].isdigit() else []
+        made.append([f"{', '.join(names)}: {', '.join(counts or alone)}"])
+    return made
 
 
 def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
@@ -51,15 +76,19 @@ def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
 
 def _candidate(number: int, candidate: Candidate) -> Iterator[list[str]]:
     verdict = candidate.verdict
-    reason = f": {verdict.reason}" if verdict.reason else ""
     name = "a call" if verdict.name is None else cell(verdict.name)
-    yield [str(number), f"{name} ({verdict.dialect})", f"{verdict.status}{reason}"]
+    yield [str(number), f"{name} ({verdict.dialect})", _outcome(candidate)]
     where = f"characters {verdict.start} to {verdict.end}"
     yield ["", where, cell(next(iter(candidate.text.strip().splitlines()), ""))]
     for condition in candidate.conditions:
         met = {True: "met", False: "FAILED", None: "not asked"}[condition.met]
         label = f"{condition.number}  " if condition.number is not None else "+  "
         yield ["", f"{label}{condition.words}", f"{met}{': ' if condition.said else ''}{cell(condition.said)}"]
+
+
+def _outcome(candidate: Candidate) -> str:
+    verdict = candidate.verdict
+    return f"{verdict.status}: {verdict.reason}" if verdict.reason else verdict.status
 
 
 def calls_of(one: flow.Flow) -> Iterator[Call]:

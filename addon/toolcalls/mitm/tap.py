@@ -14,7 +14,9 @@ from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm.codings import Decoder
 
-MAX_KEPT = 64 * 1024 * 1024  # bytes of one body that are kept for the flow; a larger one is kept nowhere
+# Of one body for its flow; a larger one is kept nowhere. Both bodies of a reply are kept, so that is twice as much.
+MAX_KEPT = 16 * 1024 * 1024  # bytes
+MAX_PIECES = 500_000
 MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that has to wait until it is whole; a larger one passes as it comes
 
 
@@ -30,20 +32,22 @@ class Body:
         self._moments = array("q")
         self._sizes = array("L")
         self._limit = MAX_KEPT
+        self._room = MAX_PIECES
 
     def add(self, piece: bytes, moment: int) -> None:
         """The next piece, and its moment on the monotonic clock, in nanoseconds."""
         self._bytes += piece
         self._moments.append(moment - self._since)
         self._sizes.append(len(piece))
-        if len(self._bytes) > self._limit:
+        self._room -= 1
+        if len(self._bytes) > self._limit or not self._room:
             self._limit = -1  # from here on nothing is kept
             self._bytes, self._moments, self._sizes = bytearray(), array("q"), array("L")
 
     def copy(self) -> "Body":
         """The same body, to go on differently."""
         made = Body(self._since)
-        made._bytes, made._limit = self._bytes[:], self._limit
+        made._bytes, made._limit, made._room = self._bytes[:], self._limit, self._room
         made._moments, made._sizes = self._moments[:], self._sizes[:]
         return made
 

@@ -1,11 +1,16 @@
-"""What a reply does at the moment, in a few words for the list of flows."""
+"""What a reply does at the moment, in a few words for the list of flows; and what went wrong in it, for the log."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from toolcalls import report
 from toolcalls.exchange import Exchange
+from toolcalls.insight.story import shortly
+from toolcalls.policy import REASONS
 
 _NAME = 40  # characters of a tool's name
+_LINES = 5  # of one reply in the log
 # A call that is coming, and one that has come whole and waits for its verdict.
 _DOING = {"lift": ("lifting", "lifted"), "roundtrip": ("reading", "read"), "lower": ("lowering", "lowering")}
 
@@ -23,3 +28,18 @@ def telling(exchange: Exchange) -> str:
             doing = "native" if native else _DOING.get(kind, ("seeing", "saw"))[record.complete]
             parts.append(f"… {doing} {name}" + (f" ({record.dialect})" if record.dialect else ""))
     return " · ".join(parts)
+
+
+def unlucky(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`.
+
+    Nothing of what was said is in it but the tool's name.
+    """
+    ill = [verdict for verdict in verdicts if verdict["reason"] is not None]
+    for verdict in islice(ill, _LINES):
+        name = "a call" if verdict["name"] is None else report.visible(str(verdict["name"])[:_NAME])
+        rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
+        reason = str(verdict["reason"])
+        yield f"{name}, {shortly(verdict)}. {rule}{reason}: {REASONS.get(reason, '')}"
+    if len(ill) > _LINES:
+        yield f"and {len(ill) - _LINES} more"

@@ -11,6 +11,8 @@ mitmproxy's public interface; where it is not found, replies pass unread, and th
 changed length every 4000 bytes and replaces characters that it cuts, so longer ones leave with escapes for all that is
 not ASCII. What is held when the connection closes can be sent no more, and the log says that, too.
 
+A connection from a file is read again from its messages as they came (`reread`), and none of them changes.
+
 `refuse_websocket` answers the upgrade with 426 instead, and a client like Codex goes on with SSE at once.
 """
 
@@ -18,7 +20,7 @@ import json
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,14 +33,14 @@ from wsproto.frame_protocol import Opcode
 from toolcalls import report
 from toolcalls.config import select
 from toolcalls.exchange import Exchange
-from toolcalls.mitm.plan import Plan
+from toolcalls.mitm.connection import ASKS, ENDS, Counter, about, came, line_of
+from toolcalls.mitm.plan import Plan, Unread, plan_for
 from toolcalls.route import Config
 from toolcalls.wires import Wire, wire_of
 
 logger = logging.getLogger(__name__)
 
 _WIRES = frozenset({"openai_responses"})  # the APIs that have such a form
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
 _FRAGMENT = 3900  # bytes, with room to mitmproxy's 4000
 _REMEMBERED = 1_000_000  # characters of earlier turns that may still be quoted
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -50,6 +52,11 @@ def wire_for(request: http.Request) -> Wire | None:
         return None
     wire = wire_of(request.path)
     return wire if wire is not None and wire.name in _WIRES else None
+
+
+def is_ours(flow: http.HTTPFlow) -> bool:
+    """Whether a flow is a connection on which replies come that the addon reads."""
+    return flow.websocket is not None and wire_for(flow.request) is not None
 
 
 def refusal(wire: Wire, request: http.Request, config: Config) -> http.Response | None:
@@ -65,26 +72,31 @@ def refusal(wire: Wire, request: http.Request, config: Config) -> http.Response 
     return http.Response.make(426, json.dumps(body), headers)
 
 
-def joined(earlier: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of a connection: what the latest reply's says, with the verdicts of all."""
-    both = {
-        **data,
-        "verdicts": [*earlier["verdicts"], *data["verdicts"]],
-        "notes": [*earlier.get("notes", ()), *data["notes"]],
-        "failure": earlier["failure"] or data["failure"],
+def joined(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The report of a connection with one reply or more: what the latest one's says, with the verdicts of all."""
+    one = {
+        **{key: value for key, value in turns[-1].items() if key != "number"},
+        "verdicts": [verdict for turn in turns for verdict in turn.get("verdicts", ())],
+        "notes": [note for turn in turns for note in turn.get("notes", ())],
+        "failure": next((turn["failure"] for turn in turns if turn.get("failure")), None),
     }
-    return {**both, "worst": report.worst(both), "summary": report.told(both)}
+    return {**one, "worst": report.worst(one), "summary": report.told(one)}
 
 
 def ahead_of(flow: http.HTTPFlow) -> Callable[[bytes], None] | None:
     """What sends the client of a flow a message before the one in hand; None where this mitmproxy has no such place."""
     addons: Any = ctx.master.addons  # its methods have no types
     handler: Any = getattr(addons.get("proxyserver"), "connections", {}).get(flow.client_conn.id)
-    for layer in () if handler is None else handler.layer.context.layers:
+    layers: list[Any] = [] if handler is None else list(handler.layer.context.layers)
+    known = {id(layer) for layer in layers}
+    for layer in layers:  # which grows: what a client sends through CONNECT has layers of its own, below the stream
         for stream in getattr(layer, "streams", {}).values():
             child = getattr(stream, "child_layer", None)
             if isinstance(child, WebsocketLayer) and child.flow is flow:
                 return _Ahead(flow, child.client_ws)
+            inner = [one for one in stream.context.layers if id(one) not in known]
+            known.update(map(id, inner))
+            layers += inner
     return None
 
 
@@ -107,9 +119,10 @@ class _Ahead:
 
 
 class _Turn:
-    """One request and its reply. `exchange` is None for a reply that passes unread."""
+    """One request and its reply. `number` is that of the request; `exchange` is None for a reply that passes unread."""
 
-    def __init__(self, plan: Plan | None) -> None:
+    def __init__(self, number: int, plan: Plan | None) -> None:
+        self.number = number
         self.exchange = None if plan is None else plan.exchange("ndjson")
         self.changes = plan is not None and plan.changes
         self.spelt: dict[bytes, bytes] = {}  # messages of several lines, by the line they are read as
@@ -118,7 +131,7 @@ class _Turn:
         """The messages that leave when this one has come."""
         if self.exchange is None:
             return [content]
-        line = content.replace(b"\r", b" ").replace(b"\n", b" ")  # raw line ends are white space in JSON
+        line = line_of(content)
         if line != content:
             self.spelt[line] = content
         return self._changed(content, self.exchange.feed(line + b"\n"))
@@ -129,97 +142,124 @@ class _Turn:
         return [self.spelt.pop(line, line) for line in out.split(b"\n") if line]
 
 
+class Quotable:
+    """What may be quoted on a connection: a turn sends only what is new, but its reply may repeat earlier ones too."""
+
+    def __init__(self) -> None:
+        self._texts: tuple[str, ...] = ()
+
+    def known_to(self, plan: Plan) -> Plan:
+        """The next turn's plan, with what all turns so far have sent."""
+        self._texts += plan.terms.request.quotable
+        while sum(map(len, self._texts)) > _REMEMBERED:
+            self._texts = self._texts[1:]
+        request = replace(plan.terms.request, quotable=self._texts)
+        return replace(plan, terms=replace(plan.terms, request=request))
+
+
 class Messages:
     """One connection.
 
     plan     what is done to the reply of a request, from its body; None for nothing
-    settle   is given each exchange once, when it is over
+    settle   is given each exchange once, when it is over, with the number of the message that asked for it
     ahead    sends the client a message before the one in hand
+    keep     is given a message that is about to change, and its number on its side
     """
 
     def __init__(
         self,
         plan: Callable[[bytes], Plan | None],
-        settle: Callable[[Exchange], None],
+        settle: Callable[[int, Exchange], None],
         ahead: Callable[[bytes], None],
+        keep: Callable[[WebSocketMessage, int], None],
     ) -> None:
         self._plan = plan
         self._settle = settle
         self._ahead = ahead
+        self._keep = keep
+        self._counter = Counter()
         self._turns: dict[str, deque[_Turn]] = {}
-        self._quotable: tuple[str, ...] = ()
+        self._quotable = Quotable()
 
     def take(self, message: WebSocketMessage) -> None:
         """The next message of the connection, to be changed or dropped in place."""
-        if not message.is_text or message.dropped:
+        number = self._counter.number(message)
+        if number is None or not message.is_text or message.dropped:
             return
         if message.from_client:
-            self._from_client(message)
-        elif not message.injected:
-            self._from_server(message)
+            self._from_client(message, number)
+        else:
+            self._from_server(message, number)
 
-    def _from_client(self, message: WebSocketMessage) -> None:
-        kind, stream = _about(message.content)
-        if kind != "response.create":
+    def _change(self, message: WebSocketMessage, number: int, content: bytes) -> None:
+        if content != message.content:
+            self._keep(message, number)
+            message.content = content
+
+    def _from_client(self, message: WebSocketMessage, number: int) -> None:
+        kind, stream = about(message.content)
+        if kind != ASKS:
             return
         plan = self._plan(message.content)
         if plan is not None:
-            plan = self._remembering(plan)
+            plan = self._quotable.known_to(plan)
             if plan.request is not None:
-                message.content = _sendable(plan.request[1])
-        self._turns.setdefault(stream, deque()).append(_Turn(plan))
+                self._change(message, number, _sendable(plan.request[1]))
+        self._turns.setdefault(stream, deque()).append(_Turn(number, plan))
 
-    def _remembering(self, plan: Plan) -> Plan:
-        """A turn sends only what is new; what earlier ones have sent may be quoted all the same."""
-        self._quotable += plan.terms.request.quotable
-        while sum(map(len, self._quotable)) > _REMEMBERED:
-            self._quotable = self._quotable[1:]
-        request = replace(plan.terms.request, quotable=self._quotable)
-        return replace(plan, terms=replace(plan.terms, request=request))
-
-    def _from_server(self, message: WebSocketMessage) -> None:
+    def _from_server(self, message: WebSocketMessage, number: int) -> None:
         content = message.content
-        kind, stream = _about(content)
+        kind, stream = about(content)
         turns = self._turns.get(stream)
         out = turns[0].feed(content) if turns else [content]
-        if turns and kind in _ENDS:
-            exchange = turns.popleft().exchange
+        if turns and kind in ENDS:
+            turn = turns.popleft()
             if not turns:
                 del self._turns[stream]
-            if exchange is not None:
-                out += [line for line in exchange.close().split(b"\n") if line]
-                self._settle(exchange)
+            if turn.exchange is not None:
+                out += [line for line in turn.exchange.close().split(b"\n") if line]
+                self._settle(turn.number, turn.exchange)
         if not out:
             message.dropped = True
             return
         for one in out[:-1]:
             self._ahead(one)
         if out[-1] != content:
-            message.content = _sendable(out[-1])
+            self._change(message, number, _sendable(out[-1]))
 
-    def close(self) -> None:
-        """The connection is closed, and nothing can be sent any more."""
+    def close(self) -> int:
+        """The connection is closed, and nothing can be sent any more; returns how many messages were held."""
         held = 0
         for turns in self._turns.values():
-            for exchange in (turn.exchange for turn in turns):
-                if exchange is not None:
-                    held += exchange.abort().count(b"\n")
-                    self._settle(exchange)
+            for turn in turns:
+                if turn.exchange is not None:
+                    held += turn.exchange.abort().count(b"\n")
+                    self._settle(turn.number, turn.exchange)
         self._turns.clear()
-        if held:
-            logger.warning(f"toolcalls: a WebSocket closed while {held} messages were held; they are lost")
+        return held
 
 
-def _about(content: bytes) -> tuple[str, str]:
-    """A message's type and its stream; "" where it names none."""
-    try:
-        fields = json.loads(content)
-    except (ValueError, RecursionError):
-        return "", ""
-    if not isinstance(fields, dict):
-        return "", ""
-    kind, stream = fields.get("type"), fields.get("stream_id")
-    return (kind if isinstance(kind, str) else "", stream if isinstance(stream, str) else "")
+def reread(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
+    """The replies of a recorded connection by today's configuration, each with the number of the message that asked for
+    it. Raises Unread for a flow that is no such connection; replies that would pass unread are left out.
+    """
+    wire = wire_for(flow.request)
+    if wire is None or flow.websocket is None:
+        raise Unread("it is no connection with an API that the addon reads")
+    found: list[tuple[int, Exchange]] = []
+
+    def plan(body: bytes) -> Plan | None:
+        try:
+            return plan_for(wire, flow.request, config, body)
+        except Unread:
+            return None
+
+    again = Messages(plan, lambda number, exchange: found.append((number, exchange)), lambda _: None, lambda *_: None)
+    for message, original in came(flow):
+        if original is not None:
+            again.take(WebSocketMessage(message.type, message.from_client, original, message.timestamp))
+    again.close()
+    return found
 
 
 def _sendable(content: bytes) -> bytes:

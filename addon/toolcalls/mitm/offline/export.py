@@ -9,8 +9,8 @@ from mitmproxy import http
 from toolcalls.commands.console import BadInput, encoded, put
 from toolcalls.exports import Format, har, jsonl
 from toolcalls.insight.seen import Seen
-from toolcalls.mitm.offline.files import configuration, exchanges, report_of, written
-from toolcalls.mitm.seen import is_told, seen
+from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
+from toolcalls.mitm.seen import all_seen, is_told
 
 _MISSING = "this needs the extra `otel`: pip install 'mitmproxy-toolcalls[otel]'"
 
@@ -18,9 +18,7 @@ _MISSING = "this needs the extra `otel`: pip install 'mitmproxy-toolcalls[otel]'
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
-    found = (
-        seen(flow, report) for _, flow in exchanges(arguments.files) if (report := report_of(flow, config)) is not None
-    )
+    found = (one for _, flow in exchanges(arguments.files) for one in all_of(flow, config))
     output: str = arguments.output
     counted = _Counted(found)
     if arguments.format == "otel" and output.startswith(("http://", "https://")):
@@ -38,7 +36,7 @@ def run(arguments: Namespace) -> int:
 
 def data_of(flows: Sequence[http.HTTPFlow], format_: Format, *, content: bool = False) -> bytes:
     """A file of the flows that the addon has read; others are passed by. Raises BadInput when an extra is missing."""
-    return _data(format_, (seen(flow) for flow in flows if is_told(flow)), content=content)
+    return _data(format_, (one for flow in flows if is_told(flow) for one in all_seen(flow)), content=content)
 
 
 def _data(format_: Format, found: Iterable[Seen], *, content: bool) -> bytes:

@@ -13,12 +13,15 @@ from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
 from toolcalls import report
-from toolcalls.commands.console import BadInput, open_input, source_name
+from toolcalls.commands.console import BadInput, complain, open_input, source_name
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm import store
+from toolcalls.insight.seen import Seen
+from toolcalls.mitm import store, websocket
+from toolcalls.mitm.connection import reports_of
 from toolcalls.mitm.judging import recorded
 from toolcalls.mitm.plan import Unread
+from toolcalls.mitm.seen import all_seen
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 
@@ -34,7 +37,8 @@ def configuration(path: str | None) -> Config:
 def flows(path: str) -> Iterator[Flow]:
     """The flows of a file (or HAR) that mitmproxy reads, one after the other. `-` is standard input. Raises BadInput.
 
-    A file that ends in the middle of a flow, as one does whose writer was killed, gives the flows before that.
+    A file that ends in the middle of a flow, as one does whose writer was killed, gives the flows before that, and a
+    line on standard error.
     """
     count = 0
     with open_input(path) as source:
@@ -43,6 +47,9 @@ def flows(path: str) -> Iterator[Flow]:
                 yield flow
                 count += 1
         except (FlowReadException, ValueError) as error:
+            if count and not source.read(1):
+                complain("toolcalls", f"{source_name(path)}: flow {count + 1} is torn off and left out")
+                return
             raise BadInput(f"{source_name(path)}: flow {count + 1} cannot be read: {error}") from error
 
 
@@ -65,11 +72,33 @@ def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
         return None
 
 
+def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
+    """The exchanges that a flow holds, with what the addon said of them or would say; [] for one that it passes by."""
+    made = report_of(flow, config)
+    if made is None:
+        return []
+    turns: list[dict[str, Any]] = []
+    if flow.websocket is not None and not reports_of(flow):
+        turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
+    return all_seen(flow, made, turns)
+
+
 def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
     """The report of a flow by today's configuration and code. Raises Unread."""
+    if flow.websocket is not None:
+        turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
+        if not turns:
+            raise Unread("no reply of the connection can be read")
+        return websocket.joined(turns)
     reply = recorded(flow, config)
     made: dict[str, Any] = store.writable(report.of(reply.read(), model=reply.plan.model))
     return made
+
+
+def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The reports of a connection's replies, each with the number of the message that asked for it. Raises Unread."""
+    for number, exchange in websocket.reread(flow, config):
+        yield number, store.writable(report.of(exchange, model=exchange.terms.request.model))
 
 
 @contextmanager

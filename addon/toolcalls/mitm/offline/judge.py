@@ -12,7 +12,7 @@ from typing import Any
 
 from toolcalls import report
 from toolcalls.commands.console import BadInput, as_json, encoded, put, put_line, read_json
-from toolcalls.mitm import store
+from toolcalls.mitm import store, websocket
 from toolcalls.mitm.offline.files import configuration, exchanges, today
 from toolcalls.mitm.plan import Unread, wire_for
 
@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
     results = []
     for path, flow in exchanges(arguments.files):
         recorded = flow.metadata.get(store.REPORT)
-        if wire_for(flow.request) is None and not isinstance(recorded, dict):
+        if wire_for(flow.request) is None and not isinstance(recorded, dict) and not websocket.is_ours(flow):
             continue  # no LLM API
         if baseline is not None:
             before = baseline.get(flow.id)

@@ -19,7 +19,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
 from toolcalls.commands.console import complain, encoded, put
-from toolcalls.mitm import store
+from toolcalls.mitm import connection, store
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
 from toolcalls.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
@@ -114,6 +114,11 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, A
     found = flow.metadata.get(store.REPORT)
     if isinstance(found, dict):
         yield store.REPORT, redacted_value(found)
+    if reports := connection.reports_of(flow):
+        yield connection.TURNS, [redacted_value(one) for one in reports]
+    if originals := connection.originals_of(flow):
+        kept = [[side, number, redacted_body(content)] for (side, number), content in originals.items()]
+        yield connection.MESSAGES, kept
     same = flow.response is None or made.response is None or made.response.raw_content == flow.response.raw_content
     for name in (store.UPSTREAM, store.REQUEST):
         body = flow.metadata.get(name)

@@ -16,8 +16,7 @@ from toolcalls.insight.page import report_page
 from toolcalls.insight.seen import Seen
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
-from toolcalls.mitm.offline.files import configuration, exchanges, report_of, written
-from toolcalls.mitm.seen import seen
+from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
 
 _EXCHANGE = ("wire", "route", "kind", "policy", "model")
 
@@ -31,13 +30,12 @@ def run(arguments: Namespace) -> int:
         for one in _journal(path):
             sessions.put(told(one))
     for _, flow in exchanges(path for path in arguments.files if path not in journals):
-        made = report_of(flow, config)
-        if made is not None:
-            sessions.put(told(seen(flow, made)))
+        for seen in all_of(flow, config):
+            sessions.put(told(seen))
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:
-        file.write(report_page(sessions, names + more).encode("utf-8", "backslashreplace"))
+        file.write(report_page(sessions, names + more, config.prices).encode("utf-8", "backslashreplace"))
     put(encoded(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
     return 0
 

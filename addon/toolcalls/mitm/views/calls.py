@@ -1,8 +1,9 @@
 """The content view "Tool calls": what became of each call of a reply, and why, above the message itself.
 
 Whoever opens it has an agent that printed a call as text, and wants four answers: did the model write a call, in which
-dialect, what did the client get, and which rule said no. So each verdict begins with a line for what the model did, one
-for what the client got, and the rule; then what the model wrote, and what became of it. The client's message is last.
+dialect, what did the client get, and which rule said no. So a line for each verdict comes first, where there are
+several; then each begins with what the model did, what the client got, and the rule, and what the model wrote and what
+became of it follow. Behind them stand the client's message, when things happened, and why this was done.
 
 It reads the report in the flow's metadata, so it shows what was decided when the reply came, and judges nothing again.
 Whatever came from a model or a server is shown with its hidden characters as escapes: mitmproxy's own escaping lets
@@ -14,14 +15,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import msgspec
 from mitmproxy import contentviews
 
-from toolcalls.events import CallPiece, CallStart, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
+from toolcalls.insight.passage import duration, tokens_said
+from toolcalls.insight.replies import Tokens, tokens_of
+from toolcalls.insight.story import shortly, story
+from toolcalls.insight.turn import is_whole
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
-from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened
+from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
-from toolcalls.mitm.views.message import Reply, is_ours, reply_of
+from toolcalls.mitm.views.message import Reply, is_ours, moment_of, reply_of
 from toolcalls.policy import REASONS, REPAIRS
 from toolcalls.report import GUARDED, visible
 from toolcalls.wires import Wire
@@ -58,7 +62,12 @@ class ToolCallsView(contentviews.Contentview):
         got = sent
         if reply.changed:
             got = _read(reply.wire, excerpt(reply.client, reply.form), streamed=reply.form != "whole")
-        lines = [*_head(reply), "", *_verdicts(reply.report, sent), *_messages(got, live=reply.live)]
+        lines = [
+            *_head(reply),
+            *_verdicts(reply.report, sent),
+            *_messages(got, live=reply.live),
+            *_exchange(reply, got, sent),
+        ]
         return "\n".join(line or " " for line in lines)  # mitmweb gives a line without characters no height
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
@@ -81,9 +90,32 @@ def _head(reply: Reply) -> Iterator[str]:
         yield from named("failed", f"{report['failure']}; {GUARDED if report.get('guarded') else _PASSED}")
     if report.get("judged"):
         yield from named("judged", f"{report['judged']}: so it would be today; the bodies are those of then")
-    yield from what_is_done(report)
     for note in islice(report.get("notes", ()), _MOST_NOTES):
         yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
+    if report["failure"] or report.get("judged") or report.get("notes"):
+        yield ""
+    if len(report["verdicts"]) > 1:
+        yield from _overview(report)
+
+
+def _overview(report: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each verdict, so that many are seen at once."""
+    for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
+        name = "a call" if verdict["name"] is None else clipped(verdict["name"], 30)
+        why = f": {verdict.get('rule') or verdict['reason']}" if verdict["reason"] is not None else ""
+        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {shortly(verdict)}{why}")
+    yield ""
+
+
+def _exchange(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[str]:
+    """When it happened, what it cost, and what was done to the exchange for which reason."""
+    yield "EXCHANGE"
+    times = [f"{name} {duration(moment)}" for name, moment in _times(reply, got, sent)]
+    if times:
+        yield from named("times", " · ".join(times) + ", since the request began")
+    if said := tokens_said(sent.tokens):
+        yield from named("tokens", said)
+    yield from what_is_done(reply.report)
 
 
 def what_is_done(report: Mapping[str, Any], label: str = "reply") -> Iterator[str]:
@@ -97,18 +129,37 @@ def what_is_done(report: Mapping[str, Any], label: str = "reply") -> Iterator[st
     yield from named(label, report["wire"] + (f", model {report['model']}" if report["model"] else ""))
 
 
+def _times(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[tuple[str, float]]:
+    """The four moments of a reply, those that are known. A client that got text has its calls' times from upstream."""
+    mine, theirs = reply.client_times, reply.upstream_times
+    if mine is None or not mine[0] or reply.replied is None:
+        return
+    native, calls = (mine, got) if got.first_argument is not None or theirs is None else (theirs, sent)
+    moments = {
+        "first byte": mine[0][0],
+        "first argument byte": moment_of(native, calls.first_argument),
+        "call complete": moment_of(native, calls.call_complete) if is_whole(reply.report) else None,
+        "so far" if reply.live else "end": mine[0][-1],
+    }
+    for name, moment in moments.items():
+        if moment is not None:
+            yield name, reply.replied + moment / 1e6
+
+
 def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
     verdicts = report["verdicts"]
     budget = _MOST_JSON
-    for verdict in islice(verdicts, _MOST_VERDICTS):
-        yield visible(verdict["status"].upper() + ("" if verdict["name"] is None else f"  {verdict['name'][:200]}"))
-        model, client = _story(verdict, report)
+    for number, verdict in enumerate(islice(verdicts, _MOST_VERDICTS), 1):
+        counted_ = f"{number} " if len(verdicts) > 1 else ""
+        name = "" if verdict["name"] is None else f"  {verdict['name'][:200]}"
+        yield visible(f"{counted_}{verdict['status'].upper()}{name}")
+        model, client = story(verdict, report)
         yield from named("model", model)
         yield from named("client", client)
         reason = verdict["reason"]
         if reason is not None:
-            name = f"{verdict['rule']}, " if verdict.get("rule") else ""
-            yield from named("rule", f"{name}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
+            rule = f"{verdict['rule']}, " if verdict.get("rule") else ""
+            yield from named("rule", f"{rule}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
@@ -139,34 +190,6 @@ def _change(change: Mapping[str, Any]) -> Iterator[str]:
         yield from block("after", [visible(name[:200]), *folded(arguments, size=1024)])
 
 
-def _story(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str, str]:
-    """What the model did, and what the client got."""
-    dialect, status = verdict["dialect"], verdict["status"]
-    if verdict["reason"] in {"invented_result", "dropped_result"}:
-        dropped = verdict["reason"] == "dropped_result"
-        return "wrote a tool result itself", "did not get it" if dropped else "got the text as the model wrote it"
-    if dialect is None or (status == "lowered" and not verdict["end"]):
-        made = {"truncated": "began a native call and did not end it", "malformed": "made a native call with a fault"}
-        got = f"got it as text ({dialect})" if status == "lowered" else "got it as the model made it"
-        model = made.get(status, "made a native call")
-    else:
-        wrote = {
-            "truncated": f"began a call as text ({dialect}) and did not end it",
-            "malformed": f"wrote what begins like a call ({dialect}) and is none",
-        }
-        model = wrote.get(status, f"wrote this call as text ({dialect})")
-        got = "got the text as the model wrote it"
-        if status == "lifted":
-            got = "got a native call"
-        elif status == "lowered" and dialect != report["dialect"]:
-            got = f"got it as text in another dialect ({report['dialect']})"
-        elif verdict["index"] is not None and report["kind"] == "lift":
-            got = "got the beginning of a native call; the finish reason says that it is not whole"
-        elif status == "truncated":
-            got = "got no call"
-    return model, "did not get it" if status == "blocked" else got
-
-
 def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
     """What the model wrote of a candidate. One that was not read to its end is shown to the end of its line."""
     lane = sent.lanes.get(verdict["lane"])
@@ -190,17 +213,15 @@ def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
         if lane.reasoning:
             reasoning = "".join(lane.reasoning)
             yield f"    (reasoning, {counted(len(reasoning), 'character')})"
-            yield from (f"    │ {line}" for line in folded(reasoning, lines=40, tail=10, size=8192))
+            yield from (f"    │ {line}" for line in wrapped(folded(reasoning, lines=40, tail=10, size=8192)))
         text = lane.text or ("" if lane.calls else "(no text)")
         if text:
-            yield from ("    " + line for line in folded(text))
+            yield from ("    " + line for line in wrapped(folded(text)))
         for name, pieces in islice(lane.calls.values(), _MOST_VERDICTS):
             yield f"    → {clipped(name, 100)} {clipped(''.join(pieces), 240)}"
         yield ""
     if got.left_out:
         yield f"… {counted(got.left_out, 'byte')} in the middle of the body are not read here …"
-    if got.usage:
-        yield from named("usage", got.usage)
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------
@@ -213,6 +234,7 @@ class _Lane:
     pieces: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
     reason: str | None = None
 
     @property
@@ -222,11 +244,17 @@ class _Lane:
 
 @dataclass(slots=True)
 class _Message:
-    """What a body says. `left_out` bytes in its middle were not read; a lane's text has a line in their place."""
+    """What a body says. `left_out` bytes in its middle were not read; a lane's text has a line in their place.
+
+    first_argument, call_complete   offsets behind the events that brought the first and the last byte of arguments;
+                                    None where there is none, a call is not whole, or the middle may hold it
+    """
 
     lanes: dict[int, _Lane] = field(default_factory=dict)
     left_out: int = 0
-    usage: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    first_argument: int | None = None
+    call_complete: int | None = None
 
 
 def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
@@ -234,6 +262,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     if wire is None:
         return message
     codec = wire.codec(streamed=streamed)
+    offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:
         message.left_out = len(body.frames[0].raw)
     for number, frame in enumerate(body.frames):
@@ -252,49 +281,17 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
                 lane.calls[event.index] = (event.name, [])
             elif isinstance(event, CallPiece):
                 lane.calls.setdefault(event.index, ("", []))[1].append(event.json)
+                if event.json:
+                    offsets.append((number, body.starts[number] + len(frame.raw)))
+            elif isinstance(event, CallEnd):
+                lane.ended.add(event.index)
             elif isinstance(event, Finish):
                 lane.reason = event.reason
-    message.usage = _usage(body)
+    speak = body.frames if len(body.frames) <= 12 else (*body.frames[:4], *body.frames[-8:])
+    message.tokens = tokens_of([frame.data for frame in speak if frame.data is not None])
+    if offsets:
+        (first, begun), (last, complete) = offsets[0], offsets[-1]
+        whole = all(lane.ended >= lane.calls.keys() for lane in message.lanes.values())
+        message.first_argument = begun if not body.left_out or first < len(body.head) else None
+        message.call_complete = complete if whole and (not body.left_out or last >= len(body.head)) else None
     return message
-
-
-class _Inner(msgspec.Struct):
-    usage: Any = None
-
-
-class _Usage(msgspec.Struct):
-    """Where the APIs say what a reply cost."""
-
-    usage: Any = None
-    response: _Inner | None = None
-    message: _Inner | None = None
-    usageMetadata: Any = None  # noqa: N815 - Gemini's word
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
-
-
-_decode_usage = msgspec.json.Decoder(_Usage).decode
-
-
-def _usage(body: Excerpt) -> str:
-    """The latest account of tokens: numbers with their names; "" where the last frames have none."""
-    for frame in reversed(body.frames[-8:]):
-        try:
-            told = _decode_usage(frame.data or b"null")
-        except (msgspec.MsgspecError, UnicodeError):
-            continue
-        inner = told.response or told.message or _Inner()
-        counts = told.usage or told.usageMetadata or inner.usage
-        if told.eval_count is not None:
-            counts = {"prompt_eval_count": told.prompt_eval_count, "eval_count": told.eval_count}
-        if isinstance(counts, dict):
-            return ", ".join(f"{key} {count}" for key, count in islice(_numbers(counts), 12))
-    return ""
-
-
-def _numbers(counts: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for key, count in counts.items():
-        if isinstance(count, int) and not isinstance(count, bool):
-            yield str(key), count
-        elif isinstance(count, dict):
-            yield from ((f"{key}.{inner}", number) for inner, number in _numbers(count) if number)

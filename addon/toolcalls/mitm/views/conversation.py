@@ -15,16 +15,18 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
+from toolcalls.mitm import connection, websocket
 from toolcalls.mitm.plan import wire_for
 from toolcalls.mitm.store import REPORT, original
 from toolcalls.mitm.views.calls import what_is_done
-from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty
+from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
 from toolcalls.mitm.views.small import MAX_MESSAGES, Reduced, reduced
 from toolcalls.report import visible
 from toolcalls.request import Request, Tool
 from toolcalls.tools import Toolbox
 from toolcalls.turns import Conversation, PastCall, Result, Text, Turn, formats
+from toolcalls.wires import wire_of
 
 _MOST_TOOLS = 120
 _MOST_JSON = 64 * 1024  # characters of past arguments that are laid out in one view
@@ -43,10 +45,10 @@ class ConversationView(contentviews.Contentview):
         flow = metadata.flow
         if not isinstance(flow, http.HTTPFlow) or not _is_ours(data, metadata):
             raise ValueError("this is no request of an API that the addon reads")
-        wire = wire_for(flow.request)
+        wire = wire_of(flow.request.path)
         if wire is None:
             raise ValueError("this is no request of an API that the addon reads")
-        came = original(flow)
+        came = _asked(flow, metadata)
         small = reduced(data)
         body = small.body
         asked = wire.request(body)
@@ -68,10 +70,23 @@ class ConversationView(contentviews.Contentview):
 
 def _is_ours(data: bytes, metadata: contentviews.Metadata) -> bool:
     flow = metadata.flow
-    if not isinstance(flow, http.HTTPFlow) or metadata.http_message is not flow.request:
+    if not isinstance(flow, http.HTTPFlow):
+        return False
+    if (message := metadata.websocket_message) is not None:
+        return websocket.is_ours(flow) and message.from_client and connection.about(data)[0] == connection.ASKS
+    if metadata.http_message is not flow.request:
         return False
     known = isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
     return wire_for(flow.request) is not None and (known or data[:1] == b"{")
+
+
+def _asked(flow: http.HTTPFlow, metadata: contentviews.Metadata) -> bytes | None:
+    """What the client sent where the upstream was sent something else."""
+    message = metadata.websocket_message
+    if message is None:
+        return original(flow)
+    content = next((content for one, content in connection.came(flow) if one is message), None)
+    return None if content == message.content else content
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
@@ -145,7 +160,7 @@ def _texts(asked: Request) -> Iterator[str]:
         if texts:
             yield f"{title}  {len(texts)}"
             for text in texts[-MAX_MESSAGES:]:
-                yield from (f"    {line}" for line in folded(text, lines=20, tail=4, size=2048))
+                yield from (f"    {line}" for line in wrapped(folded(text, lines=20, tail=4, size=2048)))
                 yield " "
 
 
@@ -182,7 +197,7 @@ class _Turns:
         for one in blocks:
             if isinstance(one, Text):
                 lines, end = (12, 20 if changed else 3) if turn.role == "system" else (60, 8)
-                yield from (f"    {line}" for line in folded(one.text, lines=lines, tail=end, size=self._size))
+                yield from (f"    {line}" for line in wrapped(folded(one.text, lines=lines, tail=end, size=self._size)))
             elif isinstance(one, PastCall):
                 yield from self._call(one)
             elif isinstance(one, Result):
@@ -203,7 +218,7 @@ class _Turns:
 
     def _result(self, result: Result) -> Iterator[str]:
         length = f"({counted(len(result.text), 'character')})"
-        yield from block("result", [length, *folded(result.text, lines=20, tail=5, size=self._size // 2)])
+        yield from block("result", [length, *wrapped(folded(result.text, lines=20, tail=5, size=self._size // 2))])
         for other in result.others:
             yield from block("", folded(_raw(other.raw), lines=6, tail=0, size=240))
 

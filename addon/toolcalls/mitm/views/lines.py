@@ -15,6 +15,8 @@ from toolcalls.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text
+_WRAP = 110  # characters of a line of prose; mitmweb wraps nothing, and models write a paragraph as one line
+_MORE = "↳ "  # before what goes on from the line above
 _VALUE, _VALUE_END = 60, 10  # lines of the beginning and of the end of a long string in JSON
 MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is shown as it came, folded
 
@@ -83,6 +85,18 @@ def _end(text: str, lines: int) -> str:
         if at < 0:
             return text
     return text[at + 1 :]
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of prose, long ones as several: cut behind a space, each but the first with a `↳` before it."""
+    for line in lines:
+        start, mark = 0, ""
+        while len(line) - start > _WRAP:
+            space = line.rfind(" ", start + _WRAP // 2, start + _WRAP)
+            end = start + _WRAP if space < 0 else space + 1
+            yield mark + line[start:end]
+            start, mark = end, _MORE
+        yield mark + line[start:]
 
 
 def shortened(text: str, lines: int, width: int) -> Iterator[str]:

@@ -1,0 +1,147 @@
+"""The folder of the option `toolcalls_record`: the flows of LLM APIs as they end, without secrets.
+
+Beside mitmproxy's own `-w`, which keeps keys and cookies in clear and ends the proxy when the disk is full. Each start
+makes one file, named by us. Flows are redacted as `toolcalls redact` does it; that takes a while (about half a second
+for a megabyte, and several times its memory), so a thread of its own does it, what waits for it is bounded, and a body
+that is very large is left out of its flow. A record is one whole flow: of a proxy that was killed, all flows that were
+written can be read.
+"""
+
+import logging
+import os
+import secrets
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+
+from toolcalls.mitm import connection, store
+from toolcalls.mitm.appended import WRITE, Appended, Opened
+from toolcalls.mitm.offline.redact import redacted
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING = 32 * 1024 * 1024  # bytes of bodies that may wait to be written; one flow always may
+MAX_BODY = 8 * 1024 * 1024  # bytes of a body, or characters of a call's arguments, that are recorded
+_PATIENCE = 1.0  # seconds that mitmproxy's end may be held up to write what still waits
+
+
+class Recorder:
+    """One folder. Raises OSError when no file can be made in it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._file = Appended(lambda: _made_in(folder))
+        self._queue: SimpleQueue[tuple[http.HTTPFlow, int] | None] = SimpleQueue()
+        self._lock = Lock()  # of the two counts below
+        self._waiting = 0
+        self._flows = 0
+        self._thread = Thread(target=self._work, name="toolcalls-record", daemon=True)
+        self._thread.start()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.path
+
+    @property
+    def missing(self) -> int:
+        """How many flows were not written."""
+        return self._file.missing
+
+    def add(self, flow: http.HTTPFlow) -> None:
+        """Write a flow as it is now; it may change afterwards."""
+        copied = _copied(flow)
+        size = _size(copied)
+        with self._lock:
+            fits = not self._flows or self._waiting + size <= MAX_WAITING
+            if fits:
+                self._waiting += size
+                self._flows += 1
+        if fits:
+            self._queue.put((copied, size))
+        else:
+            self._file.miss("flows come faster than they can be written")
+
+    def close(self) -> None:
+        """Write what waits, as far as there is time for it."""
+        self._queue.put(None)
+        self._thread.join(_PATIENCE)
+        with self._lock:
+            left = self._flows
+        for _ in range(left):
+            self._file.miss("mitmproxy ends")
+        self._file.close()
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            flow, size = item
+            try:
+                self._file.append(_record(flow))
+            except Exception as error:  # noqa: BLE001 - one flow that cannot be written must not end the recording
+                self._file.miss(f"{type(error).__name__} in flow {flow.id}")
+            with self._lock:
+                self._waiting -= size
+                self._flows -= 1
+
+
+def _made_in(folder: Path) -> Opened:
+    """A new file. The folder may be a link, which whoever names it in an option has chosen; the file never is."""
+    when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = folder / f"toolcalls-{when}-{secrets.token_hex(4)}.flow"
+    return Opened(path, os.open(path, WRITE | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+
+
+def _size(flow: http.HTTPFlow) -> int:
+    """How much a waiting flow holds, in bytes."""
+    response = None if flow.response is None else flow.response.raw_content
+    bodies = [
+        flow.request.raw_content,
+        response,
+        *(flow.metadata.get(name) for name in (store.UPSTREAM, store.REQUEST)),
+    ]
+    messages = () if flow.websocket is None else flow.websocket.messages
+    said = [*(one.content for one in messages), *connection.originals_of(flow).values()]
+    return sum(len(body) for body in (*bodies, *said) if isinstance(body, bytes))
+
+
+def _copied(flow: http.HTTPFlow) -> http.HTTPFlow:
+    """The same flow for another thread: headers and lists are copies, bodies are shared, since bytes do not change."""
+    made = http.HTTPFlow(flow.client_conn, flow.server_conn)
+    made.id = flow.id
+    made.timestamp_created = flow.timestamp_created
+    made.request = flow.request.copy()
+    made.response = None if flow.response is None else flow.response.copy()
+    made.websocket = flow.websocket
+    made.error = flow.error
+    made.comment, made.marked = flow.comment, flow.marked
+    made.metadata = dict(flow.metadata)
+    _leave_out(made)
+    return made
+
+
+def _leave_out(flow: http.HTTPFlow) -> None:
+    """Take out of a flow, a copy, what is too large to be recorded."""
+    for message in (flow.request, flow.response):
+        if message is not None and len(message.raw_content or b"") > MAX_BODY:
+            message.raw_content = None
+    for name in (store.UPSTREAM, store.REQUEST):
+        if len(flow.metadata.get(name) or b"") > MAX_BODY:
+            del flow.metadata[name]
+    report = flow.metadata.get(store.REPORT)
+    if isinstance(report, dict):
+        verdicts = [
+            {**verdict, "arguments": None} if len(verdict.get("arguments") or "") > MAX_BODY else verdict
+            for verdict in report["verdicts"]
+        ]
+        flow.metadata[store.REPORT] = {**report, "verdicts": verdicts}
+
+
+def _record(flow: http.HTTPFlow) -> bytes:
+    out = BytesIO()
+    FlowWriter(out).add(redacted(flow))
+    return out.getvalue()
