@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from toolcalls import config as config_module
 from toolcalls.config import ConfigError, default_path, load, parse, select
 from toolcalls.request import Tool
-from toolcalls.route import Config, Match, Route
+from toolcalls.route import Config, Match, Price, Route
 
 REPO = Path(__file__).parents[1]
 DIALECTS = ("invoke", "tagged")
@@ -46,6 +46,11 @@ GOOD = {
     "version": ("version: 1", Config()),
     "JSON": ('{"defaults": {"multiple_calls": false}}', Config(default=Route(multiple_calls=False))),
     "patterns": ("vtc_client_patterns: [mine]", Config(vtc_client_patterns=("mine",))),
+    "prices": (
+        "prices: [{model: a*, input: 1, output: 2.5}, {model: b, input: 0, output: 0, cached: 0.1}]",
+        Config(prices=(Price("a*", 1.0, 2.5), Price("b", 0.0, 0.0, 0.1))),
+    ),
+    "no prices": ("prices:", Config()),
     "detection off": ("vtc_client_patterns: []", Config(vtc_client_patterns=())),
     "seed's keys": (
         "defaults: {max_buffer_bytes: 64, newline_count: 0, prepend_newlines: false, allowed_tools: [a, b.*]}",
@@ -128,10 +133,22 @@ BAD = {
         "routes:\n- name: a\n  polcy: strict",
         '3: unknown key "polcy"; did you mean "policy"?',
     ),
-    "nothing like it": ("zz: 1", '1: unknown key "zz"; expected one of version, vtc_client_patterns, defaults, routes'),
+    "nothing like it": (
+        "zz: 1",
+        '1: unknown key "zz"; expected one of version, vtc_client_patterns, prices, defaults, routes',
+    ),
     "key too high": (
         "newline_count: 1",
         '1: unknown key "newline_count" in this place; it belongs in defaults or a route',
+    ),
+    "no output's price": ("prices: [{model: a, input: 1}]", '1: prices[0]: expected the key "output"; found none'),
+    "a price below 0": (
+        "prices: [{model: a, input: -1, output: 1}]",
+        "1: prices[0].input: expected a price of a million tokens, 0 or more; found -1",
+    ),
+    "a price that is a word": (
+        "prices: [{model: a, input: free, output: 1}]",
+        '1: prices[0].input: expected a price of a million tokens, 0 or more; found "free"',
     ),
     "key too low": (
         "routes: [{vtc_client_patterns: []}]",
@@ -343,7 +360,7 @@ BAD = {
     "deep": ("[" * 500, "1: found values nested more than 64 deep; expected fewer levels"),
     "line breaks in a key": (
         '"a\\u2028b\\x1b[2J": 1',
-        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, defaults, routes',
+        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, prices, defaults, routes',
     ),
 }
 
@@ -419,8 +436,8 @@ YAML_PIECES = [
     *"-?:,[]{}#&*!|>'\"%@`~<=\\ \n\t09ae", "\n  ", "\n- ", ": ", "---\n", "...\n", "<<: ", "!!int ", "&a ", "*a ",
     "%YAML 1.1\n", "%TAG ! x\n", "|2-\n", '"\\x', '"\\u', "\\ud83d", "\r", "\x85", "\ufeff", "null", "true",
     "1e400", "-0",
-    "version", "vtc_client_patterns", "defaults", "routes", "name", "match", "host", "path", "model", "wire", "client",
-    "upstream", "client_dialect", "dialects", "policy", "allowed_tools", "tools", "function", "parameters",
+    "version", "vtc_client_patterns", "prices", "defaults", "routes", "name", "match", "host", "path", "model", "wire",
+    "client", "upstream", "client_dialect", "dialects", "policy", "allowed_tools", "tools", "function", "parameters",
     "newline_count", "auto", "native", "text", "invoke", "tagged", "strict", "openai_chat",
 ]  # fmt: skip
 
@@ -499,6 +516,7 @@ def test_default_file_names_every_key() -> None:
         *Match.__dataclass_fields__,
         "version",
         "vtc_client_patterns",
+        "prices",
         "defaults",
         "routes",
     }

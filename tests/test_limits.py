@@ -6,10 +6,15 @@ stranger could send is sent at full size, with a bound on what is held.
 
 import gzip
 import json
+import random
 import tracemalloc
+import zlib
+from collections.abc import Callable
 from typing import Any
 
+import brotli
 import pytest
+import zstandard
 
 from chatclient import HEAD, chunk, event
 from conftest import REPO
@@ -42,9 +47,13 @@ def route(**settings: Any) -> Route:
 
 
 def read(text: str, size: int = 0, **settings: Any) -> list[Event]:
-    reader = Reader(Terms(route(**settings), Request(tools=TOOLS)))
     size = size or max(1, len(text))
-    events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
+    return read_parts([text[at : at + size] for at in range(0, len(text), size)], **settings)
+
+
+def read_parts(parts: list[str], tools: tuple[Tool, ...] = TOOLS, **settings: Any) -> list[Event]:
+    reader = Reader(Terms(route(**settings), Request(tools=tools)))
+    events = [event for part in parts for event in reader.feed(part)]
     return [*events, *reader.finish(cut=False)]
 
 
@@ -105,6 +114,57 @@ def test_a_client_is_told_that_it_is_not_whole(spoken: Spoken) -> None:
     assert [verdict.status for _, verdict in one.verdicts] == ["truncated"]
     assert not all(record.complete for _, record in one.records)
     assert json.dumps({"command": "x" * 300}).encode() not in out.replace(b"\\", b"")
+
+
+EXACT = ["invoke", "hermes", "mistral", "glm_xml", "gemma4", "harmony", "deepseek_dsml", "yaml_xml"]
+VALUES = {
+    "text": json.dumps({"command": 'x <y {[("\n\u0001' * 20}),
+    "deep": '{"o": ' + '{"a": [1, {"k": "v"}], "b": ' * 9 + "1" + "}" * 10,
+    "both": json.dumps({"command": "é(" * 30, "o": {"z": [["w"] * 20]}}),
+}
+
+
+def outcome(events: list[Event]) -> tuple[str, dict[int, tuple[str, bool]], list[Verdict]]:
+    """All that anybody sees of a reply: its text, each call's JSON and whether it ended, the verdicts."""
+    calls = {event.index: ("", False) for event in events if isinstance(event, CallStart)}
+    for one in events:
+        if isinstance(one, CallPiece):
+            calls[one.index] = (calls[one.index][0] + one.json, False)
+        elif isinstance(one, CallEnd):
+            calls[one.index] = (calls[one.index][0], True)
+    return shown(events), calls, [event for event in events if isinstance(event, Verdict)]
+
+
+@pytest.mark.parametrize("dialect", EXACT)
+@pytest.mark.parametrize("tools", [TOOLS, (Tool("Bash"),)], ids=["typed", "untyped"])
+def test_a_limit_of_a_call_is_met_at_the_same_character_however_it_is_cut(
+    dialect: str, tools: tuple[Tool, ...]
+) -> None:
+    """Law 2 at `max_call_chars` and `max_depth`: text, JSON and verdicts are the same for any split."""
+    chance = random.Random(7)  # the same cuts in every run
+    met = set()
+    for arguments in VALUES.values():
+        try:
+            text = all_dialects()[dialect].write((Call("Bash", arguments),), Toolbox(tools))
+        except Unwritable:
+            continue
+        text = f"So.\n\n{text}\nThen {{a}} [b]."
+        for limits in ({"max_call_chars": 90}, {"max_call_chars": 217}, {"max_depth": 5}, {"max_depth": 2}):
+            for policy in ("standard", "strict"):
+                whole = outcome(read(text, tools=tools, policy=policy, **limits))
+                met |= {verdict.reason for verdict in whole[2]}
+                assert outcome(read(text, 1, tools=tools, policy=policy, **limits)) == whole, (limits, arguments)
+                for _ in range(2):
+                    cuts = sorted(chance.sample(range(1, len(text)), 5))
+                    parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+                    assert outcome(read_parts(parts, tools=tools, policy=policy, **limits)) == whole, (limits, cuts)
+    assert {"max_call_chars", "max_depth"} <= met
+
+
+def test_json_ends_with_the_last_character_that_the_limit_allows() -> None:
+    for most in (64, 99, 100):
+        events = read(call("é\n" * 200), max_call_chars=most)
+        assert pieces(events) == ('{"command":"' + "é\\n" * 200)[:most]
 
 
 # --- how many ---------------------------------------------------------------------------------------------------------
@@ -181,6 +241,53 @@ def test_depth_is_bounded(opening: str, bracket: str) -> None:
         assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
 
 
+def nested(depth: int) -> str:
+    """A call whose arguments nest so deep: the object itself, and lists."""
+    lists = depth - 1
+    return f'<tool_call>\n{{"name": "Bash", "arguments": {{"m": {"[" * lists}"[{{"{"]" * lists}}}}}\n</tool_call>'
+
+
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+@pytest.mark.parametrize("most", [2, 20, 512])
+def test_depth_of_just_the_limit_is_a_call_and_one_more_is_none(most: int, policy: Any) -> None:
+    """Brackets inside of strings do not count."""
+    assert verdicts(read(nested(most), max_depth=most, policy=policy)) == [("lifted", None)]
+    events = read(nested(most + 1), max_depth=most, policy=policy)
+    status = "declined" if policy == "strict" else "truncated"
+    assert verdicts(events) == [(status, "max_depth")]
+    assert not calls_in(events)
+    if policy == "strict":
+        assert shown(events) == nested(most + 1)
+    else:
+        assert pieces(events).count("[") == most - 1
+
+
+# --- behind a limit ---------------------------------------------------------------------------------------------------
+
+MARKED = f'TOOL_CALL: {{"name": "Bash", "arguments": {{"command": "{"x" * 300}"}}}}'
+PAST = {
+    "max_call_chars": (call("x" * 300), {"max_call_chars": 100}),
+    "max_depth": (nested(9), {"max_depth": 8}),
+    "overflow": (call("x" * 300), {"max_buffer_bytes": 100, "policy": "strict"}),
+    "max_payload_chars": (MARKED, {"max_payload_chars": 100}),
+}
+
+
+@pytest.mark.parametrize("size", [0, 1, 11])
+@pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
+@pytest.mark.parametrize("reason", PAST)
+def test_the_reader_finds_its_feet_behind_each_limit(reason: str, policy: Any, size: int) -> None:
+    """Text behind the block is text, and a call behind it is one, that has its verdict."""
+    first, settings = PAST[reason]
+    settings = {"policy": policy, **settings}
+    text = f"{first}\nThen `this` and\n\n{call('ls')}"
+    events = read(text, size, **settings)
+    assert [why for _, why in verdicts(events)] == [reason, None]
+    assert [json.loads(made.arguments) for made in calls_in(events)] == [{"command": "ls"}]
+    assert shown(events).endswith("\nThen `this` and\n\n")
+    assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
+
+
 # --- frames -----------------------------------------------------------------------------------------------------------
 
 
@@ -208,16 +315,54 @@ def test_a_call_that_is_under_way_when_a_frame_is_too_long_stays_open() -> None:
 # --- bytes that decode to more ----------------------------------------------------------------------------------------
 
 
-def test_a_piece_decodes_to_no_more_than_its_limit() -> None:
-    """B09."""
-    data = gzip.compress(bytes(4 * MEGABYTE))
-    decoder = decoder_of("gzip", 8 * MEGABYTE)
-    assert decoder is not None
-    assert len(decoder.feed(data)) == 4 * MEGABYTE
-    small = decoder_of("gzip", MEGABYTE)
+def deflated(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+PACKED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "deflate": ("deflate", zlib.compress),
+    "deflate without a header": ("deflate", deflated),
+    "br": ("br", lambda data: brotli.compress(data, quality=1)),
+    "zstd": ("zstd", lambda data: zstandard.ZstdCompressor().compress(data)),
+}
+
+
+@pytest.mark.parametrize("packed", PACKED.values(), ids=PACKED)
+def test_a_piece_decodes_to_no_more_than_its_limit(packed: tuple[str, Callable[[bytes], bytes]]) -> None:
+    """B09: the limit is met exactly, in every coding, and little more than it is ever decoded."""
+    coding, pack = packed
+    data = pack(bytes(3 * MEGABYTE + 5))
+    for limit, passes in ((3 * MEGABYTE + 5, True), (3 * MEGABYTE + 4, False)):
+        decoder = decoder_of(coding, limit)
+        assert decoder is not None
+        if passes:
+            assert len(decoder.feed(data)) == 3 * MEGABYTE + 5
+        else:
+            with pytest.raises(CodingError, match=str(limit)):
+                decoder.feed(data)
+    bomb = pack(bytes(64 * MEGABYTE))
+    small = decoder_of(coding, 2 * MEGABYTE)
     assert small is not None
+    tracemalloc.start()
     with pytest.raises(CodingError):
-        small.feed(data)
+        small.feed(bomb)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 12 * MEGABYTE
+
+
+@pytest.mark.parametrize("packed", PACKED.values(), ids=PACKED)
+def test_what_is_packed_comes_out_however_it_is_cut(packed: tuple[str, Callable[[bytes], bytes]]) -> None:
+    """Also where a few bytes decode to more than is decoded at once."""
+    coding, pack = packed
+    for data in (b"", b"x", bytes(3 * MEGABYTE), b"data: {}\n\n" * 1000):
+        body = pack(data)
+        for size in (7, 1000, len(body) or 1):
+            decoder = decoder_of(coding)
+            assert decoder is not None
+            assert b"".join(decoder.feed(body[at : at + size]) for at in range(0, len(body), size)) == data
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -291,6 +436,7 @@ def test_each_limit_is_told_in_the_configuration() -> None:
     for name in (
         "max_buffer_bytes",
         "max_call_chars",
+        "max_depth",
         "max_calls",
         "max_candidates",
         "max_frame_bytes",

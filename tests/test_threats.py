@@ -20,7 +20,8 @@ import pytest
 import yaml
 
 from casefiles import CASES
-from conftest import shared_path
+from chatclient import chunk, event
+from conftest import REPO, shared_path
 from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
@@ -209,12 +210,95 @@ def test_what_an_escaped_call_is() -> None:
     ids=["cyrillic", "zero width", "joiner", "soft hyphen", "fullwidth", "roman numeral"],
 )
 def test_a_tag_that_only_looks_like_one_is_none(tag: str, policy: PolicyName) -> None:
-    """Q25, Q26. What stands inside such a tag is no whole message, so it is no bare JSON either."""
-    text = f'<{tag}>\n{{"name": "run_shell", "arguments": {{"command": "ls"}}}}\n</{tag}>'
+    """Q25, Q26. What stands inside such a tag is no whole message, so it is no bare JSON either. A verdict tells."""
+    text = f'So:\n<{tag}>\n{{"name": "run_shell", "arguments": {{"command": "ls"}}}}\n</{tag}>'
     take: tuple[Taken, ...] = ("undeclared",) if policy == "lenient" else ()
-    events = read(text, policy, take=take)
-    assert not calls_in(events)
+    for size in (0, 1, 2, 5):
+        events = read(text, policy, take=take, size=size)
+        assert not calls_in(events)
+        assert shown(events) == text
+        found = [(one.status, one.reason, text[one.start : one.end]) for one in verdicts(events)]
+        assert found == [("declined", "look_alike", f"<{tag}>")]
+
+
+LOOK_ALIKES = {
+    "fullwidth brackets": ("\uff1ctool_call\uff1e", 0, 11),
+    "a declared tool's tag": ("<run_sh\u0435ll>", 0, 11),
+    "an attribute behind it": ('<inv\u200boke name="run_shell">', 0, 9),
+    "in a line": ("It is <tool\u200b_call> here", 6, 18),
+    "behind another bracket": ("<<t\u043eol_call>", 1, 12),
+    "ASCII for a token of other characters": ("<\uff5ctool_call\uff5c>", 0, 13),
+}
+NO_LOOK_ALIKES = {
+    "no tag": "a < \u0431 and <\u044d\u0442\u043e>",
+    "another tag": "<t\u043eol_b\u043ex>",
+    "only its beginning": "<tool_c\u0430",
+    "too much that shows nothing": f"<tool{chr(0x200B) * 17}_call>",
+    "a word in prose": "\u0410ction: \u0432\u0441\u0451",
+    "ASCII": "<tulcall> <b>",
+}
+
+
+@pytest.mark.parametrize(("text", "start", "end"), LOOK_ALIKES.values(), ids=LOOK_ALIKES)
+def test_what_looks_like_a_tag_has_a_verdict_however_it_is_cut(text: str, start: int, end: int) -> None:
+    for size in (0, 1, 3):
+        events = read(text, size=size)
+        assert [(one.reason, one.start, one.end) for one in verdicts(events)] == [("look_alike", start, end)]
+        assert shown(events) == text
+
+
+@pytest.mark.parametrize("text", NO_LOOK_ALIKES.values(), ids=NO_LOOK_ALIKES)
+def test_what_looks_like_no_tag_has_none(text: str) -> None:
+    for size in (0, 1, 3):
+        events = read(text, size=size)
+        assert not verdicts(events)
+        assert shown(events) == text
+
+
+def test_a_quoted_look_alike_is_quoted_and_a_call_behind_one_is_a_call() -> None:
+    text = f"```\n<t\u043eol_call>\n```\n<t\u043eol_call>\n\n{written('hermes')}"
+    for size in (0, 1, 7):
+        events = read(text, size=size)
+        assert [one.reason for one in verdicts(events)] == ["fenced", "look_alike", None]
+        assert all_of(events) == text
+
+
+def test_look_alikes_are_candidates_that_are_counted() -> None:
+    """So many of them are no reply of a model, and cost no more than other text."""
+    text = "<tool_ca\u217cl>" * 30_000
+    before = time.process_time()
+    events = read(text)
+    assert time.process_time() - before < 5
+    assert len(verdicts(events)) == Route().max_candidates + 1
     assert shown(events) == text
+
+
+def test_text_waits_only_while_it_may_look_like_a_tag() -> None:
+    reader = Reader(Terms(Route(client="native", upstream="text"), Request(tools=TOOLS)))
+    waits = {}
+    for piece in ("\u4f60\u597d\u3010\u300a", "\uff1c", "t", "\u043e", "x", "<", "\u200b", "9"):
+        waits[piece] = shown(reader.feed(piece))
+    assert waits == {
+        "\u4f60\u597d\u3010\u300a": "\u4f60\u597d\u3010\u300a",
+        "\uff1c": "", "t": "", "\u043e": "", "x": "\uff1ct\u043ex", "<": "", "\u200b": "", "9": "<\u200b9",
+    }  # fmt: skip
+
+
+def test_a_native_call_that_was_text_before_says_so() -> None:
+    """Both have left: the text call was out when the native one came. The other way round the text stays text."""
+    wire = all_wires()["openai_chat"]
+    call = '<tool_call>\n{"name": "run_shell", "arguments": {"command": "ls"}}\n</tool_call>'
+    for arguments, reason in (('{ "command": "ls" }', "repeated"), ('{"command": "ls -a"}', None)):
+        entry = {"index": 0, "id": "call_x", "function": {"name": "run_shell", "arguments": arguments}}
+        body = b"".join(
+            event(part) for part in (chunk({"content": call}), chunk({"tool_calls": [entry]}), chunk({}, "tool_calls"))
+        )
+        for take in (None, ("duplicate",)):
+            route = Route(client="native", upstream="text", take=take)
+            one = exchange(SPOKEN["openai_chat"], TOOLS, route)
+            through(one, body + b"data: [DONE]\n\n")
+            found = [(verdict.status, verdict.reason) for _, verdict in one.verdicts]
+            assert found == [("lifted", None), ("native", None if take else reason)], wire.name
 
 
 # --- the shared list --------------------------------------------------------------------------------------------------
@@ -496,3 +580,126 @@ def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, arguments: str)
     for place in range(len(text)):
         part = calls_in(read(text[:place], request=request, cut=True))
         assert part == whole[: len(part)], text[:place]
+
+
+# --- every threat has its tests ---------------------------------------------------------------------------------------
+
+HELD: dict[str, tuple[str, ...]] = {
+    "T1 quoted or injected markup becomes a call": (
+        "test_threats.test_a_quoted_call_is_none",
+        "test_echo.test_an_echo_is_text",
+    ),
+    "T2 secrets in recordings and logs": (
+        "test_leaks.test_no_secret_stands_in_anything_that_is_written",
+        "test_leaks.test_rows_of_secrets",
+    ),
+    "T3 line breaks end an event": (
+        "test_threats.test_a_value_stays_inside_its_string",
+        "test_threats.test_rows_that_would_break_out",
+    ),
+    "T4 entities, CDATA": (
+        "test_threats.test_xml_files_are_text",
+        "test_threats.test_values_of_the_list_survive",
+    ),
+    "T5 quadratic work": (
+        "test_threats.test_texts_made_to_be_slow_are_not",
+        "test_linear.test_reading_is_linear",
+    ),
+    "T6 unbounded holding": (
+        "test_limits.test_no_dialect_holds_more_than_the_limit",
+        "test_limits.test_memory_does_not_grow_with_a_reply_that_passes",
+    ),
+    "T7 terminals and logs": (
+        "test_threats.test_display_rows",
+        "test_outputs.test_nothing_hidden_stands_in_any_output",
+    ),
+    "T8 pages": ("test_report_page.test_hostile_text_is_text",),
+    "T9 arguments are altered": (
+        "test_threats.test_json_arguments_keep_their_spelling",
+        "test_threats.test_naughty_strings_survive",
+    ),
+    "T10 listeners and relays": (
+        "test_leaks.test_which_listeners_the_network_reaches",
+        "test_leaks.test_where_a_request_goes_is_never_changed",
+    ),
+    "T11 files": (
+        "test_leaks.test_a_link_is_not_followed",
+        "test_leaks.test_a_link_is_replaced_by_what_is_written",
+    ),
+    "T12 replay reaches real servers": (
+        "test_traps.test_server_replay_gives_the_same_verdicts",
+        "test_leaks.test_offline_commands_open_no_connection",
+    ),
+    "T13 the CA's key": ("test_leaks.test_a_folder_for_keys_is_its_owners_alone",),
+    "T14 ids and numbers from traffic": ("test_threats.test_an_id_that_a_model_writes_is_not_used",),
+    "Q": ("test_threats.test_quoting_rows",),
+    "P": ("test_threats.test_quoting_rows",),
+    "S": (
+        "test_threats.test_rows_that_would_break_out",
+        "test_threats.test_a_name_that_is_not_declared_stays_text",
+    ),
+    "X": ("test_threats.test_values_of_the_list_survive",),
+    "J": ("test_threats.test_json_arguments_keep_their_spelling",),
+    "B01 B02 B07 B08 B10": ("test_threats.test_texts_made_to_be_slow_are_not",),
+    "B03 a long argument in small pieces": ("test_limits.test_memory_does_not_grow_with_a_reply_that_passes",),
+    "B04 a line without an end": ("test_limits.test_a_line_without_an_end_is_held_up_to_its_limit",),
+    "B05 many small events": ("test_linear.test_an_exchange_is_linear",),
+    "B06 a call that is never closed": ("test_limits.test_no_dialect_holds_more_than_the_limit",),
+    "B09 a decompression bomb": ("test_limits.test_a_piece_decodes_to_no_more_than_its_limit",),
+    "L": (
+        "test_threats.test_display_rows",
+        "test_leaks.test_one_record_is_one_line",
+        "test_leaks.test_a_name_of_a_megabyte_is_cut",
+    ),
+    "K": ("test_leaks.test_rows_of_secrets",),
+    "R00 R01 R02 a name that leads elsewhere": ("test_leaks.test_no_name_of_a_file_comes_from_traffic",),
+    "R03 a link in the place of a file": (
+        "test_leaks.test_a_link_is_not_followed",
+        "test_leaks.test_a_link_is_replaced_by_what_is_written",
+    ),
+    "R04 an object in a file": ("test_leaks.test_a_configuration_is_data_only",),
+    "R05 a header that holds another": ("test_leaks.test_a_header_that_holds_another_stays_one",),
+    "R06 a replay that reaches the network": ("test_leaks.test_offline_commands_open_no_connection",),
+    "R07 a body without an end": (
+        "test_traps.test_a_body_that_is_too_large_to_keep_passes_all_the_same",
+        "test_addon.test_a_full_disk_stops_the_log_and_nothing_else",
+    ),
+    "R08 files that others can read": (
+        "test_leaks.test_the_journal_is_its_owners_alone",
+        "test_leaks.test_no_secret_stands_in_anything_that_is_written",
+    ),
+    "R09 two processes, one file": ("test_leaks.test_two_processes_tear_no_line",),
+    "R10 a torn record": ("test_leaks.test_a_torn_record_loses_only_itself",),
+    "R11 a newer version": ("test_leaks.test_a_newer_version_is_refused",),
+    "N00 the address": (
+        "test_leaks.test_which_listeners_the_network_reaches",
+        "test_leaks.test_the_documented_commands_listen_on_loopback",
+    ),
+    "N01 an open relay": (
+        "test_leaks.test_where_a_request_goes_is_never_changed",
+        "test_leaks.test_a_listener_without_a_password_gets_a_warning",
+    ),
+    "N02 an old mitmproxy": ("test_addon.test_an_old_mitmproxy_is_refused_in_one_line",),
+    "N03 a certificate that is wrong": ("test_leaks.test_nothing_switches_a_check_off",),
+    "N04 the CA's folder": ("test_leaks.test_a_folder_for_keys_is_its_owners_alone",),
+    "N05 HTTP/2": ("test_traps.test_http_2_on_both_sides",),
+    "N06 a page that asks other hosts": ("test_report_page.test_the_file_is_whole_in_itself",),
+    "N07 a configuration that others may write": (
+        "test_leaks.test_a_configuration_that_anybody_may_write_gets_a_warning",
+    ),
+    "N08 code from traffic": ("test_leaks.test_nothing_is_evaluated",),
+}
+
+
+def test_every_threat_has_its_tests() -> None:
+    """Each row of the list is held by tests that exist."""
+    defined: set[str] = set()
+    for path in (REPO / "tests").glob("test_*.py"):
+        names = re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        defined |= {f"{path.stem}.{name}" for name in names}
+    named = {test for tests in HELD.values() for test in tests}
+    assert named - defined == set()
+    known = {word for row in HELD for word in row.split() if re.fullmatch(r"[A-Z]\d*", word)}
+    assert known >= {f"T{number}" for number in range(1, 15)}
+    missing = [id_ for id_ in rows() if id_.partition("-")[0] not in known and id_[0] not in known]
+    assert not missing

@@ -107,15 +107,21 @@ def _parser() -> argparse.ArgumentParser:
     rewrite = command(
         "rewrite",
         "do to a reply's body what the addon does; verdicts go to standard error, one JSON object a line",
-        "  toolcalls rewrite --request request.json < reply.sse > rewritten.sse",
+        "  toolcalls rewrite --request request.json < reply.sse > rewritten.sse\n"
+        "  toolcalls rewrite --config toolcalls.yaml --request request.json reply.sse",
     )
     _input(rewrite, "the reply's body")
+    rewrite.add_argument("--config", metavar="FILE", help="do what this configuration says, processors too")
+    rewrite.add_argument(
+        "--route", metavar="NAME", help="the route of it (default: the one for the wire and the model)"
+    )
+    rewrite.add_argument("--agent", metavar="TEXT", help="the client's User-Agent, for its rules")
     rewrite.add_argument("--wire", default="openai_chat", metavar="W", help="the API (default: openai_chat)")
     for side in ("client", "upstream"):
-        spoken = f"what the {side} speaks: auto, native, text, or a dialect's name (default: auto)"
-        rewrite.add_argument(f"--{side}", default="auto", metavar=side[0].upper(), help=spoken)
+        spoken = f"what the {side} speaks: auto, native, text, or a dialect's name (default: the route's, or auto)"
+        rewrite.add_argument(f"--{side}", metavar=side[0].upper(), help=spoken)
     rewrite.add_argument("--request", metavar="FILE", help="the body of the request that the reply belongs to")
-    rewrite.add_argument("--policy", default="standard", metavar="NAME", help=_POLICY)
+    rewrite.add_argument("--policy", metavar="NAME", help=_POLICY)
     rewrite.add_argument("--content-type", metavar="TYPE", help="the body's content type (default: by its first bytes)")
     rewrite.add_argument("--chunk", type=_size, metavar="N", help="feed N bytes at a time")
 

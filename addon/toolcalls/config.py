@@ -38,6 +38,7 @@ from toolcalls.route import (
     Loops,
     Match,
     PolicyName,
+    Price,
     Reactor,
     Required,
     Route,
@@ -478,6 +479,13 @@ def _seconds(node: _Node, where: str) -> dict[str, Any]:
     return {"time_limit": float(value)}
 
 
+def _price(node: _Node, where: str) -> float:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
+        raise _expected("a price of a million tokens, 0 or more", node, where)
+    return float(value)
+
+
 def _count(name: str) -> _Reader:
     """How many times are too many: 0 for never, or 2 and more, since once is no repetition."""
 
@@ -516,6 +524,7 @@ class _Reading:
             "drop_invented_results": _flag("drop_invented_results"),
             "max_buffer_bytes": _number("max_buffer_bytes", 64),
             "max_call_chars": _number("max_call_chars", 64),
+            "max_depth": _number("max_depth", 1, 512),
             "max_calls": _number("max_calls", 1),
             "max_candidates": _number("max_candidates", 1),
             "max_frame_bytes": _number("max_frame_bytes", 1024),
@@ -546,6 +555,7 @@ class _Reading:
         self._top: dict[str, _Reader] = {
             "version": self._version,
             "vtc_client_patterns": _client_patterns,
+            "prices": self._prices,
             "defaults": lambda node, where: {"defaults": self._collect(node, where, self._settings)},
             "routes": self._routes,
         }
@@ -605,6 +615,23 @@ class _Reading:
             names.add(settings["name"])
             routes.append(settings)
         return {"routes": routes}
+
+    def _prices(self, node: _Node, where: str) -> dict[str, Any]:
+        empty = node.value is None
+        return {"prices": () if empty else tuple(self._each(node, where, "a list of prices", self._model_price))}
+
+    def _model_price(self, node: _Node, where: str) -> Price:
+        readers: dict[str, _Reader] = {
+            "model": _named("model", _glob),
+            "input": _named("input", _price),
+            "output": _named("output", _price),
+            "cached": _named("cached", _price),
+        }
+        found = self._collect(node, where, readers)
+        for key in ("model", "input", "output"):
+            if key not in _fields(node, where):
+                raise _missing(key, node, where)
+        return Price(**{"model": "*", "input": 0.0, "output": 0.0, **found})
 
     def _client(self, node: _Node, where: str) -> dict[str, Any]:
         side = _choice(node, where, get_args(Side), " or the name of a dialect", self._dialects)

@@ -50,12 +50,14 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     """A call whose name is final. `id` is "" until the exchange gives it one.
 
     `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
+    `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's.
     """
 
     index: int
     name: str
     dialect: str | None = None
     id: str = ""
+    form: str = ""
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):

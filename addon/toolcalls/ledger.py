@@ -11,15 +11,25 @@ Past 300 lines, because every fate of text is decided on the same few fields, an
 """
 
 import json
+import re
 from enum import Enum, auto
 
 from toolcalls.echo import Trace
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Status, Text, Verdict
 from toolcalls.markdown import Position
+from toolcalls.nesting import Nesting
 from toolcalls.policy import Terms
 from toolcalls.scanner import Scanner
 from toolcalls.tools import Toolbox
 from toolcalls.values import escape, members
+
+# A character of text becomes six of JSON at most (`\u0000`), and a closing tag a few; so many are read at once as fit.
+_GROWTH = 8
+_AT_ONCE = 64 * 1024
+_NESTS = "[{(<"  # what may open a container, in any dialect
+_OPENING = re.compile(r"[\[{(<]")
+# Limits of one call: one that has begun to leave stays open there.
+_CALL_LIMITS = frozenset({"max_call_chars", "max_depth"})
 
 
 class Fate(Enum):
@@ -45,6 +55,7 @@ class Candidate:
         "end",
         "index",
         "name",
+        "nesting",
         "pieces",
         "reason",
         "repairs",
@@ -54,7 +65,7 @@ class Candidate:
         "waits",
     )
 
-    def __init__(self, dialect: str, name: str | None, start: int) -> None:
+    def __init__(self, dialect: str, name: str | None, start: int, nesting: Nesting) -> None:
         self.dialect = dialect
         self.name = name
         self.start = start
@@ -66,6 +77,7 @@ class Candidate:
         self.pieces: list[str] = []
         self.waits = False  # in the ledger's row of those that are undecided
         self.size = self.collected = 0  # characters of its argument JSON so far, and of what is still to become some
+        self.nesting = nesting
         self.trace: Trace | None = None  # it may be an echo: where the request holds its text so far
         self.compared = (0, 0)  # how many pieces of the held text the trace has seen, and their characters
 
@@ -82,6 +94,10 @@ class Ledger:
         self._position = position
         self._fate = Fate.SHOWN
         self._most = terms.route.max_call_chars
+        self._deepest = terms.route.max_depth
+        self._half = self._most // 2
+        # How many characters can be read at once without a look: no limit of a call is passed inside them.
+        self.slack = self._calm = min(self._half // _GROWTH, self._deepest // 2)
         self.judged = 0  # candidates that have their verdict
         self.drained = 0
         self._committed = 0
@@ -121,11 +137,41 @@ class Ledger:
         candidate = self._current
         if candidate is None or candidate.index is None or self._fate is not Fate.TAKEN:
             return None
+        made = escape(piece)
+        size = candidate.size + len(made)
+        if size > self._half:
+            return None
         self.drained += len(piece)
-        candidate.size += len(piece)
-        if candidate.size > self._most:
-            self._outgrow(candidate)
-        return [Markup(piece), CallPiece(candidate.index, escape(piece))]
+        candidate.size = size
+        return [Markup(piece), CallPiece(candidate.index, made)]
+
+    def _watch(self, candidate: Candidate) -> None:
+        """Say how much may be read at once from now on: a lot, until a call has come half the way to a limit."""
+        self.slack = self._calm
+        if candidate.size + candidate.collected > self._half or candidate.nesting.depth > self._deepest // 2:
+            self.slack = min(self._room(candidate))
+
+    def _room(self, candidate: Candidate) -> tuple[int, int]:
+        """How many characters, and how many that open a container, come before a limit of this call may be passed."""
+        kept = max(candidate.size + candidate.collected, self.at - self._heard)
+        return (self._most - kept) // _GROWTH, self._deepest - candidate.nesting.depth
+
+    def at_once(self, text: str, start: int) -> int:
+        """How many characters of a text, from `start` on, are to be read at once.
+
+        A limit of a call is met at the same character however the text came, so where one may be passed, less is read,
+        in the end one character at a time.
+        """
+        candidate = self._current
+        size, depth = self._most // _GROWTH, self._deepest
+        if candidate is not None and candidate.reason is None and not candidate.complete:
+            size, depth = self._room(candidate)
+        stop = min(len(text), start + max(1, min(size, _AT_ONCE)))
+        if sum(text.count(sign, start, stop) for sign in _NESTS) > depth:
+            for number, opening in enumerate(_OPENING.finditer(text, start, stop)):
+                if number == depth:
+                    return max(1, opening.start() - start)
+        return stop - start
 
     def pause(self) -> None:
         """A piece has been read to its end: let out what is decided, look at what is held."""
@@ -176,6 +222,15 @@ class Ledger:
         """Whether the block held a call so far."""
         return self._first is not None
 
+    @property
+    def completed(self) -> bool:
+        """Whether the block's latest call is whole, and nothing speaks against it so far."""
+        return self._current is not None and self._current.complete and self._current.reason is None
+
+    def trim(self) -> None:
+        """What the grammar consumed behind its last call is not its own: it is read again."""
+        self._scan.rewind(self._start - self.drained)
+
     def give_back(self) -> None:
         """The grammar found no call: what it consumed is to be read again, unless it was too much to hold."""
         if self._overflows():
@@ -185,7 +240,7 @@ class Ledger:
 
     def no_call(self, dialect: str, reason: str, start: int) -> None:
         """The text from `start` to here began as an opener, most likely of `dialect`, and is none."""
-        candidate = Candidate(dialect, None, start)
+        candidate = Candidate(dialect, None, start, Nesting(self._deepest))
         candidate.end = self.at
         candidate.reason = self._place or reason if reason == "not_a_call" else reason
         self.show()
@@ -277,8 +332,9 @@ class Ledger:
             self._spill()
         if self._current is not None and not self._current.waits:
             self._verdict(self._current)
-        candidate = Candidate(self._dialect, name or None, self._start)
+        candidate = Candidate(self._dialect, name or None, self._start, Nesting(self._deepest))
         self._current = candidate
+        self.slack = self._calm
         self._first = self._first or candidate
         self._body = self.at
         candidate.reason = (self._terms.declines(name, self._place) if name else None) or refused
@@ -303,12 +359,24 @@ class Ledger:
         """A piece of the argument JSON."""
         candidate = self._current
         self._heard = self.at
-        if candidate is not None and candidate.reason is None:
+        if candidate is None or candidate.reason is not None:
+            return
+        candidate.collected = 0
+        size, limit = candidate.size + len(json), None
+        if size <= self._half and candidate.nesting.in_string and '"' not in json and json[-1:] != "\\":
+            candidate.size = size  # the usual piece, in the middle of a string
             candidate.pieces.append(json)
-            candidate.size += len(json)
-            candidate.collected = 0
-            if candidate.size > self._most:
-                self._outgrow(candidate)
+            return
+        if size > self._most:
+            json, limit = json[: self._most - candidate.size], "max_call_chars"
+        deep = candidate.nesting.passes(json)
+        if deep >= 0:
+            json, limit = json[:deep], "max_depth"
+        candidate.size += len(json)
+        candidate.pieces.append(json)
+        self._watch(candidate)
+        if limit is not None:
+            self._outgrow(candidate, limit)
 
     def collects(self, size: int) -> bool:
         """So many characters more wait in the grammar."""
@@ -317,13 +385,15 @@ class Ledger:
         if candidate is None or candidate.reason is not None:
             return False
         candidate.collected += size
+        self._watch(candidate)
         if candidate.size + candidate.collected > self._most:
-            self._outgrow(candidate)
+            self._outgrow(candidate, "max_call_chars")
         return candidate.reason is None
 
     def end(self) -> None:
         """Every argument is closed."""
         candidate = self._current
+        self.slack = self._calm
         if candidate is None:
             return
         if candidate.reason is not None and candidate.index is not None:  # it grew past its limit and stays open
@@ -349,12 +419,16 @@ class Ledger:
     @property
     def keeps_too_much(self) -> bool:
         """Whether the grammar has consumed more than a call may have since it last reported anything."""
-        return self.at - self._heard > self._most
+        kept = self.at - self._heard
+        if kept <= self._half:
+            return False
+        self.slack = (self._most - kept) // _GROWTH
+        return kept > self._most
 
     def abandon(self) -> None:
         """The grammar reads no further, since it keeps too much."""
         if self._current is not None and self._current.reason is None:
-            self._outgrow(self._current)
+            self._outgrow(self._current, "max_call_chars")
 
     def broken(self) -> None:
         """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
@@ -422,14 +496,15 @@ class Ledger:
         native = not self._terms.takes("duplicate") and any(name == candidate.name for name, _ in self.natives)
         return (echo and candidate.trace is not None) or native or self._whole or self._terms.waits(self._place)
 
-    def _outgrow(self, candidate: Candidate) -> None:
-        """Its arguments are too long. One that was committed stays open, and what follows of its text is shown."""
+    def _outgrow(self, candidate: Candidate, limit: str) -> None:
+        """Its arguments pass a limit. One that was committed stays open, and what follows of its text is shown."""
+        self.slack = self._calm
         if candidate.index is None:
-            self._refuse("max_call_chars")
+            self._refuse(limit)
             return
         self._settle(Fate.TAKEN)
         self._flush(candidate)
-        candidate.reason = "max_call_chars"
+        candidate.reason = limit
         candidate.end = self.at
         self._fate = Fate.SHOWN
 
@@ -477,7 +552,7 @@ class Ledger:
         if self._must_wait(candidate, echo=False) and self._overflows():
             return "overflow"
         twins = (native for name, native in self.natives if name == candidate.name)
-        if not self._terms.takes("duplicate") and any(_same(arguments, native) for native in twins):
+        if not self._terms.takes("duplicate") and any(same_arguments(arguments, native) for native in twins):
             return "duplicate"
         if self._whole and self._terms.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
@@ -567,7 +642,7 @@ class Ledger:
         self.judged += 1
         status: Status = "lifted" if candidate.reason is None else "declined"
         if candidate.reason in {"unclosed", "cut_off"} or (
-            candidate.reason == "max_call_chars" and candidate.index is not None
+            candidate.reason in _CALL_LIMITS and candidate.index is not None
         ):
             status = "truncated"
         elif candidate.reason in {"not_a_call", "bad_arguments"}:
@@ -586,7 +661,7 @@ class Ledger:
         )
 
 
-def _same(left: str, right: str) -> bool:
+def same_arguments(left: str, right: str) -> bool:
     """Whether two argument texts mean the same object."""
     if left == right:
         return True

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from toolcalls.invented import RESULTS
+from toolcalls.lookalike import LookAlike, LookAlikes
 from toolcalls.markdown import REASONING_TAGS
 from toolcalls.scanner import SPACE, Search, beginnings
 from toolcalls.shapes import Dialect, Place
@@ -70,6 +71,7 @@ class Openers:
         self._inline = _Literals(by_place["inline"])
         self._start = _Literals(by_place["start"])
         self._message = _Literals(by_place["message"])
+        self._looks = LookAlikes(literal for literal, found in by_place["inline"].items() if found)
         self._quiet: dict[re.Pattern[str], Search] = {}
         self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
         self._stray_before = self._stray_at_end = None
@@ -84,12 +86,15 @@ class Openers:
     def quiet(self, mattering: re.Pattern[str]) -> Search:
         """What finds a character that matters to the Markdown (`mattering`) or begins an opener inside a line."""
         if mattering not in self._quiet:
-            self._quiet[mattering] = re.compile(f"{mattering.pattern}|{self._inline.first.pattern}").search
+            patterns = (mattering.pattern, self._inline.first.pattern, self._looks.first.pattern)
+            self._quiet[mattering] = re.compile("|".join(patterns)).search
         return self._quiet[mattering]
 
     def possible(self, piece: str, *, line_start: bool, fresh: bool) -> bool:
         """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
         if self._inline.maybe(piece) or (fresh and self._message.longest):
+            return True
+        if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
             return True
         if not (line_start or "\n" in piece or "\r" in piece):
             return False
@@ -130,6 +135,16 @@ class Openers:
         if any(dialect.strays for dialect in dialects):
             stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
+
+    def look_alike(self, text: str, start: int, opener: Opener | None) -> LookAlike | None:
+        """What only looks like an opener, before `opener` where there is one, or may still become such."""
+        look = self._looks.find(text, start, len(text) if opener is None else opener.start)
+        # What is an opener is no part of anything else.
+        return look if look is None or opener is None or (look.literal and look.end <= opener.start) else None
+
+    def resembled(self, literal: str) -> Dialect:
+        """The dialect that an opener most likely belongs to."""
+        return self._inline.dialects[literal][0]
 
     def _first_at(self, text: str, start: int, *, line_start: bool) -> int:
         """Where the first opener of a line begins; len(text) for none.

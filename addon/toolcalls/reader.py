@@ -13,12 +13,14 @@ from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
 from toolcalls.events import Event, Text
 from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
+from toolcalls.lookalike import LookAlike
 from toolcalls.markdown import Position
 from toolcalls.openers import Opener, openers_of
 from toolcalls.policy import Terms
 from toolcalls.scanner import SPACE, Scanner, beginnings
 from toolcalls.shapes import Dialect
 from toolcalls.tools import Toolbox
+from toolcalls.wrappers import CLOSERS
 
 
 class Reader:
@@ -85,10 +87,25 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
+        if len(piece) > self._ledger.slack:
+            return self._read_in_parts(piece)
         self._settle(plain=False)
         self._scan.feed(piece)
         next(self._run)
         return self._events()
+
+    def _read_in_parts(self, piece: str) -> list[Event]:
+        """`read` for a piece inside which a call may meet a limit."""
+        out: list[Event] = []
+        at = 0
+        while at < len(piece):
+            size = self._ledger.at_once(piece, at)
+            self._settle(plain=False)
+            self._scan.feed(piece[at : at + size])
+            next(self._run)
+            out += self._events()
+            at += size
+        return out
 
     def finish(self, *, cut: bool) -> list[Event]:
         """The text ends. `cut`: it broke off or met the length limit, so what is open stays open (law 6).
@@ -127,7 +144,7 @@ class Reader:
                 self._ledger.finish()
                 return
             behind_call = orphan = False
-            if opener.dialects and self._ledger.judged >= self._route.max_candidates:
+            if isinstance(opener, LookAlike) or (opener.dialects and self._ledger.judged >= self._route.max_candidates):
                 yield from self._unread()
                 return
             if opener.dialects:
@@ -139,8 +156,11 @@ class Reader:
             else:
                 orphan = self._reasoning_closer(opener)
 
-    def _text(self) -> Generator[None, None, Opener | None]:
-        """Show text up to the next opener. Returns None at the end of the reply."""
+    def _text(self) -> Generator[None, None, Opener | LookAlike | None]:
+        """Show text up to the next opener. Returns None at the end of the reply.
+
+        What only looks like an opener is text; it is returned where there were too many candidates before it.
+        """
         scan = self._scan
         while True:
             line_start, fresh = self._position.line_start, self._fresh
@@ -151,16 +171,38 @@ class Reader:
                 stop = len(scan.text)
             else:
                 stop = self._openers.held(scan.text, scan.pos, line_start=line_start, fresh=fresh)
-            if stop > scan.pos:
-                shown = scan.take(stop - scan.pos)
-                self._fresh = fresh and not shown.strip(SPACE)
-                self._ledger.show()
+            if not scan.text.isascii():
+                look = self._openers.look_alike(scan.text, scan.pos, opener)
+                while look is not None and look.literal:
+                    self._show(look.start)
+                    if self._ledger.judged >= self._route.max_candidates:
+                        return look
+                    self._look_alike(look)
+                    look = self._openers.look_alike(scan.text, scan.pos, opener)
+                if look is not None and not scan.ended:
+                    stop = min(stop, look.start)
+            self._show(stop)
             if opener is not None:
                 return opener
             if scan.ended:
                 return None
             self._settle(plain=stop == len(scan.text))
             yield
+
+    def _show(self, stop: int) -> None:
+        """Everything before `stop` is text."""
+        if stop > self._scan.pos:
+            shown = self._scan.take(stop - self._scan.pos)
+            self._fresh = self._fresh and not shown.strip(SPACE)
+            self._ledger.show()
+
+    def _look_alike(self, look: LookAlike) -> None:
+        """It is text, however it looks; where it is quoted as well, that is what there is to say of it."""
+        ledger = self._ledger
+        start = ledger.at
+        self._scan.take(look.end - look.start)
+        ledger.no_call(self._openers.resembled(look.literal).name, self._position.reason() or "look_alike", start)
+        self._fresh = False
 
     def _unread(self) -> Generator[None]:
         """There were so many candidates that this is no reply of a model: all that follows is text."""
@@ -241,6 +283,19 @@ class Reader:
                 return
             yield
 
+    def _stray_closers(self) -> Generator[None, None, bool]:
+        """Take closing tags of wrappers that were never opened: they go with the call before them. Returns whether."""
+        scan = self._scan
+        found = False
+        while True:
+            space = yield from scan.space()
+            closer = yield from scan.among(CLOSERS, space)
+            if closer is None:
+                return found
+            found = True
+            scan.take(space + len(closer))
+            self._ledger.repair("stray_closer")
+
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.
 
@@ -260,6 +315,10 @@ class Reader:
             own = yield from self._grammar(dialect)
             if ledger.began:
                 self._fresh = False
+                if ledger.completed:
+                    if not own:
+                        ledger.trim()
+                    own = (yield from self._stray_closers()) or own
                 return ledger.close(own=own)
             if ledger.spoke:
                 self._fresh = False

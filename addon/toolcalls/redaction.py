@@ -75,11 +75,17 @@ _FORMS = (
     r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?",  # JSON Web Tokens (RFC 7519)
     r"org-[A-Za-z0-9]{8,}+",
 )
+# In an address these are secrets that elsewhere are words; `&` may be an entity or an escape there.
+_IN_QUERY = (
+    r"(?:[?&]|\\u0026)(?:amp;)?(?i:key|token|auth|sig|signature|secret|pass|jwt|sas|x-(?:amz|goog)-(?:signature|credential"
+    r"|security-token))="
+)
 # Where a word begins; in JSON within JSON the letter of an escape may stand before it.
 _BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _SECRETS = re.compile(
     # private keys, armoured (RFC 7468); a line end may be an escape in JSON
     r"-----BEGIN (?:[A-Z]{1,10} ){0,3}PRIVATE KEY-----(?:[^-]|-(?!----END))*+(?:-----END [A-Z ]{1,40}-----)?"
+    rf"|(?P<query>{_IN_QUERY})[^\s\"'\\<>&#]{{4,}}+"
     rf"|{_BEGINS}(?:{'|'.join(_FORMS)}"
     r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4})"
     r"(?=[A-Za-z0-9+/=_.~-]*[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
@@ -118,12 +124,38 @@ def _parameter(one: str) -> str:
 
 def redacted_text(text: str) -> str:
     """`text` with everything that looks like a key, a token or a password replaced."""
-    return _SECRETS.sub(_replaced, text)
+    if len(text) <= _WINDOW:
+        return _SECRETS.sub(_replaced, text)
+    made, at = [], 0
+    for found in _found(text):
+        made += [text[at : found.start()], _replaced(found)]
+        at = found.end()
+    return "".join([*made, text[at:]])
+
+
+# One search holds Python's lock until it is over, and megabytes take it a second: then all other threads stand still.
+_WINDOW = 65536  # characters that are searched at a time
+_REACH = 2048  # no secret needs more characters than these to be known for one, whatever its length
+
+
+def _found(text: str) -> Iterable[re.Match[str]]:
+    """What `finditer` finds, searched window by window."""
+    at = 0
+    while at < len(text):
+        end = min(at + _WINDOW, len(text))
+        found = _SECRETS.search(text, at, end)
+        if found is not None and found.end() >= end - _REACH:  # it may be longer than the window shows
+            found = _SECRETS.search(text, found.start())
+        if found is None:
+            at = end if end == len(text) else end - _REACH
+        else:
+            yield found
+            at = found.end()
 
 
 def _replaced(found: re.Match[str]) -> str:
-    if found["name"] is not None:
-        return found["name"] + REDACTED
+    if found["name"] is not None or found["query"] is not None:
+        return (found["name"] or found["query"]) + REDACTED
     if found["scheme"] is not None:
         return f"{found['scheme']}{REDACTED}@"
     return (found["before"] or "") + REDACTED
@@ -132,9 +164,9 @@ def _replaced(found: re.Match[str]) -> str:
 def _spans(text: str) -> list[tuple[int, int]]:
     """The places of `text` that `redacted_text` replaces."""
     spans = []
-    for found in _SECRETS.finditer(text):
+    for found in _found(text):
         start = found.start()
-        for group in ("before", "name", "scheme"):
+        for group in ("before", "name", "query", "scheme"):
             start = found.end(group) if found[group] is not None else start
         spans.append((start, found.end() - (found["scheme"] is not None)))
     return spans

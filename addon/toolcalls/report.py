@@ -29,7 +29,7 @@ SEVERITY = ("native", "lowered", "lifted", "declined", "truncated", "malformed",
 
 # Control, surrogate, bidi, zero-width and filler characters, and those in which text can be smuggled past a reader
 # (variation selectors and tags). Wide spaces stay: East Asian text is full of them, and they are seen.
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
@@ -37,7 +37,7 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     """`text` on one line, with characters that show nothing or rearrange what is shown as escapes."""
-    return _HIDDEN.sub(lambda found: _escape(ord(found.group())), text)
+    return HIDDEN.sub(lambda found: _escape(ord(found.group())), text)
 
 
 def _escape(code: int) -> str:

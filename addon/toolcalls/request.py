@@ -9,11 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model may call. `schema` is the JSON Schema of its argument object ({} when it declares none)."""
+    """A tool that the model may call. `schema` is the JSON Schema of its argument object ({} when it declares none).
+
+    `form` is the wire's own word for calls of it where it is no function (`CallStart.form`).
+    """
 
     name: str
     schema: dict[str, Any] = field(default_factory=dict)
     description: str = ""
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ class Loops:
     message      the same passage of text, one behind the other, in one reply
     tools        calls of other tools are not counted: regular expressions as in `AccessRule`
     text         what the client gets where the reply is changed
+
+    One that neither acts nor looks at text stands in no reply's way: it looks at the calls when the reply has ended.
     """
 
     action: LoopAction = "observe"
@@ -106,6 +108,16 @@ class Loops:
     message: int = 8
     tools: tuple[str, ...] = (".*",)
     text: str = "This is a loop: {what}. Stop, say what you know by now, and try another way."
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes the reply."""
+        return self.action in {"replace", "stop"}
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether it must see a reply while it passes."""
+        return self.acts or self.message > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +167,7 @@ class Route:
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
+    max_depth          how deep the argument JSON of one call may nest, the object itself being the first level
     max_calls          how many calls of one lane are lifted
     max_candidates     how many candidates of one lane are looked at; behind them all is text
     max_frame_bytes    how many bytes of a stream may come without an end of a frame; past it all passes unread
@@ -163,7 +176,8 @@ class Route:
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
     rewrite_request    the request is rewritten to what the upstream speaks (`rewriting.py`); else it is never changed
     refuse_websocket   a request to speak WebSocket is answered with 426, so that the client uses SSE
-    access, loops, reactors, filters   what may happen to calls and text on the way (`processors`), in this order
+    access, loops, reactors, filters   what may happen to calls and text on the way (`processors`), in this order; calls
+                       in circles are noted where nothing is said of `loops`, with None not even that
     steering           where the text for a blocked call goes: into the reply, in its place, or into the next request
     prepend_newlines, newline_count   a call written as text stands this many newlines below the text before it
     """
@@ -184,10 +198,11 @@ class Route:
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
     max_call_chars: int = 16 * 1024 * 1024
+    max_depth: int = 512
     max_calls: int = 1000
     max_candidates: int = 2000
     max_frame_bytes: int = 8 * 1024 * 1024
-    max_decoded_bytes: int = 64 * 1024 * 1024
+    max_decoded_bytes: int = 16 * 1024 * 1024
     marker: tuple[str, ...] = ("TOOL_CALL",)
     max_payload_chars: int = 8000
     rewrite_request: bool = False
@@ -195,7 +210,7 @@ class Route:
     prepend_newlines: bool = True
     newline_count: int = 2
     access: Access | None = None
-    loops: Loops | None = None
+    loops: Loops | None = Loops(message=0)
     reactors: tuple[Reactor, ...] = ()
     filters: tuple[Filter, ...] = ()
     steering: Literal["reply", "request"] = "reply"
@@ -203,10 +218,24 @@ class Route:
     @property
     def processes(self) -> bool:
         """Whether anything may happen to a call or a text between the two sides."""
-        return bool(self.access or self.loops or self.reactors or self.filters)
+        guarded = self.loops is not None and self.loops.takes_part
+        return bool(self.access or guarded or self.reactors or self.filters)
 
 
 VTC_CLIENT_PATTERNS = ("cline", "kilo", "roo")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any currency. `model` is a glob for the model's name.
+
+    cached   of input that came from a cache; None: the same as other input
+    """
+
+    model: str
+    input: float
+    output: float
+    cached: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +245,4 @@ class Config:
     routes: tuple[Route, ...] = ()
     default: Route = field(default_factory=Route)
     vtc_client_patterns: tuple[str, ...] = VTC_CLIENT_PATTERNS
+    prices: tuple[Price, ...] = ()

@@ -44,6 +44,11 @@ class Toolbox:
         tool = self._tools.get(name)
         return declared_keys(tool.schema) if tool else ()
 
+    def form(self, name: str) -> str:
+        """The form of a tool's calls (`Tool.form`), "" for a function and for a tool that is unknown."""
+        tool = self._tools.get(name)
+        return tool.form if tool else ""
+
     def required(self, name: str) -> tuple[str, ...]:
         """The parameters that a tool requires."""
         tool = self._tools.get(name)

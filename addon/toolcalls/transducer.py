@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from toolcalls.values import escape
 
-MAX_DEPTH = 512
+MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
 
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
 _HEX = frozenset("0123456789abcdefABCDEF")

@@ -33,13 +33,18 @@ class _Keyed(CallReader):
         if not (yield from scan.starts("{")):
             return False
         self.begin(self.tools.resolve(name), repairs)
-        return (yield from value(scan, self.calls, self.calls.piece)) and (yield from mark(scan, "}"))
+        if not (yield from value(scan, self.calls, self.calls.piece)):
+            return False
+        if (yield from self.lacks_braces()):
+            self.calls.repair("missing_brace")
+            return True
+        return (yield from mark(scan, "}"))
 
 
 @dataclass(frozen=True)
 class _Apertus(JsonList):
     def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return _Keyed(scan, calls, tools)
+        return _Keyed(scan, calls, tools, follow=self.closing)
 
     def _item(self, call: Call) -> str:
         if not call.name:

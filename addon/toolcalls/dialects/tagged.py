@@ -7,9 +7,20 @@
 Written by models under those agents' prompts, and by models that were trained on such transcripts. Values are strings
 as they stand; the clients decode nothing and escape nothing. The lists below are those of the agents' own prompts and
 parsers (Cline `AssistantMessage`, Roo Code up to 3.41, Kilo Code 5.x); a request's declared tools come first.
+
+Roo Code's `read_file` takes several files: `<args><file><path>…</path><line_range>1-50</line_range></file></args>` in
+text, `files: [{path, line_ranges: [[1, 50]]}]` as its native tool (https://github.com/RooCodeInc/Roo-Code, pull request
+10186). Where the latter is declared, the former is read as it.
 """
 
+import json
+import re
+from typing import Any
+
+from toolcalls.shapes import Calls
+from toolcalls.shapes.nested import Place
 from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.values import items, members, quote
 
 _TOOLS = """
 access_mcp_resource server_name uri
@@ -56,6 +67,38 @@ _EVERYWHERE = ("task_progress",)
 
 KNOWN = {name: (*keys, *_EVERYWHERE) for name, *keys in (line.split() for line in _TOOLS.strip().splitlines())}
 
-DIALECT = TagNamed("tagged", known=KNOWN)
+_FILES, _RANGE, _RANGES = "files", "line_range", "line_ranges"
+_LINES = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
+
+
+class _Tagged(TagNamed):
+    def _structure(self, text: str, place: Place, calls: Calls) -> str:
+        made = super()._structure(text, place, calls)
+        item = place.item()
+        if place.path != (_FILES,) or not item.knows(_RANGES) or item.knows(_RANGE):
+            return made
+        files = items(made) if made.startswith("[") else None
+        return _with_ranges(made) if files is None else f"[{','.join(map(_with_ranges, files))}]"
+
+
+def _with_ranges(file: str) -> str:
+    """One file's JSON, with lines as text, `1-50`, made pairs of numbers. What is no such text stays."""
+    if not file.startswith("{"):
+        return file
+    kept = []
+    for key, raw in members(file):
+        spelt: Any = json.loads(raw) if key == _RANGE else None
+        lines = [
+            _LINES.fullmatch(one) for one in (spelt if isinstance(spelt, list) else [spelt]) if isinstance(one, str)
+        ]
+        if lines and all(lines):
+            pairs = ",".join(f"[{found[1]},{found[2]}]" for found in lines if found)
+            kept.append(f'"{_RANGES}":[{pairs}]')
+        else:
+            kept.append(f"{quote(key)}:{raw}")
+    return f"{{{','.join(kept)}}}"
+
+
+DIALECT = _Tagged("tagged", known=KNOWN, older={"read_file": {"args": _FILES}})
 
 RESULT = "[{name}] Result:\n{text}"

@@ -7,7 +7,11 @@ until it is there. What comes before the name is bounded but for them, and holds
 in vain is long.
 
 A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
-knows whether its own closer must come first.
+knows whether its own closer must come first. An object that is no call does not touch those behind it: one without a
+name is passed over, one whose arguments are no object is declined.
+
+Models drop the last brace. Where arguments are whole and the block's closer or another object follows, the braces that
+are missing are taken as read; where the text ends they are not.
 """
 
 from toolcalls.scanner import Scanner, Step
@@ -45,24 +49,46 @@ class CallReader:
     """Reads the calls of one block.
 
     arguments   the key that the dialect writes; a call with others is noted as `alias`
-    begun       a call was told
+    follow      what may stand behind the block or begin the next one
+    count       how many calls were told, those that were declined as well
     open        a call was told and not ended
     """
 
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, arguments: str = "arguments") -> None:
+    def __init__(
+        self,
+        scan: Scanner,
+        calls: Calls,
+        tools: Toolbox,
+        arguments: str = "arguments",
+        follow: tuple[str, ...] = (),
+    ) -> None:
         self.scan = scan
         self.calls = calls
         self.tools = tools
         self.arguments = arguments
-        self.begun = False
+        self.count = 0
         self.open = False
+        self._follow = ("]", "{", *follow)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a call was told."""
+        return self.count > 0
 
     def begin(self, name: str, repairs: list[str]) -> None:
         """A call begins; `repairs` is what was noted before it could be."""
         self.calls.begin(name)
-        self.begun = self.open = True
+        self.count += 1
+        self.open = True
         for repair in repairs:
             self.calls.repair(repair)
+
+    def refuse(self, name: str) -> None:
+        """What would be a call has arguments that are none."""
+        self.calls.begin(name, "bad_arguments")
+        self.count += 1
+        self.open = True
+        self.open = True
 
     def end(self) -> None:
         """The call that is open is complete."""
@@ -80,10 +106,17 @@ class CallReader:
             if (yield from scan.among((";", ","), space)):
                 space = yield from scan.space(space + 1)
             if not (yield from scan.starts("{", space)):
-                return True
+                return self.begun
             self.end()
             scan.take(space)
         return False
+
+    def lacks_braces(self) -> Step[bool]:
+        """Whether what follows here ends an object without its brace."""
+        space = yield from self.scan.space()
+        if (yield from self.scan.starts(",", space)):
+            return (yield from self.scan.starts("{", (yield from self.scan.space(space + 1))))
+        return (yield from self.scan.among(self._follow, space)) is not None
 
     def array(self, depth: int = 0) -> Step[bool]:
         """An array of calls that begins here. Returns whether it is complete and held a call."""
@@ -106,10 +139,10 @@ class CallReader:
                 self.end()
             scan.take(space + 1)
             if follows == "]":
-                return True
+                return self.begun
 
     def object(self, depth: int = 0) -> Step[bool]:
-        """An object that is a call or holds some. Returns whether it is complete and was one."""
+        """An object that may be a call or hold some. Returns whether it is complete; `count` says what it was."""
         if depth >= _MAX_DEPTH or not (yield from self.scan.starts("{")):
             return False
         return (yield from _Object(self, depth).read())
@@ -123,6 +156,7 @@ class _Object:
         self._depth = depth
         self._name = ""
         self._arguments: str | None = None  # where they came before the name, or not as an object
+        self._invalid = False  # they are there and no object
         self._told = False  # the call, or the calls in it, have begun
         self._repairs: list[str] = []  # what was noted before
 
@@ -139,11 +173,16 @@ class _Object:
             scan.take((yield from scan.space()))
             if not (yield from self._member(key)):
                 return False
+            if self._told and (yield from self._block.lacks_braces()):
+                self._block.calls.repair("missing_brace")
+                return True
             if not (yield from mark(scan, ",")):
                 break
-        if not (self._name or self._told) or not (yield from mark(scan, "}")):
+        if not (yield from mark(scan, "}")):
             return False
-        if not self._told:
+        if self._invalid and self._name:
+            self._block.refuse(self._name)
+        elif self._name and not self._told:
             self._begin()
             self._block.calls.piece(self._arguments or "{}")
         return True
@@ -175,18 +214,22 @@ class _Object:
 
     def _wrapped(self, bracket: str) -> Step[bool]:
         block = self._block
-        read = block.array if bracket == "[" else block.object
-        self._told = yield from read(self._depth + 1)
+        read, before = block.array if bracket == "[" else block.object, block.count
+        whole_one = yield from read(self._depth + 1)
+        self._told = block.count > before
         if self._told:
             block.calls.repair("alias")
-        return self._told
+        return whole_one
 
     def _named(self, key: str) -> Step[bool]:
         block = self._block
-        self._name = block.tools.resolve((yield from self._text()) or "")
+        if not (yield from block.scan.among(QUOTES)):
+            return (yield from whole(block.scan, MAX_PASSED)) is not None
+        name = yield from self._text()
+        self._name = block.tools.resolve(name or "")
         if key != "name":
             self._repairs.append("alias")
-        return bool(self._name)
+        return name is not None
 
     def _given(self, key: str, bracket: str | None) -> Step[bool]:
         block = self._block
@@ -196,7 +239,9 @@ class _Object:
             self._begin()
             return (yield from value(block.scan, block.calls, block.calls.piece))
         found = yield from whole(block.scan)
-        self._arguments = None if found is None else argument_object(found.json)
-        if found is not None:
-            self._repairs += found.repairs
-        return self._arguments is not None
+        if found is None:
+            return False
+        self._arguments = argument_object(found.json)
+        self._invalid = self._arguments is None
+        self._repairs += found.repairs
+        return True

@@ -75,11 +75,11 @@ class JsonTags:
         return (yield from self._close(scan, calls, block))
 
     def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return CallReader(scan, calls, tools, self.arguments)
+        return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening))
 
     def _body(self, block: CallReader) -> Step[bool]:
         """What stands between the tags."""
-        return (yield from block.object())
+        return (yield from block.object()) and block.begun
 
     def _open(self, scan: Scanner) -> Step[list[str] | None]:
         """Take the opening tag. Returns what is to be noted about it, None where there is none."""
@@ -106,6 +106,8 @@ class JsonTags:
         return None
 
     def _close(self, scan: Scanner, calls: Calls, block: CallReader) -> Step[bool]:
+        if not self.closed:  # nothing is missing, and a wire that sends a call whole must not wait for what follows
+            block.end()
         space = yield from scan.space()
         closer = yield from scan.among((*self.closing, *self.wrong), space)
         if closer is None:

@@ -44,12 +44,14 @@ class TagNamed:
 
     any_items   the items of an array may be called otherwise than `item`
     json        objects and arrays are written as JSON; else as elements
+    older       by tool: what its parameters were called, and are called now; models go on writing the old names
     """
 
     name: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     any_items: bool = True
     json: bool = True
+    older: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
     strays: tuple[str, ...] = ()
     place: Place = "line"
 
@@ -60,6 +62,12 @@ class TagNamed:
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may stand in a tool: the declared ones, else those that the dialect knows."""
         return tools.keys(name) or self.known.get(name, ())
+
+    def _opening(self, name: str, tools: Toolbox) -> dict[str, str]:
+        """The opening tags of a tool's parameters, and what each parameter is called today."""
+        keys = self.parameters(name, tools)
+        older = {old: now for old, now in self.older.get(name, {}).items() if now in keys and old not in keys}
+        return {f"<{tag}>": key for tag, key in (*zip(keys, keys, strict=True), *older.items())}
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows a call of one of the tools that the dialect knows."""
@@ -75,7 +83,7 @@ class TagNamed:
             return False
         name = opener[1:-1]
         closer = f"</{name}>"
-        opening = {f"<{key}>": key for key in self.parameters(name, tools)}
+        opening = self._opening(name, tools)
         after = (closer, *opening)
         space = yield from scan.space(len(opener))
         if (yield from scan.among(after, space)) is None:
@@ -98,6 +106,8 @@ class TagNamed:
                 arguments.end()
                 return True
             key = opening[tag]
+            if tag != f"<{key}>":
+                calls.repair("alias")
             given.add(key)
             again = {of for of in given if of == key or InSchema(tools, name, (of,)).is_array}
             following = (closer, *(tag for tag, of in opening.items() if of in again or of not in given))
@@ -106,7 +116,7 @@ class TagNamed:
             if not (structured and place.is_array):
                 several.write()
             value = _Kept() if structured else arguments.value(key)
-            if not (yield from self._value(scan, value, f"</{key}>", following)):
+            if not (yield from self._value(scan, value, f"</{tag[1:]}", following)):
                 return False
             if not isinstance(value, _Kept):
                 continue

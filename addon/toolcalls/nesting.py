@@ -1,0 +1,48 @@
+"""How deep a JSON text nests that arrives in pieces, without reading it: brackets outside of strings are counted."""
+
+import re
+
+_TOLD = re.compile(r'[\[{]|[\]}]|"')
+_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+
+
+class Nesting:
+    """One strict JSON text, or the beginning of one.
+
+    depth      how many containers are open
+    in_string  whether the last piece ended inside a string, and not in the middle of an escape
+    """
+
+    __slots__ = ("_escaped", "_most", "depth", "in_string")
+
+    def __init__(self, most: int) -> None:
+        self.depth = 0
+        self._most = most
+        self.in_string = False
+        self._escaped = False  # the last piece ended behind a backslash
+
+    def passes(self, piece: str) -> int:
+        """Read the next piece: the offset of the bracket that opens one container too many, where it stops; else -1."""
+        at, end = 0, len(piece)
+        while at < end:
+            if self.in_string or self._escaped:
+                at = _STRING.match(piece, at + self._escaped).end()  # type: ignore[union-attr] # it matches anything
+                self._escaped = at < end and piece[at] == "\\"  # only the last character can be a lone one
+                self.in_string = at == end
+                if self.in_string or self._escaped:
+                    return -1
+                at += 1
+            found = _TOLD.search(piece, at)
+            if found is None:
+                return -1
+            at = found.end()
+            sign = found[0]
+            if sign == '"':
+                self.in_string = True
+            elif sign in "]}":
+                self.depth -= 1
+            elif self.depth == self._most:
+                return found.start()
+            else:
+                self.depth += 1
+        return -1

@@ -1,0 +1,37 @@
+"""Closing tags of wrappers whose opening tag the model left out: behind a call they are markup, and go with it.
+
+Half of a wrapper is what models forget first, and what servers strip: `<invoke name="N">…</invoke>` and then
+`</minimax:tool_call>`, a JSON object and then `</tool_call>`. No grammar began with them, so none takes them. They are
+looked for directly behind a call only, with nothing but white space between; anywhere else they are text.
+"""
+
+_PREFIX = "antml" + ":"
+
+CLOSERS = (
+    "</tool_call>",
+    "</tool_calls>",
+    "</toolcall>",
+    "</tools>",
+    "</TOOLCALL>",
+    "</function_call>",
+    "</function_calls>",
+    f"</{_PREFIX}function_calls>",
+    "</function>",
+    "</invoke>",
+    f"</{_PREFIX}invoke>",
+    "</minimax:tool_call>",
+    "]<]minimax[>[</tool_call>",
+    "</seed:tool_call>",
+    "</iquest_tool_call>",
+    "</longcat_tool_call>",
+    "</dots_function_call>",
+    "</｜DSML｜tool_calls>",
+    "</｜DSML｜function_calls>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool_calls_end｜>",
+    "<|plamo:end_tool_requests:plamo|>",
+    "[/TOOL_CALLS]",
+)
