@@ -6,6 +6,7 @@ replies, a row of writes; a write is the messages that go out in one piece, so a
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -40,10 +41,26 @@ class Refused(Exception):
 
 
 class Socket:
-    """A client's connection."""
+    """A client's connection.
 
-    def __init__(self, port: int, path: str, *, deflate: bool = False) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), LIMIT)
+    trust     TLS is spoken, and this is who is trusted
+    through   the port of a proxy that is asked for a tunnel to `port`
+    """
+
+    def __init__(
+        self,
+        port: int,
+        path: str,
+        *,
+        deflate: bool = False,
+        trust: ssl.SSLContext | None = None,
+        through: int | None = None,
+    ) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", through or port), LIMIT)
+        if through is not None:
+            _tunnel(self._socket, port)
+        if trust is not None:
+            self._socket = trust.wrap_socket(self._socket, server_hostname="127.0.0.1")
         self._protocol = WSConnection(ConnectionType.CLIENT)
         extensions = [PerMessageDeflate()] if deflate else []
         request = Request(host=f"127.0.0.1:{port}", target=path, extensions=extensions)
@@ -103,10 +120,19 @@ class Socket:
         self._socket.close()
 
 
+def _tunnel(connection: socket.socket, port: int) -> None:
+    """Ask a proxy for a tunnel, and read its answer to the last byte."""
+    connection.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode())
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n"):
+        answer += connection.recv(1)
+    assert answer.startswith(b"HTTP/1.1 200"), answer
+
+
 @contextmanager
-def connected(port: int, path: str, *, deflate: bool = False) -> Iterator[Socket]:
+def connected(port: int, path: str, **given: Any) -> Iterator[Socket]:
     """A client for the length of a `with` block."""
-    made = Socket(port, path, deflate=deflate)
+    made = Socket(port, path, **given)
     try:
         yield made
     finally:
@@ -114,9 +140,13 @@ def connected(port: int, path: str, *, deflate: bool = False) -> Iterator[Socket
 
 
 class Upstream:
-    """An upstream. `asked` are the messages that reached it; `replies` are given in turn, one a message."""
+    """An upstream, behind TLS where it is `secured`.
 
-    def __init__(self) -> None:
+    `asked` are the messages that reached it; `replies` are given in turn, one a message.
+    """
+
+    def __init__(self, secured: ssl.SSLContext | None = None) -> None:
+        self._secured = secured
         self.replies: list[Sequence[Write]] = []
         self.asked: list[dict[str, Any]] = []
         self.closes = False  # behind a reply, in the same write as its last messages
@@ -126,7 +156,11 @@ class Upstream:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        return f"http{'s' * (self._secured is not None)}://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        return int(self._socket.getsockname()[1])
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -143,6 +177,12 @@ class Upstream:
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
+        if self._secured is not None:
+            try:
+                connection = self._secured.wrap_socket(connection, server_side=True)
+            except OSError:  # somebody only wanted to see the certificate
+                connection.close()
+                return
         protocol = WSConnection(ConnectionType.SERVER)
         text = ""
         with connection:
@@ -174,9 +214,9 @@ class Upstream:
 
 
 @contextmanager
-def upstream() -> Iterator[Upstream]:
-    """An upstream for the length of a `with` block."""
-    made = Upstream()
+def upstream(secured: ssl.SSLContext | None = None) -> Iterator[Upstream]:
+    """An upstream for the length of a `with` block, behind TLS where it is `secured`."""
+    made = Upstream(secured)
     try:
         yield made
     finally:

@@ -232,7 +232,7 @@ def test_response_and_error_settle_once(addon: ToolCalls, caplog: pytest.LogCapt
     for hook in (addon.requestheaders, addon.request, addon.responseheaders, addon.response, addon.error):
         hook(flow)
     assert [status for status, _ in _statuses(flow)] == ["truncated"]
-    assert len(caplog.records) == 1
+    assert sum("1 truncated" in record.message for record in caplog.records) == 1
 
 
 def test_a_reply_without_a_body(proxy: Host) -> None:

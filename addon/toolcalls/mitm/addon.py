@@ -73,6 +73,9 @@ class ToolCalls:
         loader.add_option(
             "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
         )
+        wrong = _misgiven(ctx.options)
+        if wrong and _starts():
+            _refuse(wrong)
         add_views()
 
     def configure(self, updated: set[str]) -> None:
@@ -374,6 +377,21 @@ def _opened[T](option: str, kind: Callable[[Path], T]) -> T | None:
         return kind(Path(path).expanduser()) if path else None
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a home that nobody has
         raise ConfigError(f"{option}: {error}") from error
+
+
+def _misgiven(options: Any) -> str:
+    """What is wrong with our options as they were given, before mitmproxy looks: it would load us halfway, and say
+    nothing of an option that is given twice, or that nobody has; "" for nothing.
+    """
+    for name, given in options.deferred.items():
+        if not name.startswith("toolcalls_"):
+            continue
+        if name not in options:
+            known = ", ".join(one for one in sorted(options.keys()) if one.startswith("toolcalls_"))
+            return f"--set {name}: there is no such option; there are {known}"
+        if len(getattr(given, "val", ())) > 1:
+            return f"--set {name} is given {len(given.val)} times"
+    return ""
 
 
 def _starts() -> bool:
