@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean setup
+.PHONY: help demo test lint reliability fuzz bench npm clean setup
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
@@ -34,8 +34,20 @@ lint: setup ## check style, layers and types
 bench: setup ## measure what the addon costs
 	@$(BIN)/python bench/run.py $(ARGS)
 
+npm: ## install the SDKs from npm for tests/test_e2e_npm.py, which is skipped without them (needs Node 20 or newer)
+	@cd tests/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+reliability: setup ## throw everything at the addon and print the table of docs/reliability.md
+	@PYTHONPATH=tests $(BIN)/python -m reliability.run $(ARGS)
+
+fuzz: setup ## invent inputs for FUZZ_SECONDS (120), led by the code that they reach
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
+		{ command -v uv >/dev/null && uv pip install --quiet --python $(BIN)/python -e '.[fuzz]'; } || \
+		$(BIN)/python -m pip install --quiet -e '.[fuzz]'
+	@PYTHONPATH=tests $(BIN)/python -m fuzz.run $(ARGS)
+
 clean: ## remove .venv, caches and build output
-	@rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv build dist tests/npm/node_modules .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find addon bench scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup:
