@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test of a law fails because the machine is busy.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 REPO = Path(__file__).parents[1]
 

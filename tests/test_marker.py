@@ -186,7 +186,7 @@ def test_s17_it_is_inactive_where_the_reply_shall_be_json() -> None:
 
 def test_s17_it_is_inactive_where_the_reply_carries_native_calls() -> None:
     reader = Reader(Terms(Route(dialects=("marker",)), Request(tools=TOOLS)))
-    assert len(calls_in(reader.feed(f"TOOL_CALL {GET}\n"))) == 1
+    assert len(calls_in([*reader.feed(f"TOOL_CALL {GET}\n"), *reader.feed("So.\n")])) == 1
     reader.native("now", "{}")
     events = [*reader.feed(f"TOOL_CALL {GET}"), *reader.finish(cut=False)]
     assert (calls_in(events), [event for event in events if isinstance(event, Verdict)]) == ([], [])

@@ -174,7 +174,9 @@ def test_a_replacement_makes_no_call(data: st.DataObject, kind: Kind, form: Any,
         return shown, names
 
     shown, names = met(out)
-    assert names == met(run(plain, [body]))[1]
+    meant = met(run(plain, [body]))[1]
+    # Where a word went away before a call that the text held anyway, a text client is not given it: the safe side.
+    assert names == meant or (kind in {"lower", "roundtrip"} and names == [])
     if not names and kind in {"lift", "process"}:
         assert WORD not in shown
     assert [verdict.status for _, verdict in exchange.verdicts] == [verdict.status for _, verdict in plain.verdicts]

@@ -118,5 +118,5 @@ def test_a_number_too_long_to_convert_is_none(base: str) -> None:
 @pytest.mark.parametrize("opener", ["[", "(", "{1:"])
 def test_nesting_has_a_limit(opener: str) -> None:
     closer = {"[": "]", "(": ")", "{1:": "}"}[opener]
-    assert read([call(opener * 500 + "1" + closer * 500)])[0] is not None
-    assert read([call(opener * 600 + "1" + closer * 600)])[0] is None
+    assert read([call(opener * 1000 + "1" + closer * 1000)])[0] is not None
+    assert read([call(opener * 1100 + "1" + closer * 1100)])[0] is None
