@@ -221,13 +221,17 @@ def test_arguments_as_an_object_keep_what_was_written() -> None:
 
 
 def test_write_then_parse(tools: str) -> None:
-    for dialect in json.loads(toolcalls("dialects", "--json").stdout):
-        job = {"calls": [{"name": "read_file", "arguments": {"path": "a b\n</x>"}}]}
-        written = toolcalls("write", "--dialect", dialect["name"], "--tools", tools, stdin=json.dumps(job))
-        assert written.returncode == 0, written.stderr
-        read = toolcalls("parse", "--dialect", dialect["name"], "--tools", tools, stdin=written.stdout)
-        (call,) = json.loads(read.stdout)["calls"]
+    names = [dialect["name"] for dialect in json.loads(toolcalls("dialects", "--json").stdout)]
+    calls = [{"name": "read_file", "arguments": {"path": "a b\n</x>"}}]
+    written = results("write", *({"dialect": name, "tools": TOOLS, "calls": calls} for name in names))
+    read = results(
+        "parse", *({"dialect": name, "tools": TOOLS, **one} for name, one in zip(names, written, strict=True))
+    )
+    for one in read:
+        (call,) = one["calls"]
         assert json.loads(call["arguments"]) == {"path": "a b\n</x>"}
+    written_by_one = toolcalls("write", "--dialect", names[0], "--tools", tools, stdin=json.dumps({"calls": calls}))
+    assert written_by_one.stdout.decode() == written[0]["text"]
 
 
 def test_a_refusal_is_exit_status_1_and_an_error_of_its_job() -> None:
