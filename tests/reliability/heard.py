@@ -113,6 +113,8 @@ def heard(wire: str, form: Form, body: bytes, *, strict: bool = False) -> Heard:
     for payload in payloads(body, form):
         if strict and not is_text(payload):
             continue
+        if payload == b"[DONE]" and said.finish is None:  # the reply is over, though no chunk said why
+            said.finish = "stop"
         try:
             value = json.loads(payload.decode(errors="replace"))
         except (ValueError, RecursionError):
@@ -171,10 +173,29 @@ def _chat(said: Heard, keys: dict[Any, int], chunk: dict[str, Any]) -> None:
         said.finish = choice.get("finish_reason") or said.finish
 
 
+def _late(said: Heard, keys: dict[Any, int], place: tuple[Any, Any], text: object) -> None:
+    """A text that is told as a whole, where nothing of it came before."""
+    if text and place not in keys:
+        keys[place] = 0
+        said.text += _text(text)
+
+
 def _responses(said: Heard, keys: dict[Any, int], event: dict[str, Any]) -> None:
     kind = event.get("type")
+    place = event.get("output_index"), event.get("content_index")
     if kind == "response.output_text.delta":
         said.text += _text(event.get("delta"))
+        keys.setdefault(place, 0)
+        keys.setdefault((event.get("item_id"), event.get("content_index")), 0)
+    elif kind == "response.output_text.done":
+        if (event.get("item_id"), event.get("content_index")) not in keys:
+            _late(said, keys, place, event.get("text"))
+    elif kind == "response.content_part.done":
+        if (event.get("item_id"), event.get("content_index")) not in keys:
+            _late(said, keys, place, _dict(event.get("part")).get("text"))
+    elif kind == "response.output_item.done":
+        for number, part in enumerate(_dicts(_dict(event.get("item")).get("content"))):
+            _late(said, keys, (event.get("output_index"), number), part.get("text"))
     elif kind == "response.output_item.added":
         item = _dict(event.get("item"))
         if item.get("type") == "function_call":

@@ -127,7 +127,8 @@ class Reading:
         item = rawjson.fields(event.get("item"))
         self._since = False
         if (kind := kind_of(item)) is not None:
-            yield from self._begun(event, item, kind)
+            if not (place_of(event) in self._calls and rawjson.word(item, "call_id") in self._ids):  # told twice
+                yield from self._begun(event, item, kind)
             return
         yield from self._ends()
         if rawjson.word(item, "type") == "message":
