@@ -245,3 +245,14 @@ def test_another_object_is_the_text_itself(arguments: str) -> None:
 @pytest.mark.parametrize("arguments", ['{"input":"a\\ud83d', '{"input":"a\\', '{"input":"a\\u00', '{"input":"a'])
 def test_what_broke_off_in_a_character_is_told_up_to_it(arguments: str) -> None:
     assert input_of(arguments, ended=False) == "a"
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+def test_an_item_that_is_told_twice_is_one_call(kind: str) -> None:
+    """A gateway that repeats an event makes no second call of it, and its bytes leave as they came."""
+    added = "response.output_item.added"
+    body = written([again for event in events(kind) for again in [event] * (2 if event["type"] == added else 1)])
+    exchange = exchange_for(Route(), "sse")
+    assert run(exchange, body) == body
+    assert [verdict.status for _, verdict in exchange.verdicts] == ["native"]
+    assert [record.index for _, record in exchange.records] == [0]
