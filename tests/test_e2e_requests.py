@@ -49,12 +49,22 @@ def test_the_upstream_reads_tools_in_its_prompt(running: Host, coding: str) -> N
     assert "request: 1 tool into the prompt (hermes)" in flow.metadata[store.REPORT]["evidence"]
 
 
-def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) -> None:
+def test_a_lone_surrogate_hinders_nothing_and_stays(running: Host) -> None:
     body = json.dumps({**json.loads(question()), "messages": [{"role": "user", "content": "\ud800"}]}).encode()
     got, flow = running.ask(Reply(streamed(CALL), EVENTS), body)
-    assert running.upstream.asked[-1].body == body
+    seen = running.upstream.asked[-1].body
+    assert b'{"role": "user", "content": "\\ud800"}' in seen
+    assert "tools" not in json.loads(seen)
     assert calls_in(got.body) == [("Bash", '{"command":"ls -la"}')]
-    assert any(line.startswith("the request passes unchanged:") for line in flow.metadata[store.REPORT]["evidence"])
+    assert "request: 1 tool into the prompt (hermes)" in flow.metadata[store.REPORT]["evidence"]
+
+
+def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) -> None:
+    body = json.dumps({**json.loads(question()), "messages": {"role": "user"}}).encode()
+    got, flow = running.ask(Reply(streamed(CALL), EVENTS), body)
+    assert running.upstream.asked[-1].body == body
+    assert flow is not None
+    assert got.body
 
 
 def test_a_client_replay_asks_the_same_again(running: Host, tmp_path: Path) -> None:

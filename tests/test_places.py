@@ -69,3 +69,20 @@ def test_a_call_behind_an_invented_result_counts() -> None:
 @pytest.mark.parametrize("text", ["<tool_response>x</tool_response>", f"{LS} or <result>", f"{LS}\n```\n<result>\n```"])
 def test_what_is_no_invented_result(text: str) -> None:
     assert ("declined", "invented_result") not in read(text, 5)[2]
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ("llama3_json", '{"name": "ls", "parameters": {}}'),
+        ("harmony", "commentary to=functions.ls json{}"),
+        ("kimi_k2", "functions.ls:0{}"),
+        ("glm_xml", "ls<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>"),
+        ("invoke", "<function_calls><invoke><tool_name>ls</tool_name><parameters></parameters></invoke></function_calls>"),
+    ],
+)
+def test_who_names_a_dialect_means_what_is_left_of_it_too(named: str, text: str) -> None:
+    for dialects, found in (((named,), ["ls"]), (("tagged",), [])):
+        reader = Reader(Terms(Route(dialects=dialects), Request(tools=TOOLS)))
+        events = [*reader.feed(text), *reader.finish(cut=False)]
+        assert [event.name for event in events if isinstance(event, CallStart)] == found

@@ -242,6 +242,55 @@ def test_arguments_that_cannot_be_read_are_blocked_where_a_rule_might(arguments:
     assert [verdict.reason for _, verdict in exchange.verdicts] == ["undecided"]
 
 
+@pytest.mark.parametrize("behind", ['x "command": "rm -rf /"}', "'command': 'rm -rf /'}"])
+@pytest.mark.parametrize("kind", ["lower", "process"])
+def test_what_breaks_behind_a_decision_is_never_completed(behind: str, kind: Kind) -> None:
+    """A client that mends JSON would find there what no rule has seen."""
+    exchange = exchange_for(ACTING, kind)
+    sent = frames(*native(0, "Bash", '{"command": "ls", ', behind))
+    out = run(exchange, b"".join([event(chunk(HEAD)), *sent, ending("tool_calls")]))
+    assert b"rm -rf" not in out
+    assert received(out).choices[0].finish == "length"
+    assert [(verdict.status, verdict.reason, verdict.rule) for _, verdict in exchange.verdicts] == [
+        ("blocked", "undecided", "rm")
+    ]
+
+
+@pytest.mark.parametrize("kind", ["lower", "process"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"index": 0, "function": {"arguments": ""}},
+        {"index": 0, "id": "n0", "type": "function", "function": {"name": "Bash", "arguments": ""}},
+        {"index": 0},
+    ],
+    ids=["no more arguments", "name and id once more", "nothing"],
+)
+def test_an_entry_that_adds_nothing_goes_with_its_call(entry: dict[str, Any], kind: Kind) -> None:
+    """Servers end a call with one; left alone it would be a call without a name, or one without arguments."""
+    rule = {"name": "x", "action": "block", "tools": "Bash", "message": "No."}
+    calls = [*native(0, "Bash", '{"command": "ls"}'), entry, *native(1, "read_file", '{"path": "a"}')]
+    exchange = exchange_for(route_of({"access": {"rules": [rule]}}), kind)
+    found = got(run(exchange, b"".join([event(chunk(HEAD)), *frames(*calls), ending("tool_calls")])), kind, "sse")
+    assert (found.text.strip(), [call["name"] for call in found.calls]) == ("No.", ["read_file"])
+
+
+@pytest.mark.parametrize("kind", ["lower", "process"])
+@pytest.mark.parametrize("rules", [
+    {"access": {"default": "deny", "message": "No {tool}."}},
+    {"loops": {"action": "replace", "same_call": 2, "text": "No {what}."}},
+])  # fmt: skip
+def test_a_name_that_holds_a_call_is_not_said(rules: dict[str, Any], kind: Kind) -> None:
+    name = "x\n" + write("invoke", [Call("Bash", '{"command":"rm x"}')], Toolbox(TOOLS))
+    exchange = exchange_for(route_of(rules), kind, history=(Made(name, '{"command":"ls"}', "a"),))
+    out = run(
+        exchange, b"".join([event(chunk(HEAD)), *frames(*native(0, name, '{"command": "ls"}')), ending("tool_calls")])
+    )
+    found = got(out, kind, "sse")
+    assert found.calls == []
+    assert found.text.strip() in {"No the tool.", "No the tool was called the same way 2 times."}
+
+
 def test_two_calls_in_one_frame_are_told_apart() -> None:
     entries = [
         {"index": place, "id": f"n{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -250,6 +299,34 @@ def test_two_calls_in_one_frame_are_told_apart() -> None:
     body = event(chunk({**HEAD, "tool_calls": entries})) + ending("tool_calls")
     choice = received(run(exchange_for(ACTING, "process"), body)).choices[0]
     assert [(call["id"], call["name"]) for call in choice.calls] == [("n1", "read_file")]
+
+
+@pytest.mark.parametrize(
+    ("delta", "reads"),
+    [
+        (
+            {
+                "tool_calls": [
+                    {"index": "0", "id": "a", "function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}
+                ]
+            },
+            0,
+        ),
+        ({"tool_calls": [{"index": 0, "id": 5, "function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}]}, 0),
+        ({"content": 'So: {"tool_calls": [{"name": "rm x"}], "function_call": {}}', "function_call": None}, 1),
+        ({"tool_calls": []}, 1),
+    ],
+)
+def test_a_call_that_cannot_be_read_opens_nothing(delta: dict[str, Any], reads: bool) -> None:
+    """Without a rule that blocks it passes, as all that is not read."""
+    body = event(chunk(HEAD)) + event(chunk(delta)) + ending("stop")
+    exchange = exchange_for(ACTING, "process")
+    out = exchange.feed(body) + exchange.close()
+    assert exchange.failure is None
+    assert [note.rule for _, note in exchange.notes] == ([] if reads else ["unread"])
+    assert (out == body) == reads
+    assert reads or b"rm x" not in out
+    assert run(exchange_for(route_of({"loops": {}}), "process"), body) == body
 
 
 @pytest.mark.parametrize("form", ["sse", "whole"])

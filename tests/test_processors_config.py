@@ -343,11 +343,11 @@ def test_a_passage_that_a_model_says_turn_after_turn(count: int, between: list[A
 
 
 def test_reactors_in_the_host() -> None:
-    data = said(planned("reactors", [USER]), [{"Bash": {"command": "make", "timeout": 900}}])
+    data = said(planned("reactors", [USER]), [{"Bash": {"command": "make", "timeout": 900_000}}])
     assert data["summary"] == "native Bash · 1 changed: capped_timeout"
     ((change),) = data["verdicts"][0]["changes"]
-    assert json.loads(change["before"][1])["timeout"] == 900
-    assert json.loads(change["after"][1])["timeout"] == 120
+    assert json.loads(change["before"][1])["timeout"] == 900_000
+    assert json.loads(change["after"][1])["timeout"] == 120_000
     json.dumps(data)
 
 

@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -20,12 +20,13 @@ from toolcalls.asking import made_so_far, screened, steered
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.evidence import Decision
-from toolcalls.processors import Call, Drop, Edit, Keep, Made, Say
+from toolcalls.processors import Answer, Call, Drop, Edit, Keep, Made, Say
 from toolcalls.processors.access import Gate, Refusal, lies_in
 from toolcalls.processors.arguments import Arguments, canonical
 from toolcalls.processors.filters import Filters, head_of
 from toolcalls.processors.loops import Circles, Passages
 from toolcalls.processors.reactors import Failed, Reactors
+from toolcalls.processors.steering import notice
 from toolcalls.reacting import Broken, Runner
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
 from toolcalls.telling import result as told_as
@@ -208,12 +209,39 @@ def test_the_words_of_a_command_are_one_line(command: Any, passes: bool) -> None
     "name",
     [
         "BASH", "functions.bash", "functions.Bash", "default_api:bash", "mcp__shell__bash", "shell/bash", "a.b.bash",
-        " bash", "bash:0", "functions.bash:12", "bash<|channel|>commentary", "\uff42ash",
+        " bash", "bash:0", "functions.bash:12", "bash<|channel|>commentary", "\uff42ash", "ba\u200bsh", "\ufeffbash",
     ],
 )  # fmt: skip
 def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
     assert gate(AccessRule("r", "block", ("Bash",))).never(name) is not None
     assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never(name) is not None
+
+
+def test_a_line_end_hides_nothing_from_a_rule_that_blocks() -> None:
+    assert gate(AccessRule("r", "block", (".*",))).never("x\ny") is not None
+    rule = AccessRule("r", "block", arguments=(Condition("command", matches="git push.*--force"),))
+    assert not judged(rule, json.dumps({"command": "git push \\\n --force"}))
+    rule = AccessRule("r", "allow", arguments=(Condition("command", matches="ls .*"),))
+    assert judged(rule, json.dumps({"command": "ls -l"}), "deny")
+    assert not judged(rule, json.dumps({"command": "ls -l\nrm x"}), "deny")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passes"),
+    [
+        ({"tool_name": "read", "arguments": '{"path": "/etc"}'}, False),
+        ({"Arguments": '{"path": "/etc"}'}, False),
+        ({"tool_uses": [{"name": "read", "parameters": '{"path": "/etc"}'}]}, False),
+        ({"input": json.dumps(json.dumps({"args": json.dumps([{"path": "/etc"}])}))}, False),
+        ({"input": '{"path": "/p/a"}'}, True),
+        ({"input": '{"path": /etc'}, True),
+        ({"content": '{"path": "/etc"}'}, True),
+        ({"input": "read /etc"}, True),
+    ],
+    ids=str,
+)
+def test_an_argument_is_found_in_the_arguments_that_one_carries_as_json(arguments: Any, passes: bool) -> None:
+    assert judged(OUTSIDE, json.dumps(arguments)) == passes
 
 
 @pytest.mark.parametrize("name", ["bashful", "rebash", "mcp__bash__read", "bash_read", "functions.read"])
@@ -507,6 +535,23 @@ def test_an_edit_that_is_no_json_leaves_the_call(arguments: Any) -> None:
     assert len(made.failures) == 1
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [Edit(name=cast(Any, 5)), Edit(arguments=cast(Any, "ab")), Drop(cast(Any, 5)), Say(cast(Any, b"x"))],
+    ids=str,
+)
+def test_an_answer_that_holds_something_else_leaves_the_call(answer: Answer) -> None:
+    def wrong(_: Call) -> Answer:
+        return answer
+
+    route, runner = reactors(wrong)
+    made = Reactors(route.reactors, runner, model="").react("x", "{}", None)
+    assert (made.call, made.changes, made.texts) == (("x", "{}"), (), ())
+    ((function, why),) = made.failures
+    assert function == "wrong"
+    assert why.startswith("gave ")
+
+
 @pytest.mark.parametrize("body", ["while True:\n        pass", "while True:\n        time.sleep(0.01)"])
 def test_a_reactor_that_hangs_is_ended_and_left_alone(tmp_path: Path, body: str) -> None:
     file = tmp_path / "r.py"
@@ -648,20 +693,24 @@ def test_a_file_that_hangs_when_it_is_run_does_not_hang_the_start(
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "after"),
+    ("function", "tool", "arguments", "after"),
     [
-        ("relative_paths", {"path": "/project/src/a.py", "n": 1}, {"path": "src/a.py", "n": 1}),
-        ("relative_paths", {"path": "/project/../etc"}, None),
-        ("relative_paths", {"path": "/etc"}, None),
-        ("capped_timeout", {"command": "x", "timeout": 900}, {"command": "x", "timeout": 120}),
-        ("capped_timeout", {"command": "x", "timeout": 600_000}, {"command": "x", "timeout": 120_000}),
-        ("capped_timeout", {"command": "x", "timeout": True}, None),
+        ("relative_paths", "read", {"path": "/project/src/a.py", "n": 1}, {"path": "src/a.py", "n": 1}),
+        ("relative_paths", "read", {"path": "/project/../etc"}, None),
+        ("relative_paths", "read", {"path": "/etc"}, None),
+        ("capped_timeout", "execute_command", {"command": "x", "timeout": 900}, {"command": "x", "timeout": 120}),
+        ("capped_timeout", "execute_command", {"command": "x", "timeout": 3600}, {"command": "x", "timeout": 120}),
+        ("capped_timeout", "Bash", {"command": "x", "timeout": 600_000}, {"command": "x", "timeout": 120_000}),
+        ("capped_timeout", "Bash", {"command": "x", "timeout": 1000}, None),  # a second
+        ("capped_timeout", "Bash", {"command": "x", "timeout": True}, None),
     ],
 )
-def test_the_example_is_useful(function: str, arguments: dict[str, Any], after: dict[str, Any] | None) -> None:
+def test_the_example_is_useful(
+    function: str, tool: str, arguments: dict[str, Any], after: dict[str, Any] | None
+) -> None:
     (route,) = load(REPO / "config" / "examples" / "reactors.yaml", all_dialects(), all_wires()).routes
     reactor = next(reactor for reactor in route.reactors if reactor.function == function)
-    answer = Runner()(reactor, Call("Bash", arguments))
+    answer = Runner()(reactor, Call(tool, arguments))
     assert answer == (Keep() if after is None else Edit(arguments=after))
 
 
@@ -714,6 +763,13 @@ def test_steering_goes_before_the_turn_that_follows(behind: list[Any], expected:
     assert [message["content"] for message in sent[2:]] == expected
     again = json.dumps({"messages": sent}).encode()
     assert json.loads(CHAT.write(again, steered(CHAT.read(again), STEERING).conversation))["messages"] == sent
+
+
+def test_steering_knows_a_rule_with_a_bracket_in_its_name() -> None:
+    route = Route(steering="request", access=Access((AccessRule("a[b]c", "block", message="Do not."),)))
+    body = asked([{"role": "assistant", "content": f"Well.\n\n{notice('a[b]c')}"}, {"role": "user", "content": "x"}])
+    made = steered(CHAT.read(body), route)
+    assert json.loads(CHAT.write(body, made.conversation))["messages"][1]["content"] == "Do not.\n\nx"
 
 
 def test_steering_says_nothing_for_a_rule_that_does_not_exist() -> None:

@@ -222,13 +222,13 @@ def test_the_loop_guard(attempt: Try) -> None:
 
 
 def test_the_reactors(attempt: Try) -> None:
-    says = [{"read_file": {"path": "/project/src/a.py"}}, {"Bash": {"command": "make", "timeout": 900}}]
+    says = [{"read_file": {"path": "/project/src/a.py"}}, {"Bash": {"command": "make", "timeout": 900_000}}]
     for body in both(says):
         tried = attempt(body, *example("reactors"))
         calls = received(tried.body).choices[0].calls
         assert [json.loads(call["arguments"]) for call in calls] == [
             {"path": "src/a.py"},
-            {"command": "make", "timeout": 120},
+            {"command": "make", "timeout": 120_000},
         ]
         assert [change["rule"] for verdict in tried.verdicts for change in verdict["changes"]] == [
             "relative_paths",

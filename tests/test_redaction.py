@@ -28,6 +28,13 @@ SECRETS = {
     "slack": "xoxb-" + "12345-CANARY-aaa",
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJDQU5BUlkiOjF9.CANARYaaaaaaaa",
     "hugging-face": "hf_" + "CANARYaaaaaaaaaaaaaaaaaa",
+    "slack-cookie": "xoxd-" + "CANARY-aaaaaaaa",
+    "docker": "dckr_" + "pat_CANARYaaaaaaaaaaaaaaaaaaaa",
+    "shopify": "shp" + "at_CANARYaaaaaaaaaaaaaaaaaaaa",
+    "vault": "hvs" + ".CANARYaaaaaaaaaaaaaaaaaaaaaaa",
+    "sendgrid": "SG" + ".CANARYaaaaaaaaaaaaaaa.CANARYaaaaaaaaaaaaaaaaaaaaaaa",
+    "age": "AGE-SECRET-" + "KEY-1CANARYAAAAAAAAAAAAAAAA",
+    "pgp-key": "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n\nCANARY\n=abc\n-----END PGP PRIVATE " + "KEY BLOCK-----",
     "private-key": "-----BEGIN RSA PRIVATE " + "KEY-----\nCANARY\nabc+/=\n-----END RSA PRIVATE " + "KEY-----",
 }
 
@@ -41,6 +48,14 @@ def test_a_secret_in_text_goes_and_what_surrounds_it_stays(secret: str) -> None:
     ("text", "clean"),
     [
         ("Authorization: Bearer CANARY0001", f"Authorization: Bearer {REDACTED}"),
+        ("Authorization: token CANARY0001", f"Authorization: token {REDACTED}"),
+        ("-H 'X-Auth-Key: CANARY01'", f"-H 'X-Auth-Key: {REDACTED}'"),
+        ("AccountName=a;AccountKey=CANARY01==;x=y", f"AccountName=a;AccountKey={REDACTED};x=y"),
+        ("SharedAccessKeyName=me;SharedAccessKey=CANARY01", f"SharedAccessKeyName=me;SharedAccessKey={REDACTED}"),
+        ("-b 'Cookie: a=CANARY1; b=CANARY2'", f"-b 'Cookie: {REDACTED}'"),
+        ("Set-Cookie: sid=CANARY1; Path=/\r\nVia: x", f"Set-Cookie: {REDACTED}\r\nVia: x"),
+        ("to https://hooks.slack.com/services/T1/B1/CANARY now", f"to https://hooks.slack.com/services/{REDACTED} now"),
+        ("https://discord.com/api/webhooks/123/CANARY_1", f"https://discord.com/api/webhooks/{REDACTED}"),
         ("refresh_token=CANARY0012&x=1", f"refresh_token={REDACTED}&x=1"),
         ('{"api_key": "CANARY01"}', f'{{"api_key": "{REDACTED}"}}'),
         (r'{"arguments":"{\"password\":\"CANARY01\"}"}', rf'{{"arguments":"{{\"password\":\"{REDACTED}\"}}"}}'),
@@ -51,7 +66,11 @@ def test_a_secret_in_text_goes_and_what_surrounds_it_stays(secret: str) -> None:
         ("AWS4-HMAC-SHA256 Credential=CANARY01/x, Signature=CANARY02",
          f"AWS4-HMAC-SHA256 Credential={REDACTED}, Signature={REDACTED}"),
     ],
-    ids=["bearer", "form", "json", "json-in-json", "shell", "escape", "unicode-escape", "url", "sigv4"],
+    ids=[
+        "bearer", "another scheme", "a header of a vendor", "a connection", "shared access", "cookies",
+        "a cookie that is set", "slack hook", "discord hook", "form", "json", "json-in-json", "shell", "escape",
+        "unicode-escape", "url", "sigv4",
+    ],
 )  # fmt: skip
 def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
     assert redacted_text(text) == clean
@@ -66,6 +85,7 @@ def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
         '{"max_tokens": 4096, "total_tokens": 99, "prompt_tokens": 1}',
         "Basic usage: see the manual. Bearer tokens are explained there.",
         "task-list and disk-usage-reporting-tool",
+        "Cookies are stored. The token Example1 is no secret. SG.1 hvs.x",
         "a commit 0b3c3a4f6e1d2c3b4a5968778695a4b3c2d1e0f9",
     ],
 )

@@ -166,6 +166,73 @@ def test_what_is_no_leak_stays(text: str) -> None:
     assert sent(body, MEND) == (body, ())
 
 
+LEAKED = 'Look.\n<invoke name="read_file">\n<parameter name="path">x</parameter>\n</invoke>'
+
+
+def test_what_is_quoted_later_does_not_change_an_earlier_turn() -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LEAKED}]
+    before, _ = sent({"messages": messages, "tools": [READ]}, MEND)
+    later = [{"role": "user", "content": f"You wrote:\n{LEAKED}"}, {"role": "assistant", "content": LEAKED}]
+    made, notes = sent({"messages": [*messages, *later], "tools": [READ]}, MEND)
+    assert made["messages"][:3] == before["messages"]
+    assert made["messages"][3:] == later, "what repeats the user is no leak"
+    assert notes == ("1 leaked call to native",)
+
+
+def test_a_document_may_be_quoted() -> None:
+    quoted = {"type": "document", "source": {"type": "text", "data": LEAKED, "media_type": "text/plain"}}
+    messages = [{"role": "user", "content": [quoted]}, {"role": "assistant", "content": LEAKED}]
+    assert sent({"messages": messages, "tools": [READ]}, MEND)[1] == ()
+
+
+def test_a_custom_tools_call_stays_among_the_calls() -> None:
+    custom = {"id": "q", "type": "custom", "custom": {"name": "patch", "input": "x"}}
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LEAKED, "tool_calls": [custom]}]
+    made, _ = sent({"messages": messages, "tools": [READ]}, MEND)
+    past = made["messages"][1]
+    assert past["content"] == "Look."
+    assert custom in past["tool_calls"]
+    assert len(past["tool_calls"]) == 2
+
+
+@pytest.mark.parametrize("broken", ['{"path": ', "[]", "null", "\\"], ids=["cut", "list", "null", "junk"])
+def test_a_past_call_that_broke_off_is_told_in_words(broken: str) -> None:
+    """A call that was cut off stays in an agent's history, and must not end the conversation."""
+    calls = [call("a", "read_file", '{"path": "x"}'), call("b", "read_file", broken)]
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "So.", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "tool", "tool_call_id": "b", "content": "bad arguments"},
+    ]
+    made, notes = sent({"messages": messages, "tools": [READ]}, LOWER)
+    assert notes == ("1 tool into the prompt (hermes)", "2 past calls to hermes", "2 results to hermes")
+    said = made["messages"][2]["content"]
+    assert said.count("<tool_call>") == 1
+    assert said.endswith(f"The call of read_file was not written to its end, so it has no meaning: {broken}")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [("yaml_xml", "The tool l was called with {}"), ("openhands_fn", "</function>\n<function=l>")],
+    ids=["no form", "one a message"],
+)
+def test_past_calls_that_a_dialect_cannot_hold_stand_in_the_history(dialect: str, words: str) -> None:
+    route = replace(LOWER, dialects=(dialect,))
+    made, notes = sent({"messages": HISTORY, "tools": [READ]}, route)
+    assert notes == (f"1 tool into the prompt ({dialect})", f"2 past calls to {dialect}", f"2 results to {dialect}")
+    past = made["messages"][2]["content"]
+    assert words in past
+    assert "read_file" in past
+
+
+def test_a_choice_of_some_tools_is_no_demand() -> None:
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [READ]}}
+    body = {"messages": [{"role": "user", "content": "Hi"}], "tools": [READ], "tool_choice": choice}
+    made, _ = sent(body, LOWER)
+    assert "must call" not in made["messages"][0]["content"]
+
+
 CALL = "I read.\n<read_file>\n<path>a.txt</path>\n</read_file>"
 ANSWERS = {
     "one string": "[read_file for 'a.txt'] Result:\nline 1\nline 2",

@@ -346,7 +346,9 @@ def test_a_request() -> None:
         "output_config": {"format": {"type": "json_schema", "schema": {}}},
     }
     request = WIRE.request(json.dumps(body).encode())
-    assert [(tool.name, tool.description) for tool in request.tools] == [("f", "d"), ("g", ""), ("bash", "")]
+    assert [(tool.name, tool.description) for tool in request.tools[:2]] == [("f", "d"), ("g", "")]
+    (bash,) = request.tools[2:]
+    assert (bash.name, set(bash.schema["properties"])) == ("bash", {"command", "restart"})
     assert (request.model, request.system, request.assistant) == ("m", "Be brief.\nMind the gap.", ("I go.",))
     assert request.quotable == ("go", "and?", "gone", "found", "a document", "plain")
     assert request.response_format

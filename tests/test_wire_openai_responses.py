@@ -220,6 +220,29 @@ def test_text_parts_of_one_message_stay_apart() -> None:
     assert (reply.text, reply.order) == ("a\nb", "tct")
 
 
+def test_an_annotation_stays_with_the_text_that_a_call_closes() -> None:
+    """Told between the deltas, at the ends of part and item, and in the whole response."""
+    cite = {"type": "url_citation", "start_index": 0, "end_index": 3, "url": "u", "title": "t"}
+    events = stream([["See.\n", '<invoke name="Noop">', "</invoke>"]])
+    first = next(place for place, event in enumerate(events) if event["type"] == "response.output_text.delta")
+    where = {key: events[first][key] for key in ("item_id", "output_index", "content_index")}
+    added = {"type": "response.output_text.annotation.added", **where, "annotation_index": 0, "annotation": cite}
+    events = [*events[: first + 1], added, *events[first + 1 :]]
+    for event in events:
+        item = event.get("item", {})
+        for part in (event.get("part", {}), *item.get("content", ())):
+            part["annotations"] = [cite] if part.get("text") else part.get("annotations", [])
+    body = written([{**event, "sequence_number": number} for number, event in enumerate(events)])
+    out = run(exchange_for({}), [body])
+    reply = received(out)
+    assert (reply.text, reply.order) == ("See.\n", "tc")
+    told = [json.loads(line[6:]) for line in out.decode().split("\n") if line.startswith("data: ")]
+    parts = [event["part"] for event in told if event["type"] == "response.content_part.done"]
+    done = next(event["item"] for event in told if event["type"] == "response.output_item.done")
+    parts += [done["content"][0], told[-1]["response"]["output"][0]["content"][0]]
+    assert [part["annotations"] for part in parts] == [[cite]] * 3
+
+
 # --- what a request says ----------------------------------------------------------------------------------------------
 
 
@@ -315,7 +338,8 @@ def test_a_request() -> None:
         ("required", "required"),
         ({"type": "function", "name": "f"}, "f"),
         ({"type": "custom", "name": "f"}, "f"),
-        ({"type": "web_search"}, "required"),
+        ({"type": "web_search"}, "web_search"),
+        ({"type": []}, "required"),
         ({"type": "allowed_tools", "mode": "auto", "tools": []}, "auto"),
     ],
 )

@@ -50,7 +50,8 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     """A call whose name is final. `id` is "" until the exchange gives it one.
 
     `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
-    `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's.
+    `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's,
+    and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool.
     """
 
     index: int
@@ -58,6 +59,10 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     dialect: str | None = None
     id: str = ""
     form: str = ""
+    space: str = ""
+
+
+FUNCTION_FORMS = frozenset({"", "function_call"})  # `CallStart.form` of functions: the usual one, and the older one
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):

@@ -14,7 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Removed, Status, Text, Verdict
+from toolcalls.events import (
+    FUNCTION_FORMS,
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Finish,
+    Gone,
+    Markup,
+    Removed,
+    Status,
+    Text,
+    Verdict,
+)
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
 from toolcalls.ledger import same_arguments
@@ -44,14 +57,15 @@ _CUT = frozenset({"length", "content_filter", "failed"})
 class Record:
     """A call of the reply, as the report shows it. `index` and `id` are the client's."""
 
-    __slots__ = ("complete", "dialect", "form", "id", "index", "name", "pieces")
+    __slots__ = ("complete", "dialect", "form", "id", "index", "name", "pieces", "space")
 
-    def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "") -> None:
+    def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
         self.index = index
         self.name = name
         self.dialect = dialect
         self.id = id_
         self.form = form
+        self.space = space
         self.pieces: list[str] = []
         self.complete = False
 
@@ -296,7 +310,8 @@ class Lane:
         roundtrip = self._kind == "roundtrip"
         made = call_id(self._seed, self._number, index, start.name, prefix=self._prefix, roundtrip=roundtrip)
         form = start.form if start.form or start.dialect is None else self._tools.form(start.name)
-        record = Record(index, start.name, start.dialect, start.id or made, form)
+        space = start.space if start.space or start.dialect is None else self._tools.space(start.name)
+        record = Record(index, start.name, start.dialect, start.id or made, form, space)
         self.records.append(record)
         return record
 
@@ -336,7 +351,7 @@ class Lane:
             return event if record.index == event.index else CallPiece(record.index, event.json)
         if isinstance(event, CallStart):
             record = self._read[event.index] = self._record(event)
-            return CallStart(record.index, record.name, record.dialect, record.id, record.form)
+            return CallStart(record.index, record.name, record.dialect, record.id, record.form, record.space)
         if isinstance(event, CallEnd):
             self._read[event.index].complete = True
             return CallEnd(self._read[event.index].index)
@@ -362,11 +377,11 @@ class Lane:
 
     def _leaves(self, record: Record) -> bool:
         """Whether a native call leaves while it comes: also to a text client where no tool of it can hold the call."""
-        return self._dialect is None or (record.form != "" and not self._tools.keys(record.name))
+        return self._dialect is None or (record.form not in FUNCTION_FORMS and not self._tools.keys(record.name))
 
     def _holds(self, record: Record) -> bool:
         """Whether the client knows a call as text: one that is no function's only by a tool that it has declared."""
-        if not record.form:
+        if record.form in FUNCTION_FORMS:
             return True
         declared = self._tools.keys(record.name)
         try:
@@ -409,7 +424,7 @@ class Lane:
         for place, record in enumerate(self._natives.values()):
             if self._leaves(record):
                 continue  # it has left
-            yield CallStart(place, record.name, None, record.id, record.form)
+            yield CallStart(place, record.name, None, record.id, record.form, record.space)
             yield CallPiece(place, record.arguments)
             if record.complete:
                 yield CallEnd(place)

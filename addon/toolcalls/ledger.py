@@ -119,6 +119,11 @@ class Ledger:
         """The offset in the reply's text of the first character that nobody consumed."""
         return self.drained + self._scan.taken_size
 
+    @property
+    def waits(self) -> bool:
+        """Whether a call waits for what follows it, so that no text may leave before it is decided."""
+        return bool(self._waiting)
+
     # Text
 
     def show(self) -> None:

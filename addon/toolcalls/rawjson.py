@@ -2,11 +2,12 @@
 
 Strategy. A member is kept as raw JSON until somebody asks what it means: numbers keep their spelling, unknown fields
 their order, strings their escapes. Servers send lone surrogates and keys that are not UTF-8, which msgspec refuses;
-those objects are read by the standard library, with what cannot be decoded replaced. Nothing here but `loaded` raises:
-what is not of the asked shape is empty.
+those objects are cut by the standard library's decoder, with what cannot be decoded replaced; their members still are
+as they were written. Nothing here but `loaded` raises: what is not of the asked shape is empty.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,8 +43,7 @@ def fields(raw: object) -> Fields:
     try:
         return dict(_decode_fields(raw))
     except _REFUSED:
-        value = _loosely(raw)
-        return {key: _raw(member) for key, member in value.items()} if isinstance(value, dict) else {}
+        return _members_of(raw)
 
 
 def items(raw: object) -> list[Any]:
@@ -55,8 +55,7 @@ def items(raw: object) -> list[Any]:
     try:
         return list(_decode_list(raw))
     except _REFUSED:
-        value = _loosely(raw)
-        return [_raw(item) for item in value] if isinstance(value, list) else []
+        return _items_of(raw)
 
 
 def value(raw: object) -> Any:
@@ -128,7 +127,12 @@ def _spelt(member: object) -> str:
         return "{" + ",".join(f"{quote(key)}:{_spelt(inner)}" for key, inner in member.items()) + "}"
     if isinstance(member, list):
         return "[" + ",".join(map(_spelt, member)) + "]"
-    return text_of(member) if isinstance(member, msgspec.Raw) else json.dumps(member)
+    if isinstance(member, msgspec.Raw):
+        return text_of(member)
+    try:  # spelt alike, whatever stands beside it
+        return msgspec.json.encode(member).decode()
+    except UnicodeEncodeError:
+        return quote(member) if isinstance(member, str) else json.dumps(member)
 
 
 def _loosely(raw: bytes | msgspec.Raw) -> object:
@@ -139,5 +143,67 @@ def _loosely(raw: bytes | msgspec.Raw) -> object:
         return None
 
 
-def _raw(member: object) -> msgspec.Raw:
-    return msgspec.Raw(json.dumps(member).encode())
+_SPACE = re.compile(r"[ \t\r\n]*")
+_decode_at = json.JSONDecoder().raw_decode  # the value at a place in a text, and where it ends
+
+
+def _members_of(raw: bytes | msgspec.Raw) -> Fields:
+    """The members of an object that msgspec refuses."""
+    found: Fields = {}
+    try:
+        text, at = _opened(raw, "{")
+        while at and text[at] != "}":
+            key, end = _decode_at(text, at)
+            at = _past(text, end)
+            if not isinstance(key, str) or text[at] != ":":
+                return {}
+            start = _past(text, at + 1)
+            _, end = _decode_at(text, start)
+            found[key] = msgspec.Raw(text[start:end].encode())
+            at = _behind(text, end, "}")
+        if _past(text, at + 1) < len(text):
+            return {}
+    except (ValueError, RecursionError, IndexError):
+        return {}
+    return found
+
+
+def _items_of(raw: bytes | msgspec.Raw) -> list[Any]:
+    """The items of a list that msgspec refuses."""
+    found: list[Any] = []
+    try:
+        text, at = _opened(raw, "[")
+        while at and text[at] != "]":
+            _, end = _decode_at(text, at)
+            found.append(msgspec.Raw(text[at:end].encode()))
+            at = _behind(text, end, "]")
+        if _past(text, at + 1) < len(text):
+            return []
+    except (ValueError, RecursionError, IndexError):
+        return []
+    return found
+
+
+def _opened(raw: bytes | msgspec.Raw, opener: str) -> tuple[str, int]:
+    """The text of raw JSON, and the place behind its opener; 0 where it begins otherwise."""
+    text = bytes(raw).decode(errors="replace")
+    at = _past(text, 0)
+    return text, _past(text, at + 1) if text[at] == opener else 0
+
+
+def _past(text: str, at: int) -> int:
+    """The place of what follows white space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _behind(text: str, end: int, closer: str) -> int:
+    """The place of the next member, or of the closer. Raises ValueError for what is neither."""
+    at = _past(text, end)
+    if text[at] == ",":
+        at = _past(text, at + 1)
+        if text[at] != closer:
+            return at
+    elif text[at] == closer:
+        return at
+    raise ValueError("a comma is missing, or too much")

@@ -186,7 +186,7 @@ class Reader:
                 return opener
             if scan.ended:
                 return None
-            self._settle(plain=stop == len(scan.text))
+            self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
             yield
 
     def _show(self, stop: int) -> None:

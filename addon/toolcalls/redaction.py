@@ -50,7 +50,7 @@ _KEPT_QUERY = {
 # What stands in front of a secret and makes it one. The value behind it goes, up to what ends a value. In a body the
 # quotes around a key may be escaped once more (JSON in JSON).
 _NAMED = (
-    r"(?:api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|secret[_-]?(?:access[_-]?)?key|private[_-]?key|client[_-]?secret"
+    r"(?:api[_-]?key|apikey|a(?:ccess|ccount|uth)[_-]?key(?:[_-]?id)?|sharedaccesskey|secret[_-]?(?:access[_-]?)?key|private[_-]?key|client[_-]?secret"
     r"|(?:access|refresh|id|auth|session|security|bearer|oauth|api|bot|github|gitlab|npm|hf)[_-]?token"
     r"|password|passwd|passphrase|pwd|authorization|cookie|credential|signature|secret)"
 )
@@ -70,7 +70,11 @@ _FORMS = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{8,}+",
     r"(?:gh[oprsu]|github_pat|npm)_[A-Za-z0-9_]{16,}+",
     r"(?:glpat-|pypi-|dop_v1_)[A-Za-z0-9_-]{16,}+",
-    r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{8,}+",
+    r"(?:xox[a-eoprs]|xapp)-[A-Za-z0-9-]{8,}+",
+    r"(?:dckr_pat|shp(?:at|ca|pa|ss))_[A-Za-z0-9_-]{16,}+",
+    r"hv[bsr]\.[A-Za-z0-9_-]{16,}+",  # Vault
+    r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+",  # SendGrid
+    r"AGE-SECRET-KEY-1[A-Z0-9]{16,}+",
     r"(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}+",  # Stripe
     r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?",  # JSON Web Tokens (RFC 7519)
     r"org-[A-Za-z0-9]{8,}+",
@@ -84,13 +88,17 @@ _IN_QUERY = (
 _BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _SECRETS = re.compile(
     # private keys, armoured (RFC 7468); a line end may be an escape in JSON
-    r"-----BEGIN (?:[A-Z]{1,10} ){0,3}PRIVATE KEY-----(?:[^-]|-(?!----END))*+(?:-----END [A-Z ]{1,40}-----)?"
+    r"-----BEGIN (?:[A-Z]{1,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----END))*+(?:-----END [A-Z ]{1,40}-----)?"
     rf"|(?P<query>{_IN_QUERY})[^\s\"'\\<>&#]{{4,}}+"
     rf"|{_BEGINS}(?:{'|'.join(_FORMS)}"
-    r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4})"
+    r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4}|https://hooks\.slack\.com/[a-z]{1,20}/"
+    r"|https://discord(?:app)?\.com/api/webhooks/)"
     r"(?=[A-Za-z0-9+/=_.~-]*[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
     r"|(?P<scheme>[a-z][a-z0-9+.-]{1,12}://)[^\s/@\"'\\<>]{1,200}@)"
-    rf"|(?P<name>(?i:{_NAMED})\\{{0,3}}[\"']?\s{{0,4}}[:=]\s{{0,4}}\\{{0,3}}[\"']?)"
+    # all the cookies of a line, and the value behind a scheme that is none of the above
+    r"|(?P<jar>(?i:cookie)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)"
+    r"(?=[^\s=;\"'\\<>]{1,100}=)[^\r\n\"'\\<>]{4,}+"
+    rf"|(?P<name>(?i:{_NAMED})\\{{0,3}}[\"']?\s{{0,4}}[:=]\s{{0,4}}\\{{0,3}}[\"']?(?i:(?:token|apikey)[ \t]{{1,4}})?)"
     rf"(?!{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
 )
 
@@ -158,7 +166,7 @@ def _replaced(found: re.Match[str]) -> str:
         return (found["name"] or found["query"]) + REDACTED
     if found["scheme"] is not None:
         return f"{found['scheme']}{REDACTED}@"
-    return (found["before"] or "") + REDACTED
+    return (found["before"] or found["jar"] or "") + REDACTED
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -166,7 +174,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans = []
     for found in _found(text):
         start = found.start()
-        for group in ("before", "name", "query", "scheme"):
+        for group in ("before", "jar", "name", "query", "scheme"):
             start = found.end(group) if found[group] is not None else start
         spans.append((start, found.end() - (found["scheme"] is not None)))
     return spans

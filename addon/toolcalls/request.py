@@ -11,13 +11,15 @@ from typing import Any
 class Tool:
     """A tool that the model may call. `schema` is the JSON Schema of its argument object ({} when it declares none).
 
-    `form` is the wire's own word for calls of it where it is no function (`CallStart.form`).
+    `form` is the wire's own word for calls of it where it is no function (`CallStart.form`), `space` the namespace that
+    it is declared in, "" for none.
     """
 
     name: str
     schema: dict[str, Any] = field(default_factory=dict)
     description: str = ""
     form: str = ""
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True)

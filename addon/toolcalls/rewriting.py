@@ -8,14 +8,14 @@
 All are functions of the conversation alone: the same request is rewritten to the same bytes, an earlier turn never
 depends on a later one (a prompt cache finds its prefix), and what is rewritten is left alone the second time.
 
-A little over 300 lines: the four ways share what reads and writes a turn.
+Past 300 lines: the four ways share what reads and writes a turn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from toolcalls import telling
+from toolcalls import rawjson, telling
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.events import Text as Shown
@@ -27,10 +27,15 @@ from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
-from toolcalls.turns import Block, Conversation, PastCall, Result, Text, Turn
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Text, Turn
+from toolcalls.values import members
 from toolcalls.writing import separated, write
 
 NOT_EXECUTED = "This call was written as text, so it was not executed."
+# Past calls that no dialect, or this one, can hold. The model gets to know of them, in no form that calls could have.
+_BROKEN = "The call of {} was not written to its end, so it has no meaning: {}"
+_FAILED = "Error: "  # in front of what a tool answered that failed, where a dialect's form has no place to say so
+_UNHELD = "The tool {} was called with {}"
 NATIVELY = "The tools described above are offered natively: call them natively, and write no tool call as text."
 
 
@@ -60,7 +65,10 @@ def rewritten(conversation: Conversation, terms: Terms, decision: Decision) -> R
 
 
 def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
-    """Everything native becomes text in `dialect`. Raises Unwritable for a past call that it cannot hold."""
+    """Everything native becomes text in `dialect`; in words where that cannot hold a past call. Raises Unwritable for
+    tools that it cannot teach.
+    """
+    conversation, left_out = _tellable(conversation)
     tools = Toolbox(conversation.tools)
     names: dict[str, str] = {}
     turns: list[Turn] = []
@@ -83,11 +91,30 @@ def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
         else:
             turns.append(turn)
         before = turn.role
-    notes = _notes(dialect, calls=calls, results=results)
+    notes = (*left_out, *_notes(dialect, calls=calls, results=results))
     if conversation.tools:
         turns = _with_system(turns, _prompt(conversation, dialect))
         notes = (f"{_many(len(conversation.tools), 'tool')} into the prompt ({dialect})", *notes)
     return Rewritten(Conversation(tuple(turns)), notes) if notes else Rewritten(conversation)
+
+
+def _tellable(conversation: Conversation) -> tuple[Conversation, tuple[str, ...]]:
+    """The conversation without the tools that no prompt can tell of, and what was left out.
+
+    The choice is "auto" where it named one of those.
+    """
+    untold = {tool.name for tool in conversation.untold}
+    tools = tuple(tool for tool in conversation.tools if tool.name not in untold)
+    choice = conversation.tool_choice
+    notes = [
+        f"left out: {', '.join(names)}, which {why}"
+        for hosted, why in ((True, "only the provider runs"), (False, "the request does not describe"))
+        if (names := [tool.name for tool in conversation.untold if tool.hosted is hosted])
+    ]
+    if untold and choice not in {"none", "auto", "required", "any", *(tool.name for tool in tools)}:
+        notes.append(f"the choice of {choice} is left out with it")
+        choice = "auto"
+    return replace(conversation, tools=tools, tool_choice=choice, untold=()), tuple(notes)
 
 
 def lift(conversation: Conversation, dialect: str, tools: Sequence[Tool] = ()) -> Rewritten:
@@ -115,11 +142,11 @@ def lift(conversation: Conversation, dialect: str, tools: Sequence[Tool] = ()) -
             waiting = (native, asked) if asked else None
     turns = _with_system(turns, NATIVELY)
     notes = (f"{_many(len(tools), 'tool')} out of the prompt", *_notes("native", calls=calls, results=calls))
-    return Rewritten(Conversation(tuple(turns), tools), notes)
+    return Rewritten(Conversation(tuple(turns), tools, untold=conversation.untold), notes)
 
 
 def translate(conversation: Conversation, spoken: str, dialect: str, route: Route) -> Rewritten:
-    """Past calls and results in `spoken` change to `dialect`. Raises Unwritable for a call that it cannot hold."""
+    """Past calls and results in `spoken` change to `dialect`."""
     tools = Toolbox(tools_in(conversation.system))
     turns: list[Turn] = []
     calls = 0
@@ -136,7 +163,7 @@ def translate(conversation: Conversation, spoken: str, dialect: str, route: Rout
         turns.extend([turn] if answered is None else [_results_as_text(answered[0], dialect, names), *answered[1:]])
         asked = ()
     notes = (f"{_many(calls, 'past call')} from {spoken} to {dialect}",) if calls else ()
-    return Rewritten(Conversation(tuple(turns), conversation.tools, conversation.tool_choice), notes)
+    return Rewritten(replace(conversation, turns=tuple(turns)), notes)
 
 
 def mend(conversation: Conversation, terms: Terms) -> Rewritten:
@@ -144,16 +171,44 @@ def mend(conversation: Conversation, terms: Terms) -> Rewritten:
     tools = Toolbox(conversation.tools)
     turns: list[Turn] = []
     calls = 0
+    heard: list[str] = []  # what the model may have repeated: what was said before, and nothing that came later
     for number, turn in enumerate(conversation.turns):
-        native = _natively(turn, number, terms, tools) if turn.role == "assistant" else turn
+        native = turn
+        if turn.role == "assistant":
+            repeatable = replace(terms, request=replace(terms.request, quotable=tuple(heard)))
+            native = _natively(turn, number, repeatable, tools)
+        elif turn.role != "system":
+            heard.extend(_heard(turn))
         leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
         turns.append(native if leaked else turn)
         if leaked:
             calls += len(leaked)
             turns.append(Turn("tool", tuple(Result(call.id, NOT_EXECUTED) for call in leaked)))
     notes = (f"{_many(calls, 'leaked call')} to native",) if calls else ()
-    made = Conversation(tuple(turns), conversation.tools, conversation.tool_choice, conversation.parallel)
-    return Rewritten(made, notes) if notes else Rewritten(conversation)
+    return Rewritten(replace(conversation, turns=tuple(turns)), notes) if notes else Rewritten(conversation)
+
+
+def _heard(turn: Turn) -> Iterator[str]:
+    """The texts of a user's or a tool's turn, also those in documents."""
+    for block in turn.blocks:
+        if isinstance(block, Text | Result):
+            yield block.text
+        for other in block.others if isinstance(block, Result) else [block]:
+            if isinstance(other, Other):
+                yield from _texts_in(rawjson.value(other.raw))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """What stands in a block of any kind as text."""
+    if isinstance(value, dict):
+        keys = {"text", "content", "data"} if value.get("type") == "text" else {"text", "content"}
+        for key, member in value.items():
+            if key in keys and isinstance(member, str):
+                yield member
+            else:
+                yield from _texts_in(member)
+    for item in value if isinstance(value, list) else ():
+        yield from _texts_in(item)
 
 
 def read_back(conversation: Conversation, dialect: str) -> Conversation:
@@ -172,7 +227,7 @@ def read_back(conversation: Conversation, dialect: str) -> Conversation:
             turns.append(native)
         else:
             turns.extend([turn] if answered is None else answered)
-    return Conversation(tuple(turns), conversation.tools, conversation.tool_choice, conversation.parallel)
+    return replace(conversation, turns=tuple(turns))
 
 
 # Native to text
@@ -182,7 +237,9 @@ def _calls_as_text(
     turn: Turn, calls: Sequence[PastCall], dialect: str, tools: Toolbox, route: Route
 ) -> Turn:  # fmt: skip
     """The turn with its calls written where the first of them stood."""
-    written = _written([Call(call.name, call.arguments) for call in calls], dialect, tools)
+    whole = [call for call in calls if _is_whole(call)]
+    said = [_written([Call(call.name, call.arguments) for call in whole], dialect, tools)] if whole else []
+    written = "\n\n".join([*said, *(_BROKEN.format(call.name, call.arguments) for call in calls if call not in whole)])
     marks = [call.cache_control for call in calls if call.cache_control is not None]
     blocks: list[Block] = []
     for block in turn.blocks:
@@ -195,12 +252,27 @@ def _calls_as_text(
     return turn.with_blocks(blocks)
 
 
+def _is_whole(call: PastCall) -> bool:
+    """Whether a past call has arguments: one that broke off stays in the history as it came."""
+    try:
+        members(call.arguments)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _written(calls: Sequence[Call], dialect: str, tools: Toolbox) -> str:
     try:
         return write(dialect, calls, tools)
     except Unwritable:
+        pass
+    try:
         # What was said once is history: the templates write it too, though nobody could read it back.
         return all_dialects()[dialect].write(calls, tools)
+    except Unwritable:
+        if len(calls) == 1:
+            return _UNHELD.format(calls[0].name, calls[0].arguments)
+    return "\n".join(_written([call], dialect, tools) for call in calls)  # a form for one call, or one call has none
 
 
 def _results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn:
@@ -208,7 +280,8 @@ def _results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn
     blocks: list[Block] = []
     for block in turn.blocks:
         if isinstance(block, Result):
-            text = telling.result(dialect, names.get(block.id, ""), block.text, block.id)
+            said = f"{_FAILED}{block.text}" if block.is_error else block.text
+            text = telling.result(dialect, names.get(block.id, ""), said, block.id)
             before = blocks[-1] if blocks else None
             if isinstance(before, Text) and before.raw is None and before.cache_control is None:
                 blocks[-1] = Text(f"{before.text}\n{text}", cache_control=block.cache_control)

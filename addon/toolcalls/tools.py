@@ -49,6 +49,11 @@ class Toolbox:
         tool = self._tools.get(name)
         return tool.form if tool else ""
 
+    def space(self, name: str) -> str:
+        """The namespace that a tool is declared in, "" for none."""
+        tool = self._tools.get(name)
+        return tool.space if tool else ""
+
     def required(self, name: str) -> tuple[str, ...]:
         """The parameters that a tool requires."""
         tool = self._tools.get(name)

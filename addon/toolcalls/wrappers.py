@@ -2,7 +2,8 @@
 
 Half of a wrapper is what models forget first, and what servers strip: `<invoke name="N">…</invoke>` and then
 `</minimax:tool_call>`, a JSON object and then `</tool_call>`. No grammar began with them, so none takes them. They are
-looked for directly behind a call only, with nothing but white space between; anywhere else they are text.
+looked for directly behind a call only, with nothing but white space between; anywhere else they are text. The tokens
+that end a model's turn go the same way, which some servers leave in the text.
 """
 
 _PREFIX = "antml" + ":"
@@ -34,4 +35,11 @@ CLOSERS = (
     "<｜tool_calls_end｜>",
     "<|plamo:end_tool_requests:plamo|>",
     "[/TOOL_CALLS]",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|endoftext|>",
+    "<|observation|>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
 )

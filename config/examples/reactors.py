@@ -11,6 +11,7 @@ from toolcalls.processors import Call, Edit, Keep, Say
 PROJECT = PurePosixPath("/project")  # your project's folder, as the agent sees it
 PATHS = ("path", "file_path", "filename", "directory")
 LONGEST = 120  # seconds
+UNITS = {"Bash": 1000}  # in how many parts of a second a tool counts its timeout; tools that are not named: seconds
 
 __all__ = ["capped_timeout", "relative_paths"]
 
@@ -26,11 +27,11 @@ def relative_paths(call: Call) -> Keep | Edit:
 
 
 def capped_timeout(call: Call) -> Keep | Edit | Say:
-    """No command may run longer than LONGEST. A timeout above 1000 is taken for milliseconds."""
+    """No command may run longer than LONGEST. A call without a timeout keeps its tool's own."""
     timeout = call.arguments.get("timeout")
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         return Keep()
-    longest = LONGEST * 1000 if timeout > 1000 else LONGEST
+    longest = LONGEST * UNITS.get(call.name, 1)
     if timeout <= longest:
         return Keep()
     return Edit(arguments={**call.arguments, "timeout": longest})

@@ -125,7 +125,10 @@ WAYS: tuple[tuple[Framing, Cut], ...] = (
 
 
 async def cuts(scene: Scene) -> AsyncIterator[Row]:
-    """Connections that break at random places of a reply, in each way, also towards HTTP/1.0: no call is completed."""
+    """Connections that break at random places of a reply, in each way, also towards HTTP/1.0: no call is completed.
+
+    Where only the connection's end ends a body, mitmproxy takes a reset for one: there is nothing to be marked then.
+    """
     draw = random.Random(scene.seed)
     tally = Tally("cut connections")
     saying: list[Said] = []
@@ -145,7 +148,7 @@ async def cuts(scene: Scene) -> AsyncIterator[Row]:
                 got = await ask(proxy.port, f"/{what.name}{PATH}", version=version)
                 problems.extend(_cut(what, got, version))
                 flow = await written(proxy, f"/{what.name}/")
-                if what.reply.cut and flow.error is None:
+                if what.reply.cut and what.reply.framing != "close" and flow.error is None:
                     problems.append(("missed", "the flow is not marked as cut"))
         with tally.input("secrets") as problems:
             problems.extend(proxy.leaks())
@@ -159,7 +162,7 @@ def _cut(what: Said, got: Got, version: str) -> list[Problem]:
     calls = finished(bytes(got.body))
     if calls != MADE * len(calls) or len(calls) > complete:
         problems.append(("invented", f"{calls} of {complete} that were said whole"))
-    if what.reply.cut and got.ended and version == "1.1":
+    if what.reply.cut and what.reply.framing != "close" and got.ended and version == "1.1":
         problems.append(("lost", "the client takes the body for whole"))
     return problems
 

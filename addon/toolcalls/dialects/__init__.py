@@ -15,6 +15,17 @@ _LAST = ("morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 ESCAPED = frozenset({"invoke_escaped"})
 
 
+# What is left of a dialect's calls when special tokens or a tag's beginning were lost, or where the token may be
+# missing: who names the one means the others as well.
+_LEFT_OVER = {
+    "glm_xml": ("glm_naked",),
+    "harmony": ("harmony_stripped",),
+    "invoke": ("invoke_angleless", "invoke_legacy"),
+    "kimi_k2": ("kimi_k2_stripped",),
+    "llama3_json": ("bare_json",),
+}
+
+
 @cache
 def all_dialects() -> dict[str, Dialect]:
     """Every dialect by name, in the order of their names."""
@@ -28,11 +39,16 @@ def all_dialects() -> dict[str, Dialect]:
 
 
 def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
-    """The dialects named, in that order; all of them for None. Raises KeyError for an unknown name."""
+    """The dialects named, in that order, each with its leftover forms; all for None.
+
+    Raises KeyError for an unknown name.
+    """
     known = all_dialects()
     if names is None:
         return tuple(sorted(known.values(), key=lambda dialect: dialect.name in _LAST))
-    return tuple(known[name] for name in names)
+    return tuple(
+        known[each] for each in dict.fromkeys(each for name in names for each in (name, *_LEFT_OVER.get(name, ())))
+    )
 
 
 def configured(

@@ -7,7 +7,8 @@
     </atem:function_calls><|eom|>
 
 The prompt ends with the header's first words, so a reply begins with ` to=`. A message to `self` is reasoning, one to
-`user` is text. Calls count only in a message to a tool. vllm #55395 PR#55419.
+`user` is text. Calls count only in a message to a tool. Values stand as they are: no line end is layout, nothing is
+decoded. vllm #55395 PR#55419.
 """
 
 import re
@@ -17,13 +18,15 @@ from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.content import Verbatim
 from toolcalls.tools import Toolbox
 
-_CALLS = Attributed("atem", prefix=("atem:",), place="anywhere")
+_CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"
 _CLOSERS = ("<|eom|>", "<|eot|>")
 _MAX_HEADER = 320
-_HEADER = re.compile(r"(?:<\|start\|>\s*assistant)?\s*to=(?P<recipient>[^\s<]+)\s*")
+# On one line: what stands on several is given up at the line's end, before the rest of it is there.
+_HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*")
 _CHANNELS = frozenset({"self", "user"})
 
 

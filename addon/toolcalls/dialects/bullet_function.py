@@ -4,9 +4,26 @@
 
 Written by models that imitate the transcript of a coding agent in a terminal (StepFun's; free-claude-code converts it,
 only at the very end of a reply). So the last parameter's closer counts where another call or the end of the reply
-follows; a `</function>` is read as well. Without the bullet the text is `qwen3_xml`'s.
+follows, or a special token or wrapper's closer that was left over (`<|tool_call_end|>`); a `</function>` is read as
+well. Without the bullet the text is `qwen3_xml`'s.
 """
 
-from toolcalls.shapes.functiontag import FunctionTag
+from functools import cached_property
 
-DIALECT = FunctionTag("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", written="inline")
+from toolcalls.shapes.functiontag import FunctionTag
+from toolcalls.shapes.tags import Parts, Some
+
+# The name of a special token, whichever it is.
+_TOKEN = Some(whole=r"[a-z][a-z_]{1,39}+", part=r"(?:[a-z][a-z_]{0,39}+)?", first="abcdefghijklmnopqrstuvwxyz")
+
+
+class _Bullet(FunctionTag):
+    """The form, and what is left over of other forms behind it."""
+
+    @cached_property
+    def wrapper_ends(self) -> tuple[Parts, ...]:
+        """A wrapper's closer, or any special token."""
+        return ("</", "tool_call", ">"), ("<|", _TOKEN, "|>")
+
+
+DIALECT = _Bullet("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", written="inline")

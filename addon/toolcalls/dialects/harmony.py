@@ -3,10 +3,11 @@
     <|channel|>analysis<|message|>I must look.<|end|>
     <|start|>assistant<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>
 
-A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the type
-of the content may be missing, with its mark or without. A message to a function is a call and ends where its JSON says;
-`<|call|>` may be missing. The analysis channel is reasoning, and what else the assistant says to nobody is text. The
-builtin tools (`python`, `browser`, `container`) and messages of other roles are left as they stand.
+A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the
+channel may be told again behind it, and the type of the content may be missing, with its mark or without. A message to
+a function is a call and ends where its JSON says; `<|call|>` may be missing. The analysis channel is reasoning, and
+what else the assistant says to nobody is text. The builtin tools (`python`, `browser`, `container`) and messages of
+other roles are left as they stand.
 Source: https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks). Where the special tokens were taken
 away, it is `harmony_stripped`'s.
 """
@@ -29,7 +30,7 @@ _STOP = re.compile(r"<\|message\|>|[{\n]")
 _HEADER = re.compile(
     r"(?:<\|end\|>)?\s*(?:<\|start\|>\s*(?P<role>[^\s<]*)|(?P<glued>(?!to=)[^\s<]+)(?=<))?"
     r"\s*(?:to=(?P<first>[^\s<]+))?"
-    r"\s*(?P<channelled><\|channel\|>\s*(?P<channel>[a-z]*)\s*(?:to=(?P<second>[^\s<]+))?)?"
+    r"\s*(?P<channelled><\|channel\|>\s*(?P<channel>[a-z]*)\s*(?:to=(?P<second>[^\s<]+)(?:\s*<\|channel\|>\s*[a-z]*)?)?)?"
     r"\s*(?:<\|constrain\|>)?\s*[\w./+-]*\s*"
 )
 _MESSAGE = "<|message|>"

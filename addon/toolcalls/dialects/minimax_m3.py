@@ -15,6 +15,7 @@ Its source: the chat template of MiniMax-M3, and vLLM's `minimax_m3` parser.
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
@@ -168,8 +169,9 @@ class _Body:
             self._parts.append(text)
 
     def _closes_alone(self) -> bool:
-        """Whether all that was begun is closed, and something was."""
-        return bool(self._parts) and (isinstance(self._parts[-1], Element) or not self._parts[-1].strip(SPACE))
+        """Whether all that was begun is closed, and something was. Text may have come in several parts."""
+        behind = takewhile(lambda part: isinstance(part, str), reversed(self._parts))
+        return bool(self._parts) and not any(isinstance(part, str) and part.strip(SPACE) for part in behind)
 
     def _tag(self) -> Step[bool]:
         """Take a tag with its marker. False where none stands, or one that does not belong here."""

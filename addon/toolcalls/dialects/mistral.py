@@ -22,6 +22,7 @@ from toolcalls.tools import Toolbox
 
 _MARK = "[TOOL_CALLS]"
 _CLOSER = "[/TOOL_CALLS]"
+_ARGS = "[ARGS]"
 # As an opener the token ends with its first word: that is one itself (`marker`), and would be found first. And with the
 # array's bracket too: where xLAM reads the same array, these openers are as long as its own and come first.
 _WORD = "[TOOL_CALL"
@@ -55,6 +56,14 @@ class _Mistral(Header):
             return (yield from super().read(scan, calls, tools))
         scan.take(space)
         return (yield from self._listed(scan, calls, tools))
+
+    def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
+        """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing behind it."""
+        found = yield from super().heading(scan, ahead)
+        if found is None and scan.ended and not scan.cut:
+            rest = scan.text[scan.pos + ahead :]
+            return rest if rest.rstrip().endswith(_ARGS) else None
+        return found
 
     def _owns(self, scan: Scanner, name: str, tools: Toolbox) -> Step[bool]:
         """Whether arguments for the tool named in front of the token stand behind it."""

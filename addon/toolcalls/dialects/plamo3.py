@@ -21,6 +21,7 @@ def _mark(word: str) -> str:
 _HEADER = (
     rf"\s*(?P<name>[^\s<>{{}}\"]+)\s*{re.escape(_mark('end_tool_name'))}\s*"
     rf"(?:{re.escape(_mark('begin_tool_arguments'))})?\s*(?:<\|plamo:constrain\|>\s*json\s*)?(?:<\|plamo:msg\|>)?\s*"
+    rf"(?:{re.escape(_mark('end_tool_arguments'))}\s*)?"  # at once where there are none
 )
 
 DIALECT = Header(

@@ -379,10 +379,15 @@ class Chain:
     def _look(self, call: _Held, arguments: Arguments, piece: str) -> None:
         """A piece of a call that is looked at: what became final in it may decide."""
         found = arguments.feed(piece)
+        judgement = call.judgement
+        if arguments.broken and judgement is not None:
+            judgement.spoil()
+            if judgement.refusal is not None:
+                self._block(call, judgement.refusal)
+                return
         if not found:
             return
         call.learned.extend(found)
-        judgement = call.judgement
         if judgement is not None:
             for key, raw in found:
                 judgement.learn(key, raw)
@@ -653,7 +658,8 @@ def _made(call: _Held) -> Iterator[Event]:
     """A call as processors made it anew."""
     name, arguments = call.made
     index = call.start.index
-    yield CallStart(index, name, "", call.start.id, call.start.form if name == call.start.name else "")
+    same = name == call.start.name
+    yield CallStart(index, name, "", call.start.id, call.start.form if same else "", call.start.space if same else "")
     yield CallPiece(index, arguments)
     yield CallEnd(index)
 

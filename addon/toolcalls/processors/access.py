@@ -28,6 +28,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 # models put behind it: `x:0`, `x<|channel|>`.
 _PARTS = re.compile(r"[.:/]|__+")
 _BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
+_NAME = re.compile(r"[\w.:/-]{1,128}")
 _REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
 
@@ -61,7 +62,7 @@ class Gate:
         """What a rule says of a call; None is the default's."""
         text = (rule.message if rule else None) or self._access.message
         called = rule.name if rule else "default"
-        return Refusal(called, reason, text.replace("{tool}", name).replace("{rule}", called))
+        return Refusal(called, reason, text.replace("{tool}", speakable(name)).replace("{rule}", called))
 
     @property
     def denies(self) -> bool:
@@ -107,6 +108,13 @@ class Judgement:
         elif not self.decided:
             open_ = (rule for rule, known in self._known if rule.blocks and known.holds(whole=False) is not False)
             self._refuse(next(open_, None), "undecided")
+
+    def spoil(self) -> None:
+        """What came is no JSON object. A client that mends it may find more in it than a rule that blocks has seen."""
+        self.end(whole=False)
+        blocking = next((rule for rule, _ in self._known if rule.blocks and rule.conditions), None)
+        if self.refusal is None and blocking is not None:
+            self._refuse(blocking, "undecided")
 
     def _decide(self, *, whole: bool) -> None:
         """Let the first rule that holds decide, unless one before it may still hold and says otherwise."""
@@ -179,7 +187,8 @@ class _Rule:
     def __init__(self, rule: AccessRule) -> None:
         self.rule = rule
         self.blocks = rule.action == "block"
-        self._names = [re.compile(tool, re.IGNORECASE if rule.action == "block" else 0) for tool in rule.tools]
+        flags = re.IGNORECASE | re.DOTALL if self.blocks else re.NOFLAG
+        self._names = [re.compile(tool, flags) for tool in rule.tools]
         self.conditions = [_Condition(condition, blocks=rule.action == "block") for condition in rule.arguments]
 
     def names(self, name: str) -> bool:
@@ -192,13 +201,20 @@ class _Rule:
         return any(pattern.fullmatch(other) for other in spellings(name) for pattern in patterns)
 
 
+def speakable(name: str) -> str:
+    """A tool's name as a text may say it: models make names up, and may put a call, or a book, into one."""
+    return name if _NAME.fullmatch(name) else "the tool"
+
+
 def spellings(name: str) -> Iterator[str]:
     """What a client may take a tool's name for, besides the name itself, which rules match without regard to case.
 
     Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more behind; clients that take a
-    name nevertheless take away what they know. Letters that only look different are written as the usual ones.
+    name nevertheless take away what they know. Letters that only look different are written as the usual ones,
+    and what shows nothing is left out.
     """
-    usual = _BEHIND.sub("", unicodedata.normalize("NFKC", name)).strip()
+    shown = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
+    usual = _BEHIND.sub("", shown).strip()
     yield usual
     for mark in _PARTS.finditer(usual):
         yield usual[mark.end() :]
@@ -212,7 +228,9 @@ class _Condition:
     def __init__(self, condition: Condition, *, blocks: bool) -> None:
         self._condition = condition
         self._blocks = blocks
-        self._pattern = re.compile(condition.matches) if condition.matches is not None else None
+        # A line end hides nothing from a rule that blocks, and a `.` of one that allows lets none through.
+        flags = re.DOTALL if blocks else re.NOFLAG
+        self._pattern = re.compile(condition.matches, flags) if condition.matches is not None else None
         self._key = condition.argument.casefold()
         self.argument = condition.argument
 
@@ -223,7 +241,7 @@ class _Condition:
         if key.casefold() == self._key:
             yield raw
         else:
-            yield from members_in(raw, self._key)
+            yield from members_in(key, raw, self._key)
 
     def holds(self, raw: str) -> bool:
         """Whether all of it holds for a value. Raises ValueError or RecursionError for what cannot be taken apart.

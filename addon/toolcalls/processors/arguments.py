@@ -13,6 +13,8 @@ from toolcalls.values import members
 
 _STRUCTURE = re.compile(r'["{}\[\],]')
 _IN_STRING = re.compile(r'["\\]')
+# Arguments in which tools that call other tools are given that call's own, some as JSON in a string.
+_CARRIERS = frozenset({"arguments", "args", "input", "kwargs", "parameters", "params"})
 
 
 class Arguments:
@@ -115,20 +117,34 @@ def leaves(raw: str) -> list[str]:
     return found
 
 
-def members_in(raw: str, key: str) -> Iterator[str]:
-    """The values, as JSON text, of all members below the top of a value whose name, case-folded, is `key`.
+def members_in(argument: str, raw: str, key: str) -> Iterator[str]:
+    """The values, as JSON text, of all members below an argument and its value whose name, case-folded, is `key`.
 
-    Raises ValueError or RecursionError for what is no JSON that can be taken apart.
+    A string is looked into only where its name says that it carries arguments (`_CARRIERS`): the JSON in a file's text
+    is nobody's arguments. Raises ValueError or RecursionError for what is no JSON that can be taken apart.
     """
-    if raw.lstrip(" \t\r\n")[:1] not in {"{", "["}:
-        return
     found: list[str] = []
+    carried: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found.extend(json.dumps(value) for name, value in pairs if name.casefold() == key)
+        carried.extend(value for name, value in pairs if isinstance(value, str) and name.casefold() in _CARRIERS)
         return dict(pairs)
 
-    json.loads(raw, object_pairs_hook=look)
+    if raw.lstrip(" \t\r\n")[:1] in {"{", "["}:
+        json.loads(raw, object_pairs_hook=look, parse_int=str, parse_float=str)
+    elif argument.casefold() in _CARRIERS and isinstance(text := json.loads(raw, parse_int=str, parse_float=str), str):
+        carried.append(text)
+    while carried:  # each stood within another text, and is shorter
+        text = carried.pop()
+        if text.lstrip()[:1] not in {"{", "[", '"'}:
+            continue
+        try:
+            value = json.loads(text, object_pairs_hook=look, parse_int=str, parse_float=str)
+        except ValueError:
+            continue  # it only begins like JSON
+        if isinstance(value, str):
+            carried.append(value)
     yield from found
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from toolcalls.processors.access import speakable
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
 
@@ -46,7 +47,7 @@ class Circles:
 
     def __init__(self, loops: Loops, history: tuple[Made, ...] = ()) -> None:
         self._loops = loops
-        self._tools = [re.compile(tool) for tool in loops.tools]
+        self._tools = [re.compile(tool, re.DOTALL) for tool in loops.tools]
         self._row: list[tuple[str, str]] = []
         self._results: list[str | None] = []
         for call in history[-_RECENT:]:
@@ -83,9 +84,12 @@ class Circles:
         if loops.same_result and len(same) >= loops.same_result:
             results = {self._results[place] for place in same[-loops.same_result :]}
             if len(results) == 1 and None not in results:
-                return Circle("same_result", f"{name} gave the same result {loops.same_result} times")
+                return Circle("same_result", f"{speakable(name)} gave the same result {loops.same_result} times")
         if loops.same_call and len(same) + 1 >= loops.same_call:
-            return Circle("same_call", f"{name} was called the same way {len(same) + 1} times")
+            news = self._latest_news(call)
+            times = sum(place > news for place in same) + 1
+            if times >= loops.same_call:
+                return Circle("same_call", f"{speakable(name)} was called the same way {times} times")
         row = [*self._row, call]
         for size in (2, 3):
             wanted = size * loops.cycle
@@ -93,6 +97,17 @@ class Circles:
             if tail and len(tail) == wanted and len(set(tail[:size])) > 1 and tail == tail[:size] * loops.cycle:
                 return Circle("cycle", f"the same {size} calls followed each other {loops.cycle} times")
         return None
+
+    def _latest_news(self, call: tuple[str, str]) -> int:
+        """The place of the latest other call that had not been made before and was answered, -1 where there is none.
+
+        A test that is run again after each edit is no circle: what was done between is new.
+        """
+        firsts: dict[tuple[str, str], int] = {}
+        for place, past in enumerate(self._row):
+            if past != call:
+                firsts.setdefault(past, place)
+        return max((place for place in firsts.values() if self._results[place] is not None), default=-1)
 
 
 class Passages:

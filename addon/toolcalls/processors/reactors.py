@@ -88,7 +88,7 @@ class Reactors:
     """The reactors of one route, in order."""
 
     def __init__(self, reactors: tuple[Reactor, ...], run: Runner, *, model: str) -> None:
-        self._reactors = [(reactor, [re.compile(tool) for tool in reactor.tools]) for reactor in reactors]
+        self._reactors = [(reactor, [re.compile(tool, re.DOTALL) for tool in reactor.tools]) for reactor in reactors]
         self._run = run
         self._model = model
 
@@ -123,7 +123,13 @@ class Reactors:
 
 
 def _answer(answer: object) -> Answer:
-    """What a function returned, which may be anything. Raises Failed."""
+    """What a function returned, which may be anything, as may what it holds. Raises Failed."""
+    if isinstance(answer, Drop | Say) and not isinstance(answer.text, str):
+        raise Failed(f"gave a text that is none, but {type(answer.text).__name__}")
+    if isinstance(answer, Edit) and not isinstance(answer.name, str | None):
+        raise Failed(f"gave the call a name that is no text, but {type(answer.name).__name__}")
+    if isinstance(answer, Edit) and not isinstance(answer.arguments, Mapping | None):
+        raise Failed(f"gave the call arguments that are no mapping, but {type(answer.arguments).__name__}")
     if answer is None or isinstance(answer, Keep | Drop | Edit | Say):
         return answer
     raise Failed(f"returned {type(answer).__name__}, no Keep, Drop, Edit or Say")

@@ -16,7 +16,12 @@ _NOTICE = re.compile(r"\[blocked: ([^\]\n]{1,200})\]")
 
 def notice(rule: str) -> str:
     """What stands in a reply in the place of a call whose text goes into the next request."""
-    return f"[blocked: {rule}]"
+    return f"[blocked: {_label(rule)}]"
+
+
+def _label(rule: str) -> str:
+    """A rule's name as a notice holds it, whose end a bracket would be."""
+    return rule.replace("]", ")")
 
 
 def noticed(text: str) -> list[str]:
@@ -34,7 +39,7 @@ def texts_of(route: Route) -> Mapping[str, str]:
         said = [("default", None), *((rule.name, rule.message) for rule in route.access.rules)]
         for name, message in said:
             text = message or route.access.message
-            found[name] = text.replace("{tool}", "the tool").replace("{rule}", name)
+            found[_label(name)] = text.replace("{tool}", "the tool").replace("{rule}", name)
     return found
 
 

@@ -88,7 +88,6 @@ class CallReader:
         self.calls.begin(name, "bad_arguments")
         self.count += 1
         self.open = True
-        self.open = True
 
     def end(self) -> None:
         """The call that is open is complete."""

@@ -38,7 +38,7 @@ type Layout = Literal["lines", "inline", "block", "verbatim"]
 
 _INSIDE: dict[str, tuple[Parts, ...]] = {
     CLOSER: (PARAMETER_END,),
-    NEXT: (PARAMETER,),
+    NEXT: (PARAMETER, ("<", "parameter", "name")),  # the second is another form's, and has the same closer
     CALL: (FUNCTION,),
     CALL_END: (FUNCTION_END,),
 }
@@ -82,7 +82,7 @@ class FunctionTag:
         return self.written != "verbatim"
 
     @cached_property
-    def _wrapper_ends(self) -> tuple[Parts, ...]:
+    def wrapper_ends(self) -> tuple[Parts, ...]:
         names = tuple(filter(None, (self.wrapper, *self.orphans)))
         return (("<", "/", names, ">"),) if names else ()
 
@@ -93,18 +93,18 @@ class FunctionTag:
 
     @cached_property
     def _wrapper_end(self) -> Tags:
-        return Tags(wrapper_end=self._wrapper_ends)
+        return Tags(wrapper_end=self.wrapper_ends)
 
     @cached_property
     def ends(self) -> Tags:
         """What ends a call: its own closer, or its wrapper's where that is missing."""
-        return Tags(call_end=[FUNCTION_END], wrapper_end=self._wrapper_ends)
+        return Tags(call_end=[FUNCTION_END], wrapper_end=self.wrapper_ends)
 
     @cached_property
     def behind(self) -> Tags:
         """What a parameter's closer may be followed by."""
         wrapper: tuple[Parts, ...] = (("<", self.wrapper, ">"),) if self.wrapper else ()
-        return Tags(any=[FUNCTION_END, PARAMETER, PARAMETER_END, FUNCTION, *self._wrapper_ends, *wrapper])
+        return Tags(any=[FUNCTION_END, PARAMETER, PARAMETER_END, FUNCTION, *self.wrapper_ends, *wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and a function's where it may stand alone."""
@@ -180,7 +180,7 @@ class FunctionTag:
     def opening(self, scan: Scanner, ahead: int, *, compact: bool = False) -> Step[Tag | None]:
         """A function's tag `ahead` characters from here, None where no call follows from it.
 
-        It does where a parameter or at once a closer of the call comes next.
+        It does where a parameter or at once a closer of the call comes next, or without closers the next call's bullet.
         """
         tag = yield from function_tag(scan, ahead)
         if tag is None:
@@ -189,7 +189,12 @@ class FunctionTag:
         space = behind if compact else (yield from scan.space(behind))
         if (yield from self.ends.at(scan, space))[1] or (yield from parameter_tag(scan, space)) is not None:
             return tag
-        return tag if not self.closed and not scan.cut and self.ends.stops_short(scan, behind) else None
+        if self.closed:
+            return None
+        bullet = yield from scan.among(self.strays, space)
+        if bullet and (yield from function_tag(scan, (yield from scan.space(space + len(bullet))))) is not None:
+            return tag
+        return tag if not scan.cut and self.ends.stops_short(scan, behind) else None
 
     def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
         return (yield from self.rest(scan, calls, Arguments(calls, tools, name), Parameters(self, tools, name)))

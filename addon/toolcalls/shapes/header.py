@@ -91,7 +91,7 @@ class Header:
         """A section with its calls, or calls that follow each other without one."""
         begun = sectioned = False
         while (opening := (yield from self.opened(scan, tools))) is not None:
-            found = self.header.fullmatch((yield from self._header(scan, opening.length)) or "")
+            found = self.header.fullmatch((yield from self.heading(scan, opening.length)) or "")
             if found is None:
                 return False
             scan.take(opening.length + found.end())
@@ -142,7 +142,7 @@ class Header:
         yield from ()
         return False
 
-    def _header(self, scan: Scanner, ahead: int) -> Step[str | None]:
+    def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """What stands before the arguments, `ahead` characters from here, not consumed.
 
         None where it grows too long or the reply ends in it.

@@ -78,8 +78,22 @@ class JsonTags:
         return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening))
 
     def _body(self, block: CallReader) -> Step[bool]:
-        """What stands between the tags."""
-        return (yield from block.object()) and block.begun
+        """What stands between the tags: one object, or several where models put all their calls into one block."""
+        scan = block.scan
+        if not (yield from block.object()) or not block.begun:
+            return False
+        while self.closed:
+            space = yield from scan.space()
+            if (yield from scan.starts(",", space)):
+                space = yield from scan.space(space + 1)
+            if not (yield from scan.starts("{", space)):
+                return True
+            block.end()
+            told = block.count
+            scan.take(space)
+            if not (yield from block.object()) or block.count == told:
+                return False  # no call: the text behind one whose closer is missing
+        return True
 
     def _open(self, scan: Scanner) -> Step[list[str] | None]:
         """Take the opening tag. Returns what is to be noted about it, None where there is none."""

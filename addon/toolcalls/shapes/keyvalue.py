@@ -18,7 +18,7 @@ from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.tags import Parts, Some, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, tag_value
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
@@ -90,7 +90,8 @@ class KeyValue:
     @cached_property
     def inside(self) -> Tags:
         """What means something inside a value."""
-        kinds = {CLOSER: self._close(self.value), CALL: self._open(self.call), CALL_END: self._close(self.call)}
+        kinds = {CLOSER: self._close(self.value), NEXT: self._open(self.value)}
+        kinds |= {CALL: self._open(self.call), CALL_END: self._close(self.call)}
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
     @property

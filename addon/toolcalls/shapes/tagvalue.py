@@ -4,7 +4,7 @@ Strategy. A value may hold anything, its own closer too, so a tag in it counts o
 it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value stands in, about each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one;
+  written twice is one, unless an opener in the value is what the first of them closes;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
@@ -70,6 +70,7 @@ def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | No
     Returns the repair that this end needs, "" for none; None when the reply ended before the value did.
     """
     depth = 0
+    openers = 0  # of values, in this one, that were not closed so far
     while (kept := (yield from up_to_tag(scan, value))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
@@ -79,13 +80,14 @@ def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | No
         size = 1
         if kind == CLOSER:
             if depth == 0:
-                repeated = yield from _closes(scan, place, kept + length)
+                repeated = yield from _closes(scan, place, kept + length, twice=openers == 0)
                 if repeated is not None:
                     line_end = scan.take(kept)
                     if kept and not place.layout:
                         value.add(line_end)
                     scan.take(length + repeated)
                     return DUPLICATE_CLOSER if repeated else ""
+                openers = max(0, openers - 1)
             if place.behind.stops_short(scan, kept + length):
                 scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
                 return None
@@ -104,6 +106,7 @@ def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | No
             if next_ and not (yield from _quoted(scan, place, kept)):
                 scan.take(kept)  # it stood behind the closer that is missing
                 return UNCLOSED_VALUE
+            openers += depth == 0
         elif place.closer.stops_short(scan, kept):
             scan.take(scan.rest())
             return None
@@ -111,10 +114,15 @@ def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | No
     return None
 
 
-def _closes(scan: Scanner, place: Surroundings, ahead: int) -> Step[int | None]:
-    """Behind a closer: the length of the same closer that stands there once more, 0 for none; None if it is data."""
+def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
+    """Behind a closer: the length of the same closer that stands there once more, 0 for none; None if it is data.
+
+    twice   it may stand there once more
+    """
     if (yield from place.goes_on(scan, ahead)):
         return 0
+    if not twice:
+        return None
     space = yield from scan.space(ahead)
     _, length = yield from place.closer.at(scan, space)
     again = space + length
@@ -135,7 +143,7 @@ def _quoted(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
         offset = found - scan.pos
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
-            return (yield from _closes(scan, place, offset + length)) is None
+            return (yield from _closes(scan, place, offset + length, twice=True)) is None
         if kind in {NEXT, CALL, CALL_END}:
             return False
         offset += 1

@@ -42,13 +42,14 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answered. `others` are the blocks of it that are no text."""
+    """What a tool answered. `others` are the blocks of it that are no text; `is_error` says that the tool failed."""
 
     id: str
     text: str
     raw: Any = None
     others: "tuple[Other, ...]" = ()
     cache_control: Any = None
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +77,28 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Untold:
+    """A tool that no prompt can tell of. `hosted`: only the provider runs it; else the client does, and what it is
+    called with, no request says.
+    """
+
+    name: str
+    hosted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """A whole request: its turns, the tools that it declares, and how it may choose (as `Request.tool_choice`).
 
     parallel   False: the client asked for one call a reply
+    untold     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
     """
 
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     parallel: bool = True
+    untold: tuple[Untold, ...] = ()
 
     @property
     def system(self) -> str:
@@ -108,8 +121,9 @@ class Format(Protocol):
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """`body` with the turns and tools of `conversation`; everything else of it stays.
 
-        Tools that are `()` are left out with all that speaks of them; others are written in the wire's form, those that
-        the body declares itself as they stand there.
+        Tools that are gone are left out, those that are untold with them where `untold` is `()`, and what speaks of
+        tools where none is left; others are written in the wire's form, those that the body declares itself as they
+        stand there.
         """
 
 

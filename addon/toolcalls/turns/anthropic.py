@@ -6,8 +6,8 @@ message that follows, and into one of their own where none does. `system` is the
 messages of that role between the others.
 
 Thinking with its signature, images, documents and blocks that nobody knows stay where they stand, as they came. Tools
-that the provider runs or defines itself, and MCP servers, cannot be told in a prompt: a request that declares some
-beside its own tools is not written without its tools.
+that the provider runs itself, MCP servers, and those that the client runs and that have no simple arguments (a
+computer) cannot be told in a prompt; a shell, an editor and a memory can, by what is documented of them.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -19,13 +19,11 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
 from toolcalls.wires.anthropic import WIRE
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
-
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +40,18 @@ class _AnthropicRequests:
         """Raises ValueError for a body that is no such request."""
         try:
             asked = WIRE.request(body)
-            fields = _fields(body)
+            fields = rawjson.fields(body)
             turns = tuple(_turns(fields))
+            untold = tuple(dict.fromkeys(_untold(fields, asked)))
             choice = rawjson.fields(fields.get("tool_choice"))
             parallel = rawjson.value(choice.get("disable_parallel_tool_use")) is not True
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Messages request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel)
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
-        fields: Fields = dict(_fields(body))
+        """The body with these turns and tools."""
+        fields: Fields = dict(rawjson.fields(body))
         said = list(conversation.turns)
         if said and (isinstance(said[0].raw, _System) or (said[0].role == "system" and said[0].raw is None)):
             first = said.pop(0)
@@ -60,7 +59,7 @@ class _AnthropicRequests:
                 fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, _System) else None)
         fields["messages"] = list(_messages(said))
         _offer(fields, WIRE.request(body), conversation)
-        return msgspec.json.encode(fields)
+        return rawjson.written(fields)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -116,6 +115,7 @@ def _result(raw: msgspec.Raw, block: Fields, mark: Any) -> Result:
         raw=raw,
         others=tuple(inner for inner in blocks if isinstance(inner, Other)),
         cache_control=mark if mark is not None or not inner_marks else inner_marks[-1],
+        is_error=rawjson.value(block.get("is_error")) is True,
     )
 
 
@@ -195,11 +195,8 @@ def _written(block: Block) -> Any:
 def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     declared = rawjson.items(fields.get("tools"))
-    if not conversation.tools:
-        hosted = list(_hosted(fields, declared))
-        if hosted and asked.tools:
-            raise ValueError(f"a prompt cannot tell of the tool {hosted[0]}, which the provider defines")
-        for key in ("tools", "tool_choice") if asked.tools else ():
+    if not conversation.tools and not conversation.untold:
+        for key in ("tools", "tool_choice", "mcp_servers") if asked.tools or any(_untold(fields, asked)) else ():
             fields.pop(key, None)
         return
     known = {tool.name for tool in asked.tools}
@@ -212,15 +209,17 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         fields["tool_choice"] = {**_choice(conversation.tool_choice), **kept}
 
 
-def _hosted(fields: Mapping[str, Any], declared: Sequence[Any]) -> Iterator[str]:
-    """The names of what a request declares beside tools of the client's own making."""
-    for raw in declared:
+def _untold(fields: Mapping[str, Any], asked: Request) -> Iterator[Untold]:
+    """What a request declares that no prompt can tell of: no tool of the client's own making, and none documented."""
+    known = {tool.name: tool for tool in asked.tools}
+    for raw in rawjson.items(fields.get("tools")):
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")
-        if kind not in {"", "custom"}:
-            yield rawjson.word(tool, "name") or kind
+        name = rawjson.word(tool, "name") or rawjson.word(tool, "mcp_server_name") or kind
+        if kind not in {"", "custom"} and not (name in known and known[name].schema):
+            yield Untold(name, hosted=name not in known)
     for raw in rawjson.items(fields.get("mcp_servers")):
-        yield rawjson.word(rawjson.fields(raw), "name") or "MCP"
+        yield Untold(rawjson.word(rawjson.fields(raw), "name") or "MCP")
 
 
 def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:

@@ -6,20 +6,18 @@ yet; the ids here are made up to say so, and only those that a client wrote stan
 
 A call that was text before bears the signature that Google names for calls of other models' making, since Gemini 3
 refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatures#faqs. An answer that is no object
-becomes one: `{"output": text}`. Tools that Google runs itself cannot be told in a prompt: a request that declares some
-beside its functions is not written without its functions.
+becomes one: `{"output": text}`; one whose only member is `error` failed. Tools that Google runs itself cannot be told
+in a prompt.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
 from toolcalls.wires.gemini import choice_of, either, tools_of
 
 _SIGNATURE = "skip_thought_signature_validator"
@@ -29,10 +27,9 @@ _TOOL_CONFIG = ("toolConfig", "tool_config")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _CALLING = ("functionCallingConfig", "function_calling_config")
 _ALLOWED = ("allowedFunctionNames", "allowed_function_names")
+_RUN_BY_CLIENTS = frozenset({"computerUse", "computer_use"})
 _CALL = ("functionCall", "function_call")
 _ANSWER = ("functionResponse", "function_response")
-
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class _GeminiRequests:
@@ -50,12 +47,13 @@ class _GeminiRequests:
             turns = [] if system is None else [Turn("system", tuple(reading.blocks(_parts(system))), system)]
             turns.extend(reading.turn(raw) for raw in contents)
             tools = tuple(tools_of(_loads(fields.get("tools"))))
-            return Conversation(tuple(turns), tools, choice_of(_loads(either(fields, *_TOOL_CONFIG))))
+            choice = choice_of(_loads(either(fields, *_TOOL_CONFIG)))
+            return Conversation(tuple(turns), tools, choice, untold=tuple(dict.fromkeys(_untold(fields.get("tools")))))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Gemini request: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
+        """The body with these turns and tools."""
         fields, around = _opened(body)
         names = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
@@ -67,7 +65,7 @@ class _GeminiRequests:
         said = (turn for turn in conversation.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
         _offer(fields, conversation)
-        return msgspec.json.encode(fields if around is None else {**around, "request": fields})
+        return rawjson.written(fields if around is None else {**around, "request": fields})
 
 
 class _Reading:
@@ -114,14 +112,16 @@ class _Reading:
         if found is not None:
             self._open.remove(found)
         others = tuple(Other(part) for part in rawjson.items(answer.get("parts")))
-        return Result(found[1] if found else id_, _answered(answer.get("response")), raw, others)
+        response = answer.get("response")
+        failed = set(rawjson.fields(response)) == {"error"}
+        return Result(found[1] if found else id_, _answered(response), raw, others, is_error=failed)
 
 
 def _opened(body: bytes) -> tuple[Fields, Fields | None]:
     """The request's own members, and those of the envelope around it; None for none. Raises ValueError."""
-    fields: Fields = dict(_fields(body))
+    fields: Fields = dict(rawjson.fields(body))
     if "contents" not in fields and rawjson.is_object(fields.get("request")):
-        return dict(_fields(fields["request"])), fields
+        return dict(rawjson.fields(fields["request"])), fields
     return fields, None
 
 
@@ -190,8 +190,8 @@ def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]
 def _offer(fields: Fields, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     known = {tool.name for tool in tools_of(_loads(fields.get("tools")))}
-    if not conversation.tools:
-        if known:
+    if not conversation.tools and not conversation.untold:
+        if known or any(_untold(fields.get("tools"))):
             _drop_tools(fields)
         return
     gone = known - {tool.name for tool in conversation.tools}
@@ -208,17 +208,21 @@ def _listed(tools: Any) -> list[Any]:
     return [tools] if rawjson.is_object(tools) else rawjson.items(tools)
 
 
+def _untold(tools: Any) -> Iterator[Untold]:
+    """The tools among these that Google runs itself."""
+    for raw in _listed(tools):
+        for key, member in rawjson.without(rawjson.fields(raw), *_DECLARATIONS).items():
+            if rawjson.value(member) is not None:
+                yield Untold(key, hosted=key not in _RUN_BY_CLIENTS)
+
+
 def _declared(tool: Tool) -> Fields:
     about = {"description": tool.description} if tool.description else {}
     return {"name": tool.name, **about, **({"parametersJsonSchema": tool.schema} if tool.schema else {})}
 
 
 def _drop_tools(fields: Fields) -> None:
-    """Leave out the functions and what speaks of them. Raises ValueError for tools that Google runs itself."""
-    for raw in _listed(fields["tools"]):
-        for key, member in rawjson.without(rawjson.fields(raw), *_DECLARATIONS).items():
-            if rawjson.value(member) is not None:
-                raise ValueError(f"a prompt cannot tell of the tool {key}, which is no function")
+    """Leave out all tools and what speaks of them."""
     del fields["tools"]
     for key in [key for key in _TOOL_CONFIG if key in fields]:
         if left := rawjson.without(rawjson.fields(fields.pop(key)), *_CALLING):

@@ -9,17 +9,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
 from toolcalls.wires import function_tools
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class _OllamaRequests:
@@ -29,23 +25,25 @@ class _OllamaRequests:
         """Raises ValueError for a body that is no such request."""
         reading = _Reading()
         try:
-            fields = _fields(body)
+            fields = rawjson.fields(body)
             messages = rawjson.items(fields.get("messages"))
             if not messages:
                 raise ValueError("it has no list `messages`")
-            return Conversation(tuple(reading.turn(raw) for raw in messages), tuple(_functions(_tools(fields))))
+            turns = tuple(reading.turn(raw) for raw in messages)
+            declared = _tools(fields)
+            return Conversation(turns, tuple(_functions(declared)), untold=tuple(dict.fromkeys(_untold(declared))))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no chat of Ollama's: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
-        fields: Fields = dict(_fields(body))
+        """The body with these turns and tools."""
+        fields: Fields = dict(rawjson.fields(body))
         called = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
         }
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, called)]
         _offer(fields, conversation)
-        return msgspec.json.encode(fields)
+        return rawjson.written(fields)
 
 
 class _Reading:
@@ -122,16 +120,19 @@ def _functions(tools: Sequence[Any]) -> Iterator[Tool]:
     return function_tools([json.loads(bytes(raw)) for raw in tools])
 
 
+def _untold(tools: Sequence[Any]) -> Iterator[Untold]:
+    """The tools among these that are no functions."""
+    for raw in tools:
+        if not any(_functions([raw])):
+            yield Untold(rawjson.word(rawjson.fields(raw), "type") or "one without a type")
+
+
 def _offer(fields: Fields, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools."""
     declared = _tools(fields)
     known = {tool.name for tool in _functions(declared)}
-    if not conversation.tools:
-        for raw in declared if known else ():
-            if not any(_functions([raw])):
-                kind = rawjson.word(rawjson.fields(raw), "type") or "without a type"
-                raise ValueError(f"a prompt cannot tell of the tool {kind}, which is no function")
-        if known:
+    if not conversation.tools and not conversation.untold:
+        if known or any(_untold(declared)):
             del fields["tools"]
         return
     names = {tool.name for tool in conversation.tools}

@@ -9,13 +9,13 @@ changed turn writes its message again with the fields that it came with, and wha
 items that are no messages stay as they came, reasoning with its `encrypted_content` too. A message whose whole text
 became calls goes.
 
-Tools that the provider has built in (web search, MCP, a shell) and namespaces cannot be told in a prompt: a request
-that declares some beside its own tools is not written without those.
+Tools that the API has built in (web search, MCP, a shell) cannot be told in a prompt. Functions and custom tools in a
+namespace can, by their own names; what is made of their calls names the namespace.
 
 Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
 from toolcalls.wires.openai_responses import WIRE
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
 
@@ -32,12 +32,12 @@ _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
 _CHOICES = frozenset({"auto", "none", "required"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _OWN = frozenset({"function", "custom"})  # tools whose names and arguments are the request's own
+# Built-in tools that the client runs; what they are called with, no request says.
+_RUN_BY_CLIENTS = frozenset({"local_shell", "shell", "apply_patch", "computer", "computer_use", "computer_use_preview"})
 # Calls whose results are text; what a computer answers is a picture.
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"})
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
 _ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
-
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,17 @@ class _ResponsesRequests:
         """Raises ValueError for a body that is no such request."""
         try:
             asked = WIRE.request(body)
-            fields = _fields(body)
+            fields = rawjson.fields(body)
             turns = tuple(_turns(fields))
+            untold = tuple(dict.fromkeys(_untold(fields.get("tools"))))
             parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Responses request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel)
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools. Raises ValueError for tools that a prompt cannot tell."""
-        fields: Fields = dict(_fields(body))
+        """The body with these turns and tools."""
+        fields: Fields = dict(rawjson.fields(body))
         said: list[Turn] = []
         for turn in conversation.turns:
             if not (isinstance(turn.raw, _Field) and turn.raw.key == "instructions"):
@@ -73,12 +74,12 @@ class _ResponsesRequests:
                 fields["instructions"] = rawjson.string("".join(_texts(turn)))
         is_same = len(said) == 1 and isinstance(said[0].raw, _Field) and not said[0].changed
         asked = WIRE.request(body)
-        custom = _custom_ids(said, asked)
-        items = [item for turn in said for item in _items(turn, custom)]
+        known = _known(said, asked)
+        items = [item for turn in said for item in _items(turn, known)]
         if items and not is_same:
             fields["input"] = items
         _offer(fields, asked, conversation)
-        return msgspec.json.encode(fields)
+        return rawjson.written(fields)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -189,15 +190,15 @@ def _texts(turn: Turn) -> Iterator[str]:
     return (block.text for block in turn.blocks if isinstance(block, Text))
 
 
-def _custom_ids(turns: Sequence[Turn], asked: Request) -> frozenset[str]:
-    """The ids of the calls that are to be written as those of custom tools."""
-    names = {tool.name for tool in asked.tools if tool.form == CUSTOM.form}
+def _known(turns: Sequence[Turn], asked: Request) -> dict[str, Tool]:
+    """The tools that new calls are of, by the calls' ids, where the request declares them."""
+    tools = {tool.name: tool for tool in asked.tools}
     calls = (block for turn in turns for block in turn.blocks if isinstance(block, PastCall))
-    return frozenset(call.id for call in calls if call.raw is None and call.name in names)
+    return {call.id: tools[call.name] for call in calls if call.raw is None and call.name in tools}
 
 
-def _items(turn: Turn, custom: Container[str]) -> Iterator[Any]:
-    """A turn's items. `custom`: the ids of new calls that custom tools' are, and their results."""
+def _items(turn: Turn, known: Mapping[str, Tool]) -> Iterator[Any]:
+    """A turn's items. `known`: the tools that new calls and results are of, by their ids."""
     if isinstance(turn.raw, _Field) and not turn.changed:
         yield {"type": "message", "role": "user", "content": turn.raw.raw}
         return
@@ -214,7 +215,7 @@ def _items(turn: Turn, custom: Container[str]) -> Iterator[Any]:
         if parts:
             yield _message(turn.role, homes.pop() if homes else None, parts)
             parts = []
-        yield block.raw if block.raw is not None else _written(block, custom)
+        yield block.raw if block.raw is not None else _written(block, known)
     if parts:
         yield _message(turn.role, homes.pop() if homes else None, parts)
 
@@ -244,17 +245,19 @@ def _part(role: Role, block: Text | Other) -> Any:
     return {"type": "input_text", "text": rawjson.string(block.text), **mark}
 
 
-def _written(block: Block, custom: Container[str]) -> Fields:
+def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
     """A new call, or a new output."""
-    if isinstance(block, PastCall) and block.id in custom:
-        told = {"name": rawjson.string(block.name), "input": rawjson.string(input_of(block.arguments, ended=True))}
-        return {"type": CUSTOM.type, "call_id": rawjson.string(block.id), **told}
+    tool = known.get(block.id) if isinstance(block, PastCall | Result) else None
+    custom = tool is not None and tool.form == CUSTOM.form
     if isinstance(block, PastCall):
-        told = {"name": rawjson.string(block.name), "arguments": rawjson.string(block.arguments)}
-        return {"type": "function_call", "call_id": rawjson.string(block.id), **told}
+        space = {"namespace": rawjson.string(tool.space)} if tool is not None and tool.space else {}
+        holds = {"input": input_of(block.arguments, ended=True)} if custom else {"arguments": block.arguments}
+        told = {key: rawjson.string(text) for key, text in {"name": block.name, **holds}.items()}
+        kind = CUSTOM.type if custom else "function_call"
+        return {"type": kind, "call_id": rawjson.string(block.id), **told, **space}
     if isinstance(block, Result):
         output = rawjson.string(block.text)
-        kind = f"{CUSTOM.type if block.id in custom else 'function_call'}_output"
+        kind = f"{CUSTOM.type if custom else 'function_call'}_output"
         return {"type": kind, "call_id": rawjson.string(block.id), "output": output}
     raise ValueError("a block of the request has no form in this API")
 
@@ -265,11 +268,8 @@ def _written(block: Block, custom: Container[str]) -> Fields:
 def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     declared = rawjson.items(fields.get("tools"))
-    if not conversation.tools:
-        hosted = [found for raw in declared if (found := _hosted(rawjson.fields(raw)))]
-        if hosted and asked.tools:
-            raise ValueError(f"a prompt cannot tell of the tool {hosted[0]}, which is no function")
-        for key in _TOOL_KEYS if asked.tools else ():
+    if not conversation.tools and not conversation.untold:
+        for key in _TOOL_KEYS if asked.tools or any(_untold(declared)) else ():
             fields.pop(key, None)
         return
     known = {tool.name for tool in asked.tools}
@@ -286,10 +286,20 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
 
 
-def _hosted(tool: Fields) -> str:
-    """What a tool that a prompt cannot tell of calls itself; "" for one that it can."""
-    kind = rawjson.word(tool, "type")
-    return "" if kind in _OWN else rawjson.word(tool, "name") or kind or "without a type"
+def _untold(tools: object) -> Iterator[Untold]:
+    """The tools among these that no prompt can tell of, by what they call themselves."""
+    for tool in map(rawjson.fields, rawjson.items(tools)):
+        kind = rawjson.word(tool, "type")
+        if kind == "namespace":
+            yield from _untold(tool.get("tools"))
+        elif kind not in _OWN:
+            label = rawjson.word(tool, "server_label")
+            name = rawjson.word(tool, "name") or (f"{kind} {label}" if label else kind) or "one without a type"
+            where = rawjson.word(rawjson.fields(tool.get("environment")), "type")
+            client = (kind in _RUN_BY_CLIENTS and not where.startswith("container")) or (
+                rawjson.word(tool, "execution") == "client"
+            )
+            yield Untold(name, hosted=not client)
 
 
 def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:

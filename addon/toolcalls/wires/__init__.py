@@ -5,11 +5,11 @@ holds text back; what it must remember of a reply stands in one `Codec` per repl
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event
@@ -131,6 +131,16 @@ def function_tools(value: object) -> Iterator[Tool]:
         if isinstance(function, dict) and isinstance(name, str) and name:
             schema, about = function.get("parameters"), function.get("description")
             yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
+
+
+def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is told in words."""
+    form = tool.get("format")
+    grammar = form.get("grammar", form) if isinstance(form, dict) else None  # Chat has an object more
+    about: dict[str, Any] = {"type": "string"}
+    if isinstance(grammar, dict) and isinstance(definition := grammar.get("definition"), str):
+        about["description"] = f"Text of this {grammar.get('syntax') or 'grammar'} grammar:\n{definition}"
+    return {"type": "object", "properties": {"input": about}, "required": ["input"]}
 
 
 @cache

@@ -756,6 +756,26 @@ class _Content:
 
 # Tools that the provider defines and the client runs; all others of its own run at the provider and are never called.
 _CLIENT_TOOLS = ("bash_", "computer_", "memory_", "text_editor_")
+_STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
+_RANGE = {"type": "array", "items": _INTEGER}
+_EDITED = {
+    "command": _STRING, "path": _STRING, "file_text": _STRING, "old_str": _STRING, "new_str": _STRING,
+    "insert_line": _INTEGER, "insert_text": _STRING, "view_range": _RANGE,
+}  # fmt: skip
+# What is documented of those whose arguments are simple, since requests do not tell them: what they are for, their
+# commands, their parameters. https://docs.claude.com/en/docs/agents-and-tools/tool-use/bash-tool and its neighbours.
+_DOCUMENTED: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    "bash_": (
+        "Runs a command in a bash session that goes on from call to call; `restart` begins a new one.",
+        (), {"command": _STRING, "restart": {"type": "boolean"}},
+    ),
+    "text_editor_": ("Views and edits files.", ("view", "create", "str_replace", "insert"), _EDITED),
+    "memory_": (
+        "Keeps files in /memories, to remember them later.",
+        ("view", "create", "str_replace", "insert", "delete", "rename"),
+        _EDITED | {"old_path": _STRING, "new_path": _STRING},
+    ),
+}  # fmt: skip
 _CHOICES = {"any": "required"}
 
 
@@ -814,9 +834,24 @@ def _tools(value: object) -> Iterator[Tool]:
             continue
         name, schema, about = item.get("name"), item.get("input_schema"), item.get("description")
         kind = item.get("type") or "custom"
-        runs = kind == "custom" or (isinstance(kind, str) and kind.startswith(_CLIENT_TOOLS))
-        if runs and isinstance(name, str) and name:
+        if not isinstance(kind, str) or not isinstance(name, str) or not name:
+            continue
+        if kind == "custom":
             yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
+        elif kind.startswith(_CLIENT_TOOLS):
+            yield _documented(name, kind)
+
+
+def _documented(name: str, kind: str) -> Tool:
+    """A tool that the provider defines and the client runs, with its parameters where those are simple."""
+    found = next((told for prefix, told in _DOCUMENTED.items() if kind.startswith(prefix)), None)
+    if found is None:
+        return Tool(name)
+    about, commands, properties = found
+    if not commands:
+        return Tool(name, {"type": "object", "properties": properties}, about)
+    properties = properties | {"command": {"type": "string", "enum": list(commands)}}
+    return Tool(name, {"type": "object", "properties": properties, "required": ["command"]}, about)
 
 
 def _choice(value: object) -> str:

@@ -44,7 +44,7 @@ _WHOLE = ":generateContent"
 _REASONS = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
-    "MALFORMED_FUNCTION_CALL": "failed",
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "OTHER"), "failed"),
     **dict.fromkeys(
         ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR"),
         "content_filter",

@@ -8,11 +8,16 @@ Frames are decoded with types, only the fields that matter. A changed frame keep
 number or unknown field is re-spelled; new chunks carry those outer fields of the reply's own first chunk that every
 chunk repeats.
 
+The older form of a call (`function_call` beside the content, one a message, without an id) is a call like the others. To
+a client that declares its tools as `functions`, the first lifted call of a message is written like that.
+
 Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,9 +26,9 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
 from toolcalls.frames import Form
-from toolcalls.request import Request
+from toolcalls.request import Request, Tool
 from toolcalls.values import quote
-from toolcalls.wires import Codec, Part, form_of, function_tools
+from toolcalls.wires import Codec, Part, custom_schema, form_of, function_tools
 
 type _Fields = dict[str, msgspec.Raw]
 
@@ -31,7 +36,19 @@ _DONE = b"[DONE]"
 _NULL = msgspec.Raw(b"null")
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
-_NOTHING_ELSE = (None, None, None, None)
+_NOTHING_ELSE = (None, None, None, None, None)
+CUSTOM = "custom"  # the form of a call whose only argument is free text; to the hub that is its `input`
+LEGACY = "function_call"  # the older form of a function's call
+_LEGACY_PLACE = -1  # where such calls of a stream are remembered; they have no `index`
+# What relatives say where a reply is not whole (Mistral, DeepSeek, Z.ai, OpenRouter, vLLM, SGLang), in the hub's words.
+_REASONS = {
+    "model_length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "sensitive": "content_filter",
+    LEGACY: "tool_calls",
+    **dict.fromkeys(("error", "abort", "network_error", "insufficient_system_resource"), "failed"),
+}
 
 
 class _Function(msgspec.Struct):
@@ -39,10 +56,16 @@ class _Function(msgspec.Struct):
     arguments: str | dict[str, Any] | None = None
 
 
+class _Custom(msgspec.Struct):
+    name: str | None = None
+    input: str | None = None
+
+
 class _Call(msgspec.Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    custom: _Custom | None = None
 
 
 class _Message(msgspec.Struct):
@@ -51,6 +74,7 @@ class _Message(msgspec.Struct):
     reasoning_content: str | None = None
     reasoning: str | None = None
     tool_calls: list[_Call] | None = None
+    function_call: _Function | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -88,6 +112,9 @@ def _with_objects(reply: _Reply, payload: bytes) -> _Reply:
     """The reply with arguments that are objects as they are written, so that numbers keep their spelling."""
     for place, choice in enumerate(reply.choices):
         for key, message in (("delta", choice.delta), ("message", choice.message)):
+            if message and message.function_call and isinstance(message.function_call.arguments, dict):
+                raw = _fields(_fields(_list(_fields(payload)["choices"])[place][key])[LEGACY])["arguments"]
+                message.function_call.arguments = bytes(raw).decode()
             for number, call in enumerate(message.tool_calls or () if message else ()):
                 if call.function is not None and isinstance(call.function.arguments, dict):
                     raw = _fields(_list(_fields(payload)["choices"])[place][key])["tool_calls"]
@@ -125,9 +152,12 @@ def _null(raw: msgspec.Raw | None) -> bool:
     return raw is None or bytes(raw) == b"null"
 
 
-def _call(index: int | None, id_: str, name: str, arguments: str) -> dict[str, Any]:
+def _call(index: int | None, id_: str, name: str, arguments: str, form: str = "") -> dict[str, Any]:
     """A call object, with its `index` in a stream and without in a whole reply."""
     place = {} if index is None else {"index": index}
+    if form == CUSTOM:
+        told = {"name": _string(name), "input": _string(input_in(arguments))}
+        return {**place, "id": _string(id_), "type": CUSTOM, CUSTOM: told}
     function = {"name": _string(name), "arguments": _string(arguments)}
     return {**place, "id": _string(id_), "type": "function", "function": function}
 
@@ -142,6 +172,25 @@ def _arguments(function: _Function) -> str:
     """The arguments as JSON text; some servers write the object itself."""
     written = function.arguments
     return json.dumps(written, ensure_ascii=False) if isinstance(written, dict) else written or ""
+
+
+def _written_reason(choice: _Fields, reason: str, *, legacy: bool) -> msgspec.Raw:
+    """A finish reason of the hub as it is written: in the word that the choice has for it itself, if it has one.
+
+    `legacy`: all calls of the choice are of the older form.
+    """
+    own = choice.get("finish_reason")
+    word = rawjson.value(own)
+    if reason == "tool_calls" and (legacy or word == LEGACY):
+        return _string(LEGACY if legacy else reason)
+    return own if own is not None and isinstance(word, str) and _REASONS.get(word, word) == reason else _string(reason)
+
+
+def input_in(arguments: str) -> str:
+    """The free text in a custom tool's argument JSON; the JSON itself where it is of another kind."""
+    given = rawjson.value(msgspec.Raw(arguments.encode("utf-8", "surrogatepass")))
+    text = given.get("input") if isinstance(given, dict) else None
+    return text if isinstance(text, str) else arguments
 
 
 def _said(content: str | list[Any] | None) -> Iterable[Event]:
@@ -163,13 +212,31 @@ def _others(content: msgspec.Raw | None) -> list[Any]:
 
 
 class _Native:
-    """A native call that is arriving. `index` is its events'."""
+    """A native call that is arriving. `index` is its events'; `form` is that of a custom tool's, once that is known."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, form: str = "") -> None:
         self.index = index
         self.id = ""
         self.unsaid = ""
         self.open = False
+        self.form = form
+
+    def take(self, call: _Call) -> None:
+        """More of its arguments."""
+        if call.custom is None:
+            self.unsaid += _arguments(call.function or _Function())
+            return
+        if not self.form:
+            self.form = CUSTOM
+            self.unsaid = '{"input":"'
+        self.unsaid += quote(call.custom.input or "")[1:-1]
+
+    def ends(self) -> Iterator[Event]:
+        """It is complete."""
+        self.open = False
+        if self.form == CUSTOM:
+            yield CallPiece(self.index, '"}')
+        yield CallEnd(self.index)
 
 
 class _Stream:
@@ -184,6 +251,8 @@ class _Stream:
         self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
         self._made: set[tuple[int, int]] = set()
+        self._calls: dict[int, dict[int, bool]] = {}  # by lane, those that the client has; True for the older form
+        self._customs: dict[tuple[int, int], tuple[CallStart, list[str]]] = {}  # made anew; their text is told whole
         self._outer: _Fields = {}
         self._around: dict[int, tuple[bytes, bytes, bytes]] = {}
 
@@ -209,7 +278,8 @@ class _Stream:
             and delta is not None
             and isinstance(delta.content, str)
             and delta.content
-            and (delta.role, delta.tool_calls, delta.reasoning_content, delta.reasoning) == _NOTHING_ELSE
+            and (delta.role, delta.tool_calls, delta.function_call, delta.reasoning_content, delta.reasoning)
+            == _NOTHING_ELSE
         ):
             self.bare = True
             self._unfinished.setdefault(choice.index or 0, True)
@@ -228,25 +298,32 @@ class _Stream:
             for position, call in enumerate(delta.tool_calls or ()):
                 for event in self._native(lane, position if call.index is None else call.index, call):
                     yield lane, event
+            if delta.function_call is not None:
+                for event in self._native(lane, _LEGACY_PLACE, _Call(function=delta.function_call)):
+                    yield lane, event
         if choice.finish_reason:
-            yield from self._ended(lane, choice.finish_reason)
+            yield from self._ended(lane, _REASONS.get(choice.finish_reason, choice.finish_reason))
 
     def _native(self, lane: int, index: int, call: _Call) -> Iterable[Event]:
-        function = call.function or _Function()
+        name = (call.function and call.function.name) or (call.custom and call.custom.name) or ""
         native = self._natives.get((lane, index))
-        if native is None or (function.name and call.id and native.open and native.id not in {"", call.id}):
+        if native is None or (name and call.id and native.open and native.id not in {"", call.id}):
             # Some servers number no calls, or all of them 0: another id is another call.
             if native is not None:
-                yield CallEnd(native.index)
+                yield from native.ends()
             taken = self._indices.setdefault(lane, set())
-            native = self._natives[lane, index] = _Native(index if index not in taken else max(taken) + 1)
+            form = LEGACY if index == _LEGACY_PLACE else ""
+            free = max(taken, default=-1) + 1
+            native = self._natives[lane, index] = _Native(free if form or index in taken else index, form)
             taken.add(native.index)
         native.id = native.id or call.id or ""
-        native.unsaid += _arguments(function)
-        if not native.open and function.name:
+        native.take(call)
+        begins = not native.open and bool(name)
+        if begins:
             native.open = True
-            yield CallStart(native.index, function.name, id=native.id)
-        if native.open and native.unsaid:
+            yield CallStart(native.index, name, id=native.id, form=native.form)
+        # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
+        if native.open and (native.unsaid or not begins):
             yield CallPiece(native.index, native.unsaid)
             native.unsaid = ""
 
@@ -254,8 +331,7 @@ class _Stream:
         self._unfinished[lane] = False
         for (of, _), native in self._natives.items():
             if of == lane and native.open:
-                native.open = False
-                yield (lane, CallEnd(native.index))
+                yield from ((lane, event) for event in native.ends())
         yield (lane, Finish(reason))
 
     # Encoding
@@ -264,7 +340,12 @@ class _Stream:
         """The chunks for `parts`: the frame's own fields stay with its first one, finish and usage with its last."""
         if bare and not parts:
             return []
-        if bare and len(parts) == 1 and isinstance(piece := parts[0][1], CallPiece):
+        if (
+            bare
+            and len(parts) == 1
+            and isinstance(piece := parts[0][1], CallPiece)
+            and (parts[0][0], piece.index) in self._made
+        ):
             return [self._piece(parts[0][0], piece)]
         if payload == _DONE:
             return [*self._chunks(self._outer, parts), _DONE]
@@ -296,7 +377,9 @@ class _Stream:
             for delta in deltas:
                 made.append({**outer, "choices": [{"index": lane, "delta": delta, **rest, "finish_reason": None}]})
             if reason is not None:
-                made[-1]["choices"][0]["finish_reason"] = _string(reason)
+                calls = self._calls.get(lane, {})
+                legacy = bool(calls) and all(calls.values())
+                made[-1]["choices"][0]["finish_reason"] = _written_reason(choice, reason, legacy=legacy)
         if not _null(chunk.get("usage")):
             made = made or [{**outer, "choices": []}]
             made[-1]["usage"] = chunk["usage"]
@@ -306,7 +389,7 @@ class _Stream:
         """One choice's deltas, in order, and its finish reason."""
         delta = _fields(choice.get("delta", _NULL))
         natives = _Renumbered(_list(delta.get("tool_calls", _NULL)))
-        kept = {key: raw for key, raw in _without(delta, "content", "tool_calls").items() if not _null(raw)}
+        kept = {key: raw for key, raw in _without(delta, "content", "tool_calls", LEGACY).items() if not _null(raw)}
         deltas: list[dict[str, Any]] = []
         reason = None
         for event in events:
@@ -315,17 +398,31 @@ class _Stream:
             elif isinstance(event, Reasoning) and event.moved:
                 deltas.append({"reasoning_content": _string(event.text)})
             elif isinstance(event, CallStart):
-                if event.dialect is None and natives:
+                calls = self._calls.setdefault(lane, {})
+                calls[event.index] = event.form == LEGACY and not any(calls.values())
+                if calls[event.index]:
+                    deltas.append({LEGACY: {"name": _string(event.name), "arguments": _string("")}})
+                elif event.dialect is None and natives and event.form != LEGACY:
                     deltas.extend(natives.placed(event.index))
+                elif event.form == CUSTOM:
+                    self._customs[lane, event.index] = (event, [])
                 else:
                     self._made.add((lane, event.index))
-                    deltas.append({"tool_calls": [_call(event.index, event.id, event.name, "")]})
+                    id_ = event.id or f"call_{event.index}"  # one of the older form behind another has none
+                    deltas.append({"tool_calls": [_call(event.index, id_, event.name, "")]})
             elif isinstance(event, CallPiece):
-                if (lane, event.index) in self._made:
+                if self._calls.get(lane, {}).get(event.index):
+                    deltas.append({LEGACY: {"arguments": _string(event.json)}})
+                elif (custom := self._customs.get((lane, event.index))) is not None:
+                    custom[1].append(event.json)
+                elif (lane, event.index) in self._made:
                     function = {"arguments": _string(event.json)}
                     deltas.append({"tool_calls": [{"index": event.index, "function": function}]})
                 else:
                     deltas.extend(natives.placed(event.index))
+            elif isinstance(event, CallEnd) and (lane, event.index) in self._customs:
+                start, pieces = self._customs.pop((lane, event.index))
+                deltas.append({"tool_calls": [_call(start.index, start.id, start.name, "".join(pieces), start.form)]})
             elif isinstance(event, Gone):
                 natives.skip(event.index)
             elif isinstance(event, Finish):
@@ -393,15 +490,23 @@ class _Whole:
         for place, choice in enumerate(reply.choices):
             lane, message = place if choice.index is None else choice.index, choice.message or _Message()
             for index, call in enumerate(message.tool_calls or ()):
-                function = call.function or _Function()
-                parts.append((lane, CallStart(index, function.name or "", id=call.id or "")))
+                native = _Native(index)
+                native.take(call)
+                name = (call.function and call.function.name) or (call.custom and call.custom.name) or ""
+                parts.append((lane, CallStart(index, name, id=call.id or "", form=native.form)))
+                parts.append((lane, CallPiece(index, native.unsaid)))
+                parts.extend((lane, event) for event in native.ends())
+            if (function := message.function_call) is not None:
+                index = len(message.tool_calls or ())
+                parts.append((lane, CallStart(index, function.name or "", form=LEGACY)))
                 parts.append((lane, CallPiece(index, _arguments(function))))
                 parts.append((lane, CallEnd(index)))
             thought = message.reasoning_content or message.reasoning
             if thought:
                 parts.append((lane, Reasoning(thought)))
             parts.extend((lane, event) for event in _said(message.content))
-            parts.append((lane, Finish(choice.finish_reason or "")))
+            reason = choice.finish_reason or ""
+            parts.append((lane, Finish(_REASONS.get(reason, reason))))
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
@@ -413,28 +518,53 @@ class _Whole:
             events = [event for of, event in parts if of == lane]
             message: dict[str, Any] = dict(_fields(choice.get("message", _NULL)))
             natives = _list(message.pop("tool_calls", _NULL))
-            calls = _whole_calls(events, natives)
+            old = message.pop(LEGACY, None)
+            legacy, others = _first_legacy(events, old)
+            calls = _whole_calls(others, natives)
             text = "".join(event.text for event in events if isinstance(event, Text))
-            others = _others(message.get("content"))
-            message["content"] = _string(text) if text or not calls else None
-            if others:
-                message["content"] = [*others, *([{"type": "text", "text": message["content"]}] if text else [])]
+            parts_left = _others(message.get("content"))
+            message["content"] = _string(text) if text or not (calls or legacy) else None
+            if parts_left:
+                message["content"] = [*parts_left, *([{"type": "text", "text": message["content"]}] if text else [])]
             if moved := "".join(event.text for event in events if isinstance(event, Reasoning) and event.moved):
                 thought = next((event.text for event in events if isinstance(event, Reasoning) and not event.moved), "")
                 message["reasoning_content"] = _string(thought + moved)
             if calls:
                 message["tool_calls"] = calls
+            if legacy is not None:
+                message[LEGACY] = legacy
             reason = next((event.reason for event in events if isinstance(event, Finish)), "")
-            choices.append({**choice, "message": message, "finish_reason": _string(reason) if reason else None})
+            only = legacy is not None and not calls
+            written = _written_reason(choice, reason, legacy=only) if reason else None
+            choices.append({**choice, "message": message, "finish_reason": written})
         return [msgspec.json.encode({**body, "choices": choices})]
+
+
+def _first_legacy(events: Sequence[Event], came: msgspec.Raw | None) -> tuple[Any, Sequence[Event]]:
+    """The call of the older form, None for none, and the events without its own. A message can hold one; the one that
+    came goes before others, as it came where nobody changed it.
+    """
+    starts = [event for event in events if isinstance(event, CallStart) and event.form == LEGACY]
+    if not starts:
+        return None, events
+    start = next((event for event in starts if event.dialect is None), starts[0])
+    pieces = [event.json for event in events if isinstance(event, CallPiece) and event.index == start.index]
+    others = [
+        event
+        for event in events
+        if not (isinstance(event, CallStart | CallPiece | CallEnd) and event.index == start.index)
+    ]
+    function = {"name": _string(start.name), "arguments": _string("".join(pieces))}
+    return came if start.dialect is None and not _null(came) else function, others
 
 
 def _whole_calls(events: Sequence[Event], natives: list[_Fields]) -> list[dict[str, Any]]:
     """The calls of one choice, in the order of their indices; a native one keeps its own fields."""
-    own: dict[str, list[_Fields]] = {}  # servers give one id to several calls
+    own: dict[str, list[_Fields]] = {}  # servers give one id to several calls, or none
     for native in natives:
-        if not _null(native.get("id")):
-            own.setdefault(str(msgspec.json.decode(native["id"])), []).append(native)
+        own.setdefault(rawjson.word(native, "id"), []).append(native)
+    left = Counter(event.id for event in events if isinstance(event, CallStart) and event.dialect is None)
+    came = {id_: iter(same) for id_, same in own.items() if len(same) == left[id_]}  # all are there, in their order
     pieces: dict[int, list[str]] = {}
     for event in events:
         if isinstance(event, CallPiece):
@@ -442,9 +572,10 @@ def _whole_calls(events: Sequence[Event], natives: list[_Fields]) -> list[dict[s
     calls: dict[int, dict[str, Any]] = {}
     for event in events:
         if isinstance(event, CallStart):
-            same = own.get(event.id, []) if event.dialect is None else []
+            same = next(came.get(event.id, iter(())), None) if event.dialect is None else None
             arguments = "".join(pieces.get(event.index, ()))
-            calls[event.index] = dict(same[0]) if len(same) == 1 else _call(None, event.id, event.name, arguments)
+            made = _call(None, event.id or f"call_{event.index}", event.name, arguments, event.form)
+            calls[event.index] = made if same is None else dict(same)
     return [calls[index] for index in sorted(calls)]
 
 
@@ -474,26 +605,92 @@ class _OpenAIChat:
         return _Stream() if streamed else _Whole()
 
     def request(self, body: bytes) -> Request:
-        """Tools (functions only), the choice, and the messages' texts by role."""
+        """Tools (functions and custom ones), the choice, and the messages' texts by role.
+
+        Cursor sends bodies of the Responses API here and wants chunks of this one, and tools in either form:
+        https://github.com/BerriAI/litellm/pull/34029. Such a body is read as far as its reply asks for.
+        """
         fields = rawjson.loaded(body)
-        if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
+        said = fields.get("messages", fields.get("input")) if isinstance(fields, dict) else None
+        if isinstance(said, str) and "messages" not in fields:
+            said = [{"role": "user", "content": said}]
+        if not isinstance(said, list):
             raise ValueError("the request body has no list `messages`")
-        messages = [message for message in fields["messages"] if isinstance(message, dict)]
+        messages = [_message(message) for message in said if isinstance(message, dict)]
+        if isinstance(fields.get("instructions"), str) and "messages" not in fields:
+            messages.insert(0, {"role": "system", "content": fields["instructions"]})
 
         def texts(*roles: str) -> tuple[str, ...]:
             found = (_text_of(message.get("content")) for message in messages if message.get("role") in roles)
             return tuple(text for text in found if text)
 
         model = fields.get("model")
+        choice = fields.get("tool_choice")
         return Request(
-            tools=tuple(function_tools(fields.get("tools"))),
-            tool_choice=choice_of(fields.get("tool_choice")),
+            tools=_allowed(tuple(tools_in(fields)), choice),
+            tool_choice=choice_in(fields),
             model=model if isinstance(model, str) else "",
             system="\n".join(texts("system", "developer")),
             assistant=texts("assistant"),
             quotable=texts("user", "tool", "function"),
-            response_format=_is_structured(fields.get("response_format")),
+            response_format=_is_structured(fields.get("response_format"))
+            or _is_structured(_format(fields.get("text"))),
         )
+
+
+def _message(item: dict[str, Any]) -> dict[str, Any]:
+    """A message; of the Responses API's items those that hold what a tool answered are the tool's."""
+    if "role" not in item and str(item.get("type", "")).endswith("_call_output"):
+        return {"role": "tool", "content": item.get("output")}
+    return item
+
+
+def tools_in(fields: Mapping[str, Any]) -> Iterator[Tool]:
+    """The functions and custom tools that a request declares, in the order of `tools`; then those of `functions`."""
+    for item in _nested(fields.get("tools")):
+        yield from function_tools([item])
+        custom = item.get(CUSTOM) if isinstance(item, dict) else None
+        name = custom.get("name") if isinstance(custom, dict) else None
+        if isinstance(custom, dict) and isinstance(name, str) and name:
+            about = custom.get("description")
+            yield Tool(name, custom_schema(custom), about if isinstance(about, str) else "", form=CUSTOM)
+    functions = fields.get("functions")
+    for function in functions if isinstance(functions, list) else ():
+        for tool in function_tools([{"function": function}]):
+            yield replace(tool, form=LEGACY)
+
+
+def called_custom(call: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The name and the argument JSON of a custom tool's call in a message; None for another call."""
+    custom = call.get(CUSTOM)
+    name, text = (custom.get("name"), custom.get("input")) if isinstance(custom, dict) else (None, None)
+    if not isinstance(name, str) or not name:
+        return None
+    return name, f'{{"input":{quote(text if isinstance(text, str) else "")}}}'
+
+
+def choice_in(fields: Mapping[str, Any]) -> str:
+    """How a request may choose among its tools, in the words of `choice_of`."""
+    choice, older = fields.get("tool_choice"), fields.get(LEGACY)
+    if choice is None and isinstance(older, dict):
+        return choice_of({"function": older})
+    return choice_of(older if choice is None else choice)
+
+
+def _nested(tools: object) -> list[Any]:
+    """The tools of a request, with functions in the Responses API's flat form put into this API's."""
+    found = tools if isinstance(tools, list) else []
+    return [
+        {"function": tool}
+        if isinstance(tool, dict) and tool.get("type") == "function" and "function" not in tool
+        else tool
+        for tool in found
+    ]
+
+
+def _format(text: object) -> object:
+    """What the Responses API says of the form of a reply's text."""
+    return text.get("format") if isinstance(text, dict) else None
 
 
 def _is_structured(value: object) -> bool:
@@ -501,12 +698,39 @@ def _is_structured(value: object) -> bool:
     return isinstance(value, dict) and value.get("type", "text") != "text"
 
 
+def allowed_tools(choice: object) -> dict[str, Any] | None:
+    """What a `tool_choice` says that leaves some of the tools; None for another one."""
+    if not isinstance(choice, dict):
+        return None
+    allowed = choice if choice.get("type") == "allowed_tools" and "tools" in choice else choice.get("allowed_tools")
+    return allowed if isinstance(allowed, dict) else None
+
+
+def _allowed(tools: tuple[Tool, ...], choice: object) -> tuple[Tool, ...]:
+    """The tools that the choice leaves."""
+    allowed = allowed_tools(choice)
+    if allowed is None:
+        return tools
+    names = {tool.name for tool in tools_in({"tools": allowed.get("tools")})}
+    return tuple(tool for tool in tools if tool.name in names)
+
+
 def choice_of(value: object) -> str:
-    """A request's `tool_choice`: "auto", "none", "required", or the name of the tool that is to be called."""
+    """A request's `tool_choice`: "auto", "none", "required", or the name of the tool that is to be called.
+
+    Of one that is neither a function nor a custom tool, that is its type.
+    """
     if isinstance(value, dict):
-        function = value.get("function")
+        if (allowed := allowed_tools(value)) is not None:
+            mode = allowed.get("mode")
+            return mode if isinstance(mode, str) else "auto"
+        kind = value.get("type")
+        kind = kind if isinstance(kind, str) else ""
+        flat = kind in {"function", CUSTOM} and "name" in value
+        function = value if flat else value.get("function", value.get(CUSTOM))
         name = function.get("name") if isinstance(function, dict) else None
-        return name if isinstance(name, str) else "required"
+        other = kind if kind not in {"", "function", CUSTOM} else "required"
+        return name if isinstance(name, str) else other
     return value if isinstance(value, str) else "auto"
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from toolcalls import rawjson
 from toolcalls.request import Request, Tool
-from toolcalls.wires.openai_responses.calls import CUSTOM, custom_schema
+from toolcalls.wires import custom_schema
+from toolcalls.wires.openai_responses.calls import CUSTOM
 
 # What a request is about. Without any of them it is none of this API's.
 _SUBJECTS = frozenset({"input", "instructions", "previous_response_id", "prompt", "conversation"})
@@ -37,7 +38,7 @@ def request_of(body: bytes) -> Request:
     )
 
 
-def _tools(value: object) -> Iterator[Tool]:
+def _tools(value: object, space: str = "") -> Iterator[Tool]:
     """The tools of a request that have a name and arguments of its own, also those in namespaces.
 
     Others are passed over: what a built-in tool is called with, no model behind another server has been told.
@@ -48,11 +49,11 @@ def _tools(value: object) -> Iterator[Tool]:
         kind, name, schema, about = (item.get(key) for key in ("type", "name", "parameters", "description"))
         described = about if isinstance(about, str) else ""
         if kind == "namespace":
-            yield from _tools(item.get("tools"))
+            yield from _tools(item.get("tools"), name if isinstance(name, str) else "")
         elif kind == "function" and isinstance(name, str) and name:
-            yield Tool(name, schema if isinstance(schema, dict) else {}, described)
+            yield Tool(name, schema if isinstance(schema, dict) else {}, described, space=space)
         elif kind == "custom" and isinstance(name, str) and name:
-            yield Tool(name, custom_schema(item), described, form=CUSTOM.form)
+            yield Tool(name, custom_schema(item), described, form=CUSTOM.form, space=space)
 
 
 def _allowed(tools: tuple[Tool, ...], choice: object) -> tuple[Tool, ...]:
@@ -66,14 +67,16 @@ def _allowed(tools: tuple[Tool, ...], choice: object) -> tuple[Tool, ...]:
 
 
 def _choice(value: object) -> str:
-    """`none`, `auto`, `required`, or the name of the tool that must be called."""
+    """`none`, `auto`, `required`, or the name of the tool that must be called; of one that is built in, its type."""
     if not isinstance(value, dict):
         return value if isinstance(value, str) else "auto"
     if value.get("type") == "allowed_tools":
         mode = value.get("mode")
         return mode if isinstance(mode, str) else "auto"
-    name = value.get("name")
-    return name if isinstance(name, str) and value.get("type") in {"function", "custom"} else "required"
+    kind, name = value.get("type"), value.get("name")
+    if isinstance(kind, str) and kind not in {"", "function", "custom"}:
+        return kind
+    return name if kind and isinstance(name, str) else "required"
 
 
 def _is_structured(value: object) -> bool:

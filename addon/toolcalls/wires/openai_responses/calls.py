@@ -10,9 +10,7 @@ A kind's `form` is what `CallStart.form` and `Tool.form` say of it: its type, ""
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from toolcalls import rawjson
 from toolcalls.events import CallStart
@@ -225,12 +223,3 @@ def input_of(arguments: str, *, ended: bool) -> str:
     text = Input()
     told = text.feed(arguments)
     return told + (text.end() if ended else "")
-
-
-def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is told in words."""
-    form = tool.get("format")
-    about: dict[str, Any] = {"type": "string"}
-    if isinstance(form, dict) and isinstance(definition := form.get("definition"), str):
-        about["description"] = f"Text of this {form.get('syntax') or 'grammar'} grammar:\n{definition}"
-    return {"type": "object", "properties": {"input": about}, "required": ["input"]}

@@ -249,7 +249,7 @@ class Client:
         like = self.lowered.get(event.id) if event.dialect is None else None
         if like is None and kind.form:
             like = self.replaced.get(event.id)
-        item = kind.begun(event, self._reading.namespaces.get(event.name, ""), like)
+        item = kind.begun(event, event.space or self._reading.namespaces.get(event.name, ""), like)
         call = self.calls[lane, event.index] = Made(kind, item, -1)
         if not kind.whole:
             self._call_begins(call)

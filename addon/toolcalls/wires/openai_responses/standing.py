@@ -23,7 +23,8 @@ class Told(shared.Told):
     def item(self, namespaces: Mapping[str, str], like: Fields | None = None) -> Fields:
         """It as an item of ours. `like` is the item in whose place it stands."""
         kind = of_form(self.start.form)
-        begun = kind.begun(self.start, namespaces.get(self.start.name, ""), like if kind.form else None)
+        space = self.start.space or namespaces.get(self.start.name, "")
+        begun = kind.begun(self.start, space, like if kind.form else None)
         made = Made(kind, begun, 0)
         made.pieces.append(self.written)
         made.end("completed" if self.complete else "incomplete")

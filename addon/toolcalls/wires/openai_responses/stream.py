@@ -225,6 +225,10 @@ class Stream:
         segment = self._within(event).segment
         if segment is not None:
             self._client.hand_on(event, **within(event, segment))
+            if segment.part is not None:  # it is told again where the part ends
+                known = rawjson.items(segment.part.get("annotations"))
+                known.append(event.get("annotation", rawjson.NULL))
+                segment.part = {**segment.part, "annotations": known}
 
     def _message_done(self, event: Fields, parts: Sequence[Part], item: Fields) -> None:
         client, at = self._client, place_of(event)

@@ -1,0 +1,222 @@
+"""Chat Completions beyond the usual: calls of custom tools, choices of some tools, reasons for an end that not all
+know, and requests that only come to its path.
+
+Strategy: frames by hand, through the exchange; the strict client knows functions only, so chunks are read here.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chatclient import HEAD, chunk, event
+from test_processors import no_reactors, route_of
+from toolcalls.events import CallEnd, CallPiece, CallStart
+from toolcalls.evidence import decide, terms_of
+from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.processors import Processors
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+
+WIRE = all_wires()["openai_chat"]
+LIFT = Route(client="native", upstream="text")
+LOWER = Route(client="text", upstream="native", client_dialect="hermes")
+BASH = Tool("bash", {"type": "object", "properties": {"command": {"type": "string"}}})
+PATCH = Tool("patch", {"type": "object", "properties": {"input": {"type": "string"}}})
+OPEN = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n'
+LEAK = OPEN + "</tool_call>\n"
+INPUT = 'a "b"\n\\é\U0001f600'
+FLAT = {"type": "function", "name": "bash", "parameters": BASH.schema, "strict": True}
+
+
+def exchange_for(route: Route, form: Form = "sse", tools: tuple[Tool, ...] = (BASH,)) -> Exchange:
+    request = Request(tools=tools)
+    decision = decide(route, request, {}, ())
+    terms, toolbox = terms_of(route, request, decision)
+    rules = Processors(route, model="m", agent="", run=no_reactors) if route.processes else None
+    return Exchange(WIRE, terms, decision, toolbox, form=form, seed=b"s", processors=rules)
+
+
+def through(exchange: Exchange, body: bytes, size: int = 0) -> bytes:
+    size = size or len(body)
+    out = b"".join([exchange.feed(body[at : at + size]) for at in range(0, len(body), size)]) + exchange.close()
+    assert exchange.failure is None
+    return out
+
+
+def told(body: bytes) -> tuple[str, dict[int, dict[str, Any]], str | None]:
+    """The text, the calls by index, each with its name and its arguments or its free text, and the finish reason."""
+    text, finish = "", None
+    calls: dict[int, dict[str, Any]] = {}
+    for frame in body.decode().split("\n\n")[:-1]:
+        if frame == "data: [DONE]":
+            continue
+        choice = json.loads(frame.removeprefix("data: "))["choices"][0]
+        text += choice["delta"].get("content") or ""
+        finish = choice["finish_reason"] or finish
+        for entry in choice["delta"].get("tool_calls", ()):
+            got = calls.setdefault(entry["index"], {"type": entry.get("type"), "said": ""})
+            member = entry.get("custom") or entry["function"]
+            got["name"] = member.get("name", got.get("name"))
+            got["said"] += member.get("input", member.get("arguments", ""))
+    return text, calls, finish
+
+
+def custom(entry: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"tool_calls": [{"index": 0, **more, "custom": entry}]}
+
+
+def stream(*deltas: dict[str, Any], finish: str = "tool_calls") -> bytes:
+    return b"".join(event(chunk(delta)) for delta in (HEAD, *deltas)) + event(chunk({}, finish)) + b"data: [DONE]\n\n"
+
+
+CUSTOM = [
+    custom({"name": "patch", "input": ""}, id="q", type="custom"),
+    *(custom({"input": INPUT[at : at + 3]}) for at in range(0, len(INPUT), 3)),
+]
+CALLED = {"type": "custom", "name": "patch", "said": INPUT}
+
+
+def verdicts(exchange: Exchange) -> list[tuple[str, str | None, str | None]]:
+    return [(verdict.status, verdict.reason, verdict.name) for _, verdict in exchange.verdicts]
+
+
+# --- calls of custom tools, https://platform.openai.com/docs/guides/function-calling#custom-tools ---------------------
+
+
+def test_a_custom_call_passes_byte_for_byte_with_a_verdict() -> None:
+    exchange, body = exchange_for(LIFT), stream(*CUSTOM)
+    assert through(exchange, body) == body
+    assert verdicts(exchange) == [("native", None, "patch")]
+    assert exchange.records[0][1].arguments == json.dumps({"input": INPUT}, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 17])
+def test_a_custom_call_behind_a_lifted_one_has_an_index_of_its_own(size: int) -> None:
+    exchange = exchange_for(LIFT)
+    text, calls, finish = told(through(exchange, stream({"content": LEAK}, *CUSTOM), size))
+    assert (text, finish) == ("", "tool_calls")
+    assert calls == {0: {"type": "function", "name": "bash", "said": '{"command": "ls"}'}, 1: CALLED}
+    assert verdicts(exchange) == [("lifted", None, "bash"), ("native", None, "patch")]
+
+
+@pytest.mark.parametrize(("tools", "lowered"), [((PATCH,), True), ((BASH,), False)], ids=["declared", "unknown"])
+def test_a_custom_call_becomes_text_where_a_tool_can_hold_it(tools: tuple[Tool, ...], lowered: bool) -> None:
+    body = stream(*CUSTOM)
+    out = through(exchange_for(LOWER, tools=tools), body)
+    assert (out != body) == lowered
+    text, calls, _ = told(out)
+    assert (f'"arguments": {{"input":{json.dumps(INPUT, ensure_ascii=False)}}}' in text) == lowered
+    assert bool(calls) != lowered
+
+
+def whole(*calls: dict[str, Any], text: str) -> bytes:
+    message = {"role": "assistant", "content": text, "tool_calls": calls}
+    return json.dumps(
+        {"id": "r", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    ).encode()
+
+
+def test_a_custom_call_in_a_whole_reply() -> None:
+    one = {"id": "q", "type": "custom", "custom": {"name": "patch", "input": INPUT}}
+    exchange = exchange_for(LIFT, "whole")
+    message = json.loads(through(exchange, whole(one, text=LEAK)))["choices"][0]["message"]
+    assert [one, "bash"] == [message["tool_calls"][0], message["tool_calls"][1]["function"]["name"]]
+    assert ("native", None, "patch") in verdicts(exchange)
+
+
+@pytest.mark.parametrize("id_", [{}, {"id": ""}, {"id": "a"}], ids=["none", "empty", "the same"])
+def test_native_calls_keep_their_fields_whatever_their_ids(id_: dict[str, str]) -> None:
+    """Gemini's signatures stand in `extra_content`: https://ai.google.dev/gemini-api/docs/thought-signatures."""
+    natives = [
+        {**id_, "type": "function", "function": {"name": name, "arguments": "{}"}, "extra_content": {"google": name}}
+        for name in ("ls", "pwd")
+    ]
+    out = json.loads(through(exchange_for(LIFT, "whole"), whole(*natives, text=LEAK)))
+    assert out["choices"][0]["message"]["tool_calls"][:2] == natives
+    assert len(out["choices"][0]["message"]["tool_calls"]) == 3
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_a_rule_blocks_a_custom_call(form: Form) -> None:
+    rule = {"name": "no", "action": "block", "tools": "patch", "arguments": {"input": "b"}}
+    exchange = exchange_for(route_of({"name": "r", "access": {"rules": [rule]}}), form)
+    one = {"id": "q", "type": "custom", "custom": {"name": "patch", "input": INPUT}}
+    out = through(exchange, stream(*CUSTOM) if form == "sse" else whole(one, text="Hi"))
+    assert b"custom" not in out
+    assert [verdict.rule for _, verdict in exchange.verdicts] == ["no"]
+
+
+def test_a_custom_call_that_is_made_anew_is_told_as_one() -> None:
+    codec = WIRE.codec(streamed=True)
+    frame = json.dumps(chunk({"content": "x"})).encode()
+    codec.decode(frame)
+    written = json.dumps({"input": INPUT})
+    parts = [
+        (0, CallStart(0, "patch", "", "q", "custom")), (0, CallPiece(0, written[:5])), (0, CallPiece(0, written[5:])),
+        (0, CallEnd(0)),
+    ]  # fmt: skip
+    made = codec.encode(frame, parts, bare=False)
+    assert told(b"".join(b"data: " + one + b"\n\n" for one in made))[1] == {0: CALLED}
+
+
+# --- why a reply ended ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reason", ["error", "abort", "insufficient_system_resource", "network_error", "model_length", "sensitive"]
+)
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_a_relatives_word_for_an_unfinished_reply_stays_and_completes_no_call(reason: str, form: Form) -> None:
+    body = stream({"content": OPEN}, finish=reason)
+    if form == "whole":
+        message = {"role": "assistant", "content": OPEN}
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        body = json.dumps({"id": "r", "choices": [choice]}).encode()
+    exchange = exchange_for(LIFT, form)
+    out = through(exchange, body)
+    assert json.dumps(reason).encode() in out
+    assert b'"tool_calls"}' not in out
+    assert verdicts(exchange) == [("truncated", "cut_off", "bash")]
+
+
+# --- what a request says ----------------------------------------------------------------------------------------------
+
+
+def request_of(**fields: Any) -> Request:
+    return WIRE.request(json.dumps({"model": "m", **fields}).encode())
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_a_choice_of_some_tools_leaves_those(mode: str) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("bash", "ls")]
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools[1:]}}
+    request = request_of(messages=[], tools=tools, tool_choice=choice)
+    assert ([tool.name for tool in request.tools], request.tool_choice) == (["ls"], mode)
+
+
+def test_a_body_of_the_responses_api_says_how_its_reply_is_to_be_read() -> None:
+    request = request_of(
+        instructions="Be brief.",
+        input=[
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+            {"type": "function_call", "call_id": "c", "name": "bash", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "out"}]},
+            {"role": "assistant", "content": [{"type": "output_text", "text": "So."}]},
+        ],
+        tools=[FLAT, {"type": "custom", "name": "ApplyPatch"}],
+        tool_choice={"type": "function", "name": "bash"},
+        text={"format": {"type": "json_schema"}},
+    )
+    assert request.tools == (BASH,)
+    assert (request.tool_choice, request.system, request.response_format) == ("bash", "Be brief.", True)
+    assert (request.assistant, request.quotable) == (("So.",), ("Hi", "out"))
+    assert request_of(input="Hi", tools=[FLAT]).quotable == ("Hi",)
+
+
+def test_flat_and_nested_tools_stand_side_by_side() -> None:
+    nested = {"type": "function", "function": {"name": "ls"}}
+    assert [tool.name for tool in request_of(messages=[], tools=[FLAT, nested]).tools] == ["bash", "ls"]
