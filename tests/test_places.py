@@ -78,7 +78,7 @@ def test_what_is_no_invented_result(text: str) -> None:
         ("harmony", "commentary to=functions.ls json{}"),
         ("kimi_k2", "functions.ls:0{}"),
         ("glm_xml", "ls<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>"),
-        ("invoke", "<function_calls><invoke><tool_name>ls</tool_name><parameters></parameters></invoke></function_calls>"),
+        ("invoke", "<function_calls><invoke><tool_name>ls</tool_name><parameters></parameters></invoke>"),
     ],
 )
 def test_who_names_a_dialect_means_what_is_left_of_it_too(named: str, text: str) -> None:
