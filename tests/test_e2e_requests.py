@@ -60,11 +60,23 @@ def test_a_lone_surrogate_hinders_nothing_and_stays(running: Host) -> None:
 
 
 def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) -> None:
-    body = json.dumps({**json.loads(question()), "messages": {"role": "user"}}).encode()
+    odd = {"type": "function", "function": {"name": "x" * 5000}}  # no reader takes such a name
+    asked = json.loads(question())
+    body = json.dumps({**asked, "tools": [odd, *asked["tools"]]}).encode()
     got, flow = running.ask(Reply(streamed(CALL), EVENTS), body)
     assert running.upstream.asked[-1].body == body
-    assert flow is not None
-    assert got.body
+    assert calls_in(got.body) == [("Bash", '{"command":"ls -la"}')]
+    assert any(line.startswith("the request passes unchanged:") for line in flow.metadata[store.REPORT]["evidence"])
+
+
+def test_what_is_left_out_stands_in_the_view_and_in_the_log(running: Host) -> None:
+    asked = json.loads(question())
+    body = json.dumps({**asked, "tools": [*asked["tools"], {"type": "web_search"}]}).encode()
+    _, flow = running.ask(Reply(streamed(LISTED), EVENTS), body)
+    assert "tools" not in json.loads(running.upstream.asked[-1].body)
+    left_out = "request: left out: web_search, which only the provider runs"
+    assert left_out in flow.metadata[store.REPORT]["evidence"]
+    assert left_out in running.dump.output
 
 
 def test_a_client_replay_asks_the_same_again(running: Host, tmp_path: Path) -> None:

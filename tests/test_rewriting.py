@@ -301,3 +301,87 @@ def test_from_one_dialect_to_another() -> None:
     )
     assert made["messages"][2]["content"] == "<tool_response>\nline 1\nline 2\n</tool_response>"
     assert notes == ("1 past call from tagged to hermes",)
+
+
+def test_tools_that_no_prompt_can_tell_are_left_out() -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}], "tools": [READ, {"type": "web_search"}]}
+    made, notes = sent({**body, "tool_choice": {"type": "web_search"}}, LOWER)
+    assert notes == (
+        "1 tool into the prompt (hermes)",
+        "left out: web_search, which only the provider runs",
+        "the choice of web_search is left out with it",
+    )
+    assert not {"tools", "tool_choice"} & set(made)
+    assert "must call" not in made["messages"][0]["content"]
+
+
+CUSTOM = {"type": "custom", "custom": {"name": "patch", "description": "Patches."}}
+
+
+def test_a_custom_tools_past_becomes_text() -> None:
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "tool_calls": [
+            {"id": "q", "type": "custom", "custom": {"name": "patch", "input": 'a "b"'}}]},
+        {"role": "tool", "tool_call_id": "q", "content": "done"},
+    ]  # fmt: skip
+    made, notes = sent({"messages": messages, "tools": [READ, CUSTOM]}, LOWER)
+    assert notes == ("2 tools into the prompt (hermes)", "1 past call to hermes", "1 result to hermes")
+    assert made["messages"][2]["content"] == (
+        '<tool_call>\n{"name": "patch", "arguments": {"input":"a \\"b\\""}}\n</tool_call>'
+    )
+
+
+def test_a_leaked_call_of_a_custom_tool_is_mended_in_its_form() -> None:
+    leaked = '<invoke name="patch">\n<parameter name="input">a "b"</parameter>\n</invoke>'
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": leaked}]
+    made, _ = sent({"messages": messages, "tools": [CUSTOM]}, MEND)
+    (call,) = made["messages"][1]["tool_calls"]
+    assert (call["type"], call["custom"]) == ("custom", {"name": "patch", "input": 'a "b"'})
+
+
+OLDER = [
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": None, "function_call": {"name": "read_file", "arguments": '{"path": "x"}'}},
+    {"role": "function", "name": "read_file", "content": "one"},
+]
+
+
+def test_the_older_form_becomes_text() -> None:
+    body = {"messages": OLDER, "functions": [READ["function"]], "function_call": {"name": "read_file"}}
+    made, notes = sent(body, LOWER)
+    assert not {"functions", "function_call"} & set(made)
+    assert "must call the tool read_file" in made["messages"][0]["content"]
+    assert made["messages"][2:] == [
+        {"role": "assistant",
+         "content": '<tool_call>\n{"name": "read_file", "arguments": {"path": "x"}}\n</tool_call>'},
+        {"role": "user", "content": "<tool_response>\none\n</tool_response>"},
+    ]  # fmt: skip
+    assert notes == ("1 tool into the prompt (hermes)", "1 past call to hermes", "1 result to hermes")
+
+
+def test_a_leak_in_the_older_form_is_mended_in_it() -> None:
+    messages = [*OLDER, {"role": "assistant", "content": LEAKED}, {"role": "user", "content": "?"}]
+    made, _ = sent({"messages": messages, "functions": [READ["function"]]}, MEND)
+    assert made["messages"][:3] == OLDER
+    assert made["messages"][3:] == [
+        {"role": "assistant", "content": "Look.", "function_call": {"name": "read_file", "arguments": '{"path":"x"}'}},
+        {"role": "function", "name": "read_file", "content": NOT_EXECUTED},
+        messages[-1],
+    ]
+    assert made["functions"] == [READ["function"]]
+
+
+def test_a_lone_surrogate_stays_as_it_was_written() -> None:
+    """Also where its own message is changed, and so that what stands before it is the same bytes with it or without."""
+    messages = [{"role": "system", "content": "é\u2028 HERE"}, *HISTORY[1:]]
+    body = json.dumps({"messages": messages, "tools": [READ], "x": 1.10}, ensure_ascii=False)
+    made, notes = through(body.replace("HERE", "\\ud800").encode(), LOWER)
+    assert notes
+    assert through(made, LOWER)[0] == made
+    assert "\\ud800" in made.decode()
+    assert made.replace(b"\\ud800", b"HERE") == through(body.encode(), LOWER)[0]
+    last = json.dumps({"role": "user", "content": "\udfff"})
+    before, _ = through(body.encode(), LOWER)
+    longer, _ = through(body.replace('], "tools"', f', {last}], "tools"').encode(), LOWER)
+    assert longer == before.replace(b'],"x"', b"," + last.encode() + b'],"x"')

@@ -7,8 +7,6 @@ touched keeps its bytes.
 import json
 from typing import Any
 
-import pytest
-
 from test_rewriting_wires import LOWER, MEND, sent, through
 from toolcalls.asking import made_so_far
 from toolcalls.evidence import Decision
@@ -80,10 +78,11 @@ def test_they_become_text_for_a_text_upstream() -> None:
     assert '"command":["ls"]' in said.replace(" ", "")
 
 
-def test_a_tool_that_is_built_in_cannot_be_told() -> None:
+def test_a_tool_that_is_built_in_cannot_be_told_and_is_left_out() -> None:
     body = json.dumps({"input": "Go.", "tools": [PATCH, {"type": "local_shell"}]}).encode()
-    with pytest.raises(ValueError, match="the tool local_shell"):
-        through("openai_responses", body, LOWER)
+    made, notes = through("openai_responses", body, LOWER)
+    assert "tools" not in json.loads(made)
+    assert [note for note in notes if "left out: local_shell, which the request does not describe" in note]
 
 
 def test_a_leaked_call_of_a_custom_tool_becomes_one() -> None:

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from conftest import shared_path
 from toolcalls.evidence import decide, terms_of
-from toolcalls.prompts import tools_in
 from toolcalls.request import Tool
 from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
 from toolcalls.route import Route
@@ -321,7 +320,10 @@ HOSTED: dict[str, list[tuple[Body, str, str]]] = {
         ({"type": "mcp_toolset", "mcp_server_name": "s"}, "s", _PROVIDERS),
         ({"type": "computer_20250124", "name": "computer", "display_width_px": 9}, "computer", _CLIENTS),
     ],
-    "gemini": [({"googleSearch": {}}, "googleSearch", _PROVIDERS), ({"codeExecution": {}}, "codeExecution", _PROVIDERS)],
+    "gemini": [
+        ({"googleSearch": {}}, "googleSearch", _PROVIDERS),
+        ({"codeExecution": {}}, "codeExecution", _PROVIDERS),
+    ],
     "ollama": [({"type": "web_search"}, "web_search", _PROVIDERS)],
 }
 HOSTED_ROWS = [(wire, *row) for wire, rows in HOSTED.items() for row in rows]
@@ -346,6 +348,30 @@ def test_tools_that_no_prompt_can_tell_are_left_out(wire: str, tool: Body, name:
     assert sent(wire, leaked, MEND)["tools"] == leaked["tools"]
 
 
+def told_in(system: str) -> dict[str, Body]:
+    """The functions that a prompt tells of, by name."""
+    lines = system.partition("<tools>\n")[2].partition("\n</tools>")[0].splitlines()
+    return {function["name"]: function for function in (json.loads(line)["function"] for line in lines)}
+
+
+def test_responses_tools_of_one_name_in_two_namespaces_are_told_apart() -> None:
+    inner = {"type": "function", "name": "look", "parameters": SCHEMA}
+    spaces = [{"type": "namespace", "name": name, "tools": [inner]} for name in ("x", "y")]
+    call = {"type": "function_call", "call_id": "q", "name": "look", "namespace": "y", "arguments": "{}"}
+    body = {"instructions": "Hi.", "input": [{"role": "user", "content": "Go."}, call], "tools": spaces}
+    made = sent("openai_responses", body, LOWER)
+    assert set(told_in(made["instructions"])) == {"x.look", "y.look"}
+    assert '"name": "y.look"' in seen("openai_responses", made)[1][1]
+    leaked = {**body, "input": [{"role": "assistant", "content": LEAKED.replace("read_file", "x.look")}]}
+    past = sent("openai_responses", leaked, MEND)["input"][1]
+    assert (past["name"], past["namespace"]) == ("look", "x")
+    format_ = formats()["openai_responses"]
+    written = json.dumps(body).encode()
+    read = format_.read(written)
+    fewer = json.loads(format_.write(written, replace(read, tools=read.tools[1:])))
+    assert fewer["tools"] == spaces[1:]
+
+
 NAMED = {
     "openai_responses": ({"type": "web_search_preview"}, {"type": "web_search_preview"}, "web_search_preview"),
     "anthropic": (
@@ -359,8 +385,9 @@ def test_a_choice_of_a_tool_that_is_left_out_is_left_out(wire: str, row: tuple[B
     tool, choice, name = row
     body = TELL[wire]("Hi.", HISTORY[:1], True)
     body["tools"].append(tool)
-    assert f"the choice of {name} is left out with it" in (
-        through(wire, json.dumps({**body, "tool_choice": choice}).encode(), LOWER)[1]
+    assert (
+        f"the choice of {name} is left out with it"
+        in (through(wire, json.dumps({**body, "tool_choice": choice}).encode(), LOWER)[1])
     )
     system = system_of(wire, sent(wire, {**body, "tool_choice": choice}, LOWER))
     assert "read_file" in system
@@ -376,7 +403,7 @@ def test_responses_tools_in_namespaces_are_told_by_their_own_names() -> None:
     call = {"type": "function_call", "call_id": "q", "name": "look", "namespace": "mcp__x", "arguments": "{}"}
     body["input"] += [call, {"type": "function_call_output", "call_id": "q", "output": "seen"}]
     made = sent("openai_responses", body, LOWER)
-    assert {tool.name for tool in tools_in(made["instructions"])} == {"read_file", "look"}
+    assert set(told_in(made["instructions"])) == {"read_file", "look"}
     assert seen("openai_responses", made)[1:] == [
         ("model", '<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>'),
         ("user", "<tool_response>\nseen\n</tool_response>"),
@@ -402,9 +429,9 @@ def test_anthropic_tools_with_documented_parameters_are_told(kind: str, paramete
     body["tools"].append({"type": kind, "name": "told"})
     _, notes = through("anthropic", json.dumps(body).encode(), LOWER)
     assert notes == ("2 tools into the prompt (hermes)",)
-    (told,) = (tool for tool in tools_in(sent("anthropic", body, LOWER)["system"]) if tool.name == "told")
-    assert set(told.schema["properties"]) == parameters
-    assert told.description
+    told = told_in(sent("anthropic", body, LOWER)["system"])["told"]
+    assert set(told["parameters"]["properties"]) == parameters
+    assert told["description"]
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "gemini"])

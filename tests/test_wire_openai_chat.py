@@ -6,6 +6,7 @@ Strategy: frames by hand, through the exchange; the strict client knows function
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,6 +112,123 @@ def test_a_custom_call_becomes_text_where_a_tool_can_hold_it(tools: tuple[Tool, 
     text, calls, _ = told(out)
     assert (f'"arguments": {{"input":{json.dumps(INPUT, ensure_ascii=False)}}}' in text) == lowered
     assert bool(calls) != lowered
+
+
+FREE = Tool("patch", PATCH.schema, form="custom")
+TOLD_FREE = '<tool_call>\n{"name": "patch", "arguments": {"input": %s}}\n</tool_call>\n'
+
+
+@pytest.mark.parametrize("size", [0, 1, 17])
+def test_a_custom_tool_that_is_called_in_text_gets_its_own_form(size: int) -> None:
+    exchange = exchange_for(LIFT, tools=(BASH, FREE))
+    leak = TOLD_FREE % json.dumps(INPUT)
+    body = stream(*({"content": leak[at : at + 7]} for at in range(0, len(leak), 7)), {"content": LEAK}, finish="stop")
+    text, calls, finish = told(through(exchange, body, size))
+    assert (text, finish) == ("", "tool_calls")
+    assert calls == {0: CALLED, 1: {"type": "function", "name": "bash", "said": '{"command": "ls"}'}}
+    exchange = exchange_for(LIFT, "whole", (BASH, FREE))
+    (choice,) = json.loads(through(exchange, whole(text=leak)))["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert (call["type"], call["custom"]) == ("custom", {"name": "patch", "input": INPUT})
+    assert "function" not in call
+
+
+def test_a_custom_tool_is_read_from_the_request() -> None:
+    grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: WORD"}}
+    declared = {"type": "custom", "custom": {"name": "patch", "description": "Patches.", "format": grammar}}
+    request = request_of(messages=[], tools=[declared], tool_choice={"type": "custom", "custom": {"name": "patch"}})
+    (tool,) = request.tools
+    assert (tool.name, tool.description, tool.form, request.tool_choice) == ("patch", "Patches.", "custom", "patch")
+    assert "start: WORD" in tool.schema["properties"]["input"]["description"]
+
+
+# --- the older form, https://platform.openai.com/docs/api-reference/chat/create (functions, function_call) ------------
+
+ARGUMENTS = '{"command": "ls"}'
+OLDER = [
+    {"function_call": {"name": "bash", "arguments": ""}},
+    *({"function_call": {"arguments": ARGUMENTS[at : at + 4]}} for at in range(0, len(ARGUMENTS), 4)),
+]
+OLD_BASH = replace(BASH, form="function_call")
+
+
+def older(content: str | None, call: Mapping[str, Any] | None, finish: str) -> bytes:
+    message = {"role": "assistant", "content": content} | ({"function_call": call} if call else {})
+    return json.dumps({"id": "r", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}).encode()
+
+
+def older_told(body: bytes) -> tuple[str, str, str, str | None]:
+    """The text, the name and the arguments of the call in the older form, and the finish reason, of a stream."""
+    text, name, arguments, finish = "", "", "", None
+    for frame in body.decode().split("\n\n")[:-2]:
+        choice = json.loads(frame.removeprefix("data: "))["choices"][0]
+        text += choice["delta"].get("content") or ""
+        said = choice["delta"].get("function_call") or {}
+        name, arguments = name + said.get("name", ""), arguments + said.get("arguments", "")
+        finish = choice["finish_reason"] or finish
+    return text, name, arguments, finish
+
+
+BODIES: dict[str, tuple[Form, bytes]] = {
+    "streamed": ("sse", stream(*OLDER, finish="function_call")),
+    "whole": ("whole", older(None, {"name": "bash", "arguments": ARGUMENTS, "x": 1}, "function_call")),
+}
+
+
+@pytest.mark.parametrize(("form", "body"), BODIES.values(), ids=BODIES)
+def test_a_call_of_the_older_form_is_a_native_call(form: Form, body: bytes) -> None:
+    exchange = exchange_for(LIFT, form)
+    assert through(exchange, body) == body
+    assert verdicts(exchange) == [("native", None, "bash")]
+    assert exchange.records[0][1].arguments == ARGUMENTS
+
+
+@pytest.mark.parametrize(("form", "body"), BODIES.values(), ids=BODIES)
+def test_a_call_of_the_older_form_becomes_text(form: Form, body: bytes) -> None:
+    exchange = exchange_for(LOWER, form)
+    out = through(exchange, body)
+    assert verdicts(exchange) == [("lowered", None, "bash")]
+    if form == "whole":
+        (choice,) = json.loads(out)["choices"]
+        text, finish = choice["message"]["content"], choice["finish_reason"]
+        assert "function_call" not in choice["message"]
+    else:
+        text, name, _, finish = older_told(out)
+        assert not name
+    assert (text.strip(), finish) == (LEAK.strip(), "stop")
+
+
+@pytest.mark.parametrize(("form", "body"), BODIES.values(), ids=BODIES)
+def test_a_rule_blocks_a_call_of_the_older_form(form: Form, body: bytes) -> None:
+    rule = {"name": "no", "action": "block", "tools": "bash"}
+    exchange = exchange_for(route_of({"name": "r", "access": {"rules": [rule]}}), form)
+    out = through(exchange, body)
+    assert b"function_call" not in out
+    assert [status for status, *_ in verdicts(exchange)] == ["blocked"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 17])
+def test_a_client_of_the_older_form_gets_it(size: int) -> None:
+    body = stream(*({"content": LEAK[at : at + 5]} for at in range(0, len(LEAK), 5)), finish="stop")
+    out = through(exchange_for(LIFT, tools=(OLD_BASH,)), body, size)
+    assert older_told(out) == ("", "bash", ARGUMENTS, "function_call")
+    assert b"tool_calls" not in out
+    (choice,) = json.loads(through(exchange_for(LIFT, "whole", (OLD_BASH,)), older(LEAK, None, "stop")))["choices"]
+    message = {"role": "assistant", "content": None, "function_call": {"name": "bash", "arguments": ARGUMENTS}}
+    assert (choice["message"], choice["finish_reason"]) == (message, "function_call")
+
+
+def test_a_call_of_the_older_form_behind_a_lifted_one_stays() -> None:
+    out = through(exchange_for(LIFT), stream({"content": LEAK.replace("ls", "pwd")}, *OLDER, finish="function_call"))
+    assert older_told(out) == ("", "bash", ARGUMENTS, "tool_calls")
+    assert b"pwd" in out
+
+
+def test_functions_are_read_from_the_request() -> None:
+    declared = [{"name": "bash", "parameters": BASH.schema}]
+    request = request_of(messages=[], functions=declared, function_call={"name": "bash"})
+    assert (request.tools, request.tool_choice) == ((OLD_BASH,), "bash")
+    assert request_of(messages=[], functions=declared, function_call="none").tool_choice == "none"
 
 
 def whole(*calls: dict[str, Any], text: str) -> bytes:

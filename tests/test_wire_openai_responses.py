@@ -203,6 +203,31 @@ def test_a_function_in_a_namespace_is_called_there() -> None:
         assert (item["name"], item["namespace"]) == ("look", "mcp__x")
 
 
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("kind", ["function", "custom"])
+def test_a_namespace_is_known_from_the_request_where_the_reply_is_silent(form: Form, kind: str) -> None:
+    """An upstream that was told of its tools in the prompt says nothing of them in its reply."""
+    declared = [{"type": "namespace", "name": "mcp__x", "tools": [{"type": kind, "name": "look"}]}]
+    exchange = exchange_for({"tools": {}, "request": {"tools": declared}}, form)
+    events = stream(['<invoke name="look"><parameter name="input">a</parameter></invoke>'])
+    for event in (events[0], events[-1]):
+        event["response"] = {**event["response"], "tools": []}
+    out = run(exchange, [written(events) if form == "sse" else whole(events)])
+    (item,) = received(out).items if form == "sse" else json.loads(out)["output"]
+    assert (item["name"], item["namespace"]) == ("look", "mcp__x")
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_tools_of_one_name_in_two_namespaces_are_told_apart(form: Form) -> None:
+    look = {"type": "function", "name": "look"}
+    declared = [{"type": "namespace", "name": name, "tools": [look]} for name in ("mcp__x", "mcp__y")]
+    exchange = exchange_for({"tools": {}, "request": {"tools": declared}}, form)
+    events = stream(['<invoke name="mcp__y.look"></invoke>\n<invoke name="mcp__x.look"></invoke>'])
+    out = run(exchange, [written(events) if form == "sse" else whole(events)])
+    items = received(out).items if form == "sse" else json.loads(out)["output"]
+    assert [(item["name"], item["namespace"]) for item in items] == [("look", "mcp__y"), ("look", "mcp__x")]
+
+
 def test_text_parts_of_one_message_stay_apart() -> None:
     part = {"type": "output_text", "annotations": []}
     texts = ["a\n", '<invoke name="Noop"></invoke>', "b"]

@@ -159,6 +159,8 @@ class ToolCalls:
             flow.request.headers["accept-encoding"] = "identity"
         if plan.request is not None and store.original(flow) is None:
             store.rewrite(flow, *plan.request)
+        for note in plan.losses:
+            logger.info(f"{_about(flow)}: {report.visible(note)}")
 
     def _plan(self, flow: http.HTTPFlow) -> Plan | None:
         """What is done to the flow's reply: decided once, None for nothing."""

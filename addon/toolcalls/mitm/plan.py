@@ -25,6 +25,9 @@ from toolcalls.tools import Toolbox
 from toolcalls.turns import formats
 from toolcalls.wires import Wire, model_in, recalled_by, wire_of
 
+_PASSES, _LEFT_OUT = "the request passes unchanged: ", "request: left out: "
+_LOSSES = (_PASSES, _LEFT_OUT)
+
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
 
@@ -54,6 +57,11 @@ class Plan:
     def changes(self) -> bool:
         """Whether the reply may leave otherwise than it came."""
         return self.decision.kind != "observe"
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What the upstream is not told, of all that was done to the request: worth a line in the log."""
+        return tuple(note for note in self.decision.evidence if note.startswith(_LOSSES))
 
     @property
     def model(self) -> str:
@@ -114,7 +122,7 @@ def _rewritten(
     """The request's new body, None where it stays; and what was done, or why nothing could be."""
     format_ = formats().get(wire.name)
     if format_ is None:
-        return None, [f"the request passes unchanged: those of {wire.name} are not rewritten"]
+        return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
         offered = screened(format_.read(body), processors.gate if processors is not None else None)
         made = rewritten(offered.conversation, terms, decision)
@@ -124,7 +132,7 @@ def _rewritten(
             return None, []
         return format_.write(body, told.conversation), [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
-        return None, [f"the request passes unchanged: {error}"]
+        return None, [f"{_PASSES}{error}"]
 
 
 def form_of(wire: Wire, request: http.Request, response: http.Response) -> Form | None:

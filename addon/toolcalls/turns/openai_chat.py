@@ -5,8 +5,6 @@ beside calls; a tool's answer is a message of its own that names the call's id a
 
 The older form (`functions`, `function_call`) has one call a message and no ids: an answer belongs to the latest call of
 its name, and the ids here are made up to say so.
-
-Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
 import json
@@ -101,7 +99,7 @@ def _untold(asked: Mapping[str, Any]) -> Iterator[Untold]:
     for tool in tools if isinstance(tools, list) else ():
         if not any(tools_in({"tools": [tool]})):
             kind = tool.get("type") if isinstance(tool, dict) else None
-            yield Untold(kind if isinstance(kind, str) and kind else "one without a type")
+            yield Untold(kind if isinstance(kind, str) and kind else "one without a type", hosted=kind != CUSTOM)
 
 
 def _declared(tool: Tool) -> dict[str, Any]:

@@ -10,12 +10,12 @@ items that are no messages stay as they came, reasoning with its `encrypted_cont
 became calls goes.
 
 Tools that the API has built in (web search, MCP, a shell) cannot be told in a prompt. Functions and custom tools in a
-namespace can, by their own names; what is made of their calls names the namespace.
+namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace.
 
 Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ class _ResponsesRequests:
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
-            turns = tuple(_turns(fields))
+            turns = tuple(_turns(fields, {tool.name for tool in asked.tools}))
             untold = tuple(dict.fromkeys(_untold(fields.get("tools"))))
             parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
         except (ValueError, RecursionError) as error:
@@ -85,7 +85,8 @@ class _ResponsesRequests:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _turns(fields: Fields) -> Iterator[Turn]:
+def _turns(fields: Fields, names: Container[str]) -> Iterator[Turn]:
+    """`names`: those of the request's tools."""
     if instructions := rawjson.word(fields, "instructions"):
         yield Turn("system", (Text(instructions),), _Field("instructions", fields["instructions"]))
     given = fields.get("input")
@@ -96,11 +97,11 @@ def _turns(fields: Fields) -> Iterator[Turn]:
     for raw in rawjson.items(given):
         item = rawjson.fields(raw)
         if run and not _goes_on(run, item):
-            yield _turn(run)
+            yield _turn(run, names)
             run = []
         run.append((raw, item))
     if run:
-        yield _turn(run)
+        yield _turn(run, names)
 
 
 def _goes_on(run: Sequence[tuple[msgspec.Raw, Fields]], item: Fields) -> bool:
@@ -110,8 +111,8 @@ def _goes_on(run: Sequence[tuple[msgspec.Raw, Fields]], item: Fields) -> bool:
     return _kind(item) != "message" or all(_kind(before) == "reasoning" for _, before in run)
 
 
-def _turn(run: Sequence[tuple[msgspec.Raw, Fields]]) -> Turn:
-    blocks = tuple(block for raw, item in run for block in _blocks(raw, item))
+def _turn(run: Sequence[tuple[msgspec.Raw, Fields]], names: Container[str]) -> Turn:
+    blocks = tuple(block for raw, item in run for block in _blocks(raw, item, names))
     return Turn(_role(run[0][1]), blocks, tuple(raw for raw, _ in run))
 
 
@@ -138,7 +139,7 @@ def _role(item: Fields) -> Role:
     return "assistant" if kind == "reasoning" or kind.endswith("_call") else "user"
 
 
-def _blocks(raw: msgspec.Raw, item: Fields) -> Iterator[Block]:
+def _blocks(raw: msgspec.Raw, item: Fields, names: Container[str]) -> Iterator[Block]:
     kind, content = _kind(item), item.get("content")
     call = kind_of(item) if kind in _CALLS else None
     if kind == "message" and content is not None and _is_string(content):
@@ -147,6 +148,8 @@ def _blocks(raw: msgspec.Raw, item: Fields) -> Iterator[Block]:
     elif kind == "message" and content is not None and _is_list(content):
         yield from map(_block, rawjson.items(content))
     elif call is not None and (name := call.name(item)):
+        full = f"{rawjson.word(item, 'namespace')}.{name}"
+        name = full if full in names else name
         yield PastCall(rawjson.word(item, "call_id"), name, call.arguments(item) or "{}", raw)
     elif kind.removesuffix("_output") in _CALLS and kind.endswith("_output"):
         yield _result(raw, item)
@@ -252,7 +255,8 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
     if isinstance(block, PastCall):
         space = {"namespace": rawjson.string(tool.space)} if tool is not None and tool.space else {}
         holds = {"input": input_of(block.arguments, ended=True)} if custom else {"arguments": block.arguments}
-        told = {key: rawjson.string(text) for key, text in {"name": block.name, **holds}.items()}
+        name = block.name.removeprefix(f"{tool.space}.") if tool is not None and tool.space else block.name
+        told = {key: rawjson.string(text) for key, text in {"name": name, **holds}.items()}
         kind = CUSTOM.type if custom else "function_call"
         return {"type": kind, "call_id": rawjson.string(block.id), **told, **space}
     if isinstance(block, Result):
@@ -302,17 +306,17 @@ def _untold(tools: object) -> Iterator[Untold]:
             yield Untold(name, hosted=not client)
 
 
-def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
+def _without(tools: Sequence[Any], gone: Set[str], space: str = "") -> Iterator[Any]:
     """The tools without those of the request's own that are gone, also those in namespaces."""
     for raw in tools:
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")
         if kind == "namespace":
             inner = rawjson.items(tool.get("tools"))
-            left = list(_without(inner, gone))
+            left = list(_without(inner, gone, rawjson.word(tool, "name")))
             if left:
                 yield raw if len(left) == len(inner) else {**tool, "tools": left}
-        elif kind not in _OWN or rawjson.word(tool, "name") not in gone:
+        elif kind not in _OWN or not {name := rawjson.word(tool, "name"), f"{space}.{name}"} & gone:
             yield raw
 
 

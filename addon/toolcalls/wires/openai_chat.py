@@ -8,8 +8,8 @@ Frames are decoded with types, only the fields that matter. A changed frame keep
 number or unknown field is re-spelled; new chunks carry those outer fields of the reply's own first chunk that every
 chunk repeats.
 
-The older form of a call (`function_call` beside the content, one a message, without an id) is a call like the others. To
-a client that declares its tools as `functions`, the first lifted call of a message is written like that.
+The older form of a call (`function_call` beside the content, one a message, without an id) is one like the others.
+To a client that declares its tools as `functions`, the first lifted call of a message is written like that.
 
 Past 300 lines, because one file holds one API: its streamed and its whole form, and what a request declares.
 """
@@ -39,7 +39,7 @@ _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint",
 _NOTHING_ELSE = (None, None, None, None, None)
 CUSTOM = "custom"  # the form of a call whose only argument is free text; to the hub that is its `input`
 LEGACY = "function_call"  # the older form of a function's call
-_LEGACY_PLACE = -1  # where such calls of a stream are remembered; they have no `index`
+_LEGACY_PLACE = -(1 << 53)  # where such calls are remembered: they have no `index`, and some servers' others have -1
 # What relatives say where a reply is not whole (Mistral, DeepSeek, Z.ai, OpenRouter, vLLM, SGLang), in the hub's words.
 _REASONS = {
     "model_length": "length",
@@ -177,7 +177,7 @@ def _arguments(function: _Function) -> str:
 def _written_reason(choice: _Fields, reason: str, *, legacy: bool) -> msgspec.Raw:
     """A finish reason of the hub as it is written: in the word that the choice has for it itself, if it has one.
 
-    `legacy`: all calls of the choice are of the older form.
+    `legacy`: its first call is of the older form; clients of that form know no other.
     """
     own = choice.get("finish_reason")
     word = rawjson.value(own)
@@ -377,8 +377,7 @@ class _Stream:
             for delta in deltas:
                 made.append({**outer, "choices": [{"index": lane, "delta": delta, **rest, "finish_reason": None}]})
             if reason is not None:
-                calls = self._calls.get(lane, {})
-                legacy = bool(calls) and all(calls.values())
+                legacy = next(iter(self._calls.get(lane, {}).values()), False)
                 made[-1]["choices"][0]["finish_reason"] = _written_reason(choice, reason, legacy=legacy)
         if not _null(chunk.get("usage")):
             made = made or [{**outer, "choices": []}]
@@ -534,8 +533,9 @@ class _Whole:
             if legacy is not None:
                 message[LEGACY] = legacy
             reason = next((event.reason for event in events if isinstance(event, Finish)), "")
-            only = legacy is not None and not calls
-            written = _written_reason(choice, reason, legacy=only) if reason else None
+            first = next((event for event in events if isinstance(event, CallStart)), None)
+            older = first is not None and first.form == LEGACY
+            written = _written_reason(choice, reason, legacy=older) if reason else None
             choices.append({**choice, "message": message, "finish_reason": written})
         return [msgspec.json.encode({**body, "choices": choices})]
 

@@ -1,6 +1,8 @@
 """What a request of the Responses API says about the reply's reading."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolcalls import rawjson
@@ -28,7 +30,7 @@ def request_of(body: bytes) -> Request:
     choice = fields.get("tool_choice")
     model = fields.get("model")
     return Request(
-        tools=_allowed(tools, choice),
+        tools=_distinct(_allowed(tools, choice)),
         tool_choice=_choice(choice),
         model=model if isinstance(model, str) else "",
         system="\n".join([*system, *_said(items, "system", "developer")]),
@@ -54,6 +56,15 @@ def _tools(value: object, space: str = "") -> Iterator[Tool]:
             yield Tool(name, schema if isinstance(schema, dict) else {}, described, space=space)
         elif kind == "custom" and isinstance(name, str) and name:
             yield Tool(name, custom_schema(item), described, form=CUSTOM.form, space=space)
+
+
+def _distinct(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """The tools, those in namespaces with the namespace in front where the name is another tool's, too."""
+    count = Counter(tool.name for tool in tools)
+    return tuple(
+        replace(tool, name=f"{tool.space}.{tool.name}") if tool.space and count[tool.name] > 1 else tool
+        for tool in tools
+    )
 
 
 def _allowed(tools: tuple[Tool, ...], choice: object) -> tuple[Tool, ...]:

@@ -72,9 +72,10 @@ class Kind:
 
     def begun(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
         """An item that has just begun. `like` is one that it is to be like, None for a new one."""
+        name = start.name.removeprefix(f"{start.space}.") if start.space else start.name
         if like is not None and kind_of(like) is self:
             empty = {} if self.whole else {self.holds[0]: rawjson.string("")}
-            renamed = {} if self.name(like) == start.name else {"name": rawjson.string(start.name)}
+            renamed = {} if self.name(like) == name else {"name": rawjson.string(name)}
             return {**like, "status": "in_progress", **empty, **renamed}
         item: Fields = {
             "id": rawjson.string(self.prefix + start.id.removeprefix("call_")),
@@ -85,7 +86,7 @@ class Kind:
             item[self.holds[0]] = rawjson.string("")
         item["call_id"] = rawjson.string(start.id)
         if not self.tool:
-            item["name"] = rawjson.string(start.name)
+            item["name"] = rawjson.string(name)
         return item | ({"namespace": rawjson.string(namespace)} if namespace else {})
 
     def filled(self, item: Fields, arguments: str, status: str) -> Fields:

@@ -137,7 +137,8 @@ class _Rewriting:
             elif isinstance(event, CallStart) and event.dialect is not None:
                 self._interrupted(part, pieces)
                 kind = of_form(event.form)
-                call = self.open[event.index] = Made(kind, kind.begun(event, self._spaces.get(event.name, ""), None), 0)
+                space = event.space or self._spaces.get(event.name, "")
+                call = self.open[event.index] = Made(kind, kind.begun(event, space, None), 0)
                 self._made.append(call.item)
             elif isinstance(event, CallPiece) and event.index in self.open:
                 self.open[event.index].pieces.append(event.json)
