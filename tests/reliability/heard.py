@@ -173,6 +173,11 @@ def _chat(said: Heard, keys: dict[Any, int], chunk: dict[str, Any]) -> None:
         said.finish = choice.get("finish_reason") or said.finish
 
 
+def _shown(part: dict[str, Any]) -> object:
+    """The text of a part that is no reasoning."""
+    return part.get("text") if part.get("type") == "output_text" else None
+
+
 def _late(said: Heard, keys: dict[Any, int], place: tuple[Any, Any], text: object) -> None:
     """A text that is told as a whole, where nothing of it came before."""
     if text and place not in keys:
@@ -192,10 +197,10 @@ def _responses(said: Heard, keys: dict[Any, int], event: dict[str, Any]) -> None
             _late(said, keys, place, event.get("text"))
     elif kind == "response.content_part.done":
         if (event.get("item_id"), event.get("content_index")) not in keys:
-            _late(said, keys, place, _dict(event.get("part")).get("text"))
+            _late(said, keys, place, _shown(_dict(event.get("part"))))
     elif kind == "response.output_item.done":
         for number, part in enumerate(_dicts(_dict(event.get("item")).get("content"))):
-            _late(said, keys, (event.get("output_index"), number), part.get("text"))
+            _late(said, keys, (event.get("output_index"), number), _shown(part))
     elif kind == "response.output_item.added":
         item = _dict(event.get("item"))
         if item.get("type") == "function_call":
