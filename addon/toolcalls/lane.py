@@ -8,6 +8,8 @@ verdicts. In all but `observe` a route's processors stand between what was read 
 What comes out: `Text` and `Markup` account, in order, for every character of text that went in; a `str` is text of our
 own; call events and `Finish` are for the client; verdicts and notes are for the report. With processors a native event
 does not leave at once: `Settled` says, in order, what has become of each.
+
+Past 300 lines: what a lane does with and without processors must say the same of a call, so both stand side by side.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,6 +8,8 @@ and models wrote must know that. Nothing is shown in part; what is redacted says
 A stream spreads a secret over several events, so `redacted_body` joins the strings that stand in the same place of
 successive events, searches the joined text and takes it out of each piece. A body that nothing was found in stays byte
 for byte. Work is linear in the input: every pattern begins with a literal and has bounded or possessive repeats.
+
+A little over 300 lines, of which the lists of headers and of what secrets look like are a third.
 """
 
 import json

@@ -6,6 +6,8 @@ gives the same verdicts. A reply ends in `response` or in `error`, for flows fro
 
 Traffic that is no LLM API costs one look at the path. What fails on the bytes' way is caught in the tap; what fails in
 a hook is caught and logged by mitmproxy, and the traffic passes.
+
+Past 300 lines: all hooks of mitmproxy's are here, a few lines each; what they do is in the modules beside it.
 """
 
 import logging

@@ -6,6 +6,8 @@ call's closer, or the next call. White space between tags means nothing.
 
 `OPEN` is often shared with other dialects, so a call begins only where the name is followed by a whole key or at once
 by the closer. That much is looked at before anything is said.
+
+A little over 300 lines: reading and writing of one form stay together.
 """
 
 import re
