@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from itertools import count
 from typing import Any, Literal
 
@@ -40,6 +41,8 @@ from agentclient import (
 from live import Host, Reply, mitmdump, upstream
 from tlsclient import authority, trusting
 from toolcalls.mitm import store
+
+GENAI = int(version("google-genai").partition(".")[0])
 
 CONFIG = """
 routes:
@@ -455,6 +458,9 @@ def test_google_genai_calls_functions_by_itself(proxy: Proxy, streamed: bool) ->
         told = chat.send_message_stream("Read it.") if streamed else [chat.send_message("Read it.")]
         text = "".join(part.text or "" for one in told for part in one.candidates[0].content.parts)
     assert ran == [PATH]
+    if streamed and GENAI < 3:  # it runs the call, and sends no result where the stream's last chunk has no part
+        assert text.endswith("I look.\n\n")
+        return
     assert text.endswith("That is all.")
     assert sdk.told(proxy.asked[-1]) == [("read_file", {"path": PATH}, FILES[PATH])]
 
