@@ -18,6 +18,7 @@ import zstandard
 
 from chatclient import HEAD, chunk, event
 from conftest import REPO
+from live import encoded
 from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls import report
 from toolcalls.dialects import all_dialects
@@ -452,3 +453,15 @@ def test_the_wires_are_all_here() -> None:
 
 
 UNSPOKEN: set[str] = set()
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_a_large_event_is_decoded_when_it_came_and_not_with_the_next(coding: str) -> None:
+    """A library may keep what it has decoded and say that it takes more; a signature of a thought is that long."""
+    noise = random.Random(7)
+    letters = b"abcdefghijklmnopqrstuvwxyz0123456789+/"
+    events = [bytes(noise.choices(letters, k=size)) for size in (900, 60_000, 50, 200_000)]
+    decoder = decoder_of(coding)
+    assert decoder is not None
+    packed = encoded(events, coding)
+    assert [decoder.feed(piece) for piece in packed[: len(events)]] == events

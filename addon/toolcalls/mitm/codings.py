@@ -187,8 +187,8 @@ class _Brotli:
             return
         piece = self._stream.process(data, output_buffer_limit=_STEP)
         yield piece
-        # What came may be read to its end, and what it makes still be in there.
-        while len(piece) >= _STEP or not self._stream.can_accept_more_data():
+        # What came may be read to its end, and what it makes still be in there, also where it says that it takes more.
+        while piece or not self._stream.can_accept_more_data():
             piece = self._stream.process(b"", output_buffer_limit=_STEP)
             yield piece
 
