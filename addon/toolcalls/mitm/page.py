@@ -18,6 +18,7 @@ from typing import Any
 
 from mitmproxy import ctx, http
 
+from toolcalls import report
 from toolcalls.insight.page import Changes, live_why
 from toolcalls.insight.passage import Block
 from toolcalls.insight.seen import State
@@ -112,8 +113,9 @@ class Page:
                     break
                 try:
                     await self._tell(flow)
-                except Exception:  # one flow that cannot be told must not hide the others
-                    logger.exception(f"toolcalls: flow {flow.id} is not shown on the page")
+                except Exception as error:  # noqa: BLE001 - one flow that cannot be told must not hide the others
+                    # Without the traceback: the exception's own words may hold what was said.
+                    logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.fault(error)}")
 
     async def _tell(self, flow: http.HTTPFlow) -> None:
         """Put a flow into the sessions if there is anything new to tell of it."""
