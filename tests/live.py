@@ -316,15 +316,15 @@ class Dump:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def wait_for(self, text: str) -> str:
-        """The first line with `text` in it, as soon as it is printed."""
+    def wait_for(self, *texts: str) -> str:
+        """The first line with all the texts in it, as soon as it is printed."""
         until = time.monotonic() + LIMIT
         while time.monotonic() < until:
-            found = next((line for line in self.lines if text in line), None)
+            found = next((line for line in self.lines if all(text in line for text in texts)), None)
             if found is not None:
                 return found
             time.sleep(0.01)
-        raise AssertionError(f"{text!r} was not printed within {LIMIT} s:\n{self.output}")
+        raise AssertionError(f"{texts} was not printed within {LIMIT} s:\n{self.output}")
 
     def port_of(self, mode: str) -> int:
         """The port of one of several modes, in mitmdump's words: `reverse proxy to`, `HTTP(S) proxy`."""

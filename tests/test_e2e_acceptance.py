@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import anthropic
 import pytest
@@ -434,8 +435,7 @@ def test_every_dialect(proxy: Proxy, rank: int, dialect: str, said: str, name: s
     assert first.text.strip() == ("I look." if said.startswith("I look.") else "")
     assert (last.text, last.calls) == ("Nothing, then.", [])
     assert sdk.told(proxy.asked[-1]) == [("read_file", {"path": "a.md"}, FILES["a.md"])]
-    told = [line for line in proxy.host.dump.lines if "lifted read_file" in line]
-    assert f"({dialect})" in told[-1]
+    assert f"({dialect})" in proxy.host.dump.wait_for(f"{urlsplit(line.base).path}/", "lifted read_file")
 
 
 # --- SDKs that run tools themselves -----------------------------------------------------------------------------------

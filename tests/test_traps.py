@@ -385,6 +385,7 @@ def test_a_coding_that_is_broken(proxy: Host) -> None:
     assert got.body == b"".join(streamed("Hello.", reason=None)) + b"\xff\xff\xff broken"
     assert flow.metadata[store.REPORT]["worst"] == "failed"
     assert flow.marked == ":x:"
+    proxy.dump.wait_for("failed")
     assert sum("failed" in line for line in proxy.dump.lines) == 1
 
 

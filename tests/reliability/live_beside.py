@@ -59,7 +59,7 @@ async def injected(scene: Scene) -> AsyncIterator[Row]:
                 with tally.input(f"{what.name}, {kind} {number}") as problems:
                     problems.extend(judged(what, await ask(proxy.port, path)))
                     flow = await written(proxy, path)
-                    if not flow.metadata["toolcalls"]["failure"] or not proxy.told(f"{path}: failed"):
+                    if not flow.metadata["toolcalls"]["failure"] or not await proxy.tells(f"{path}: failed"):
                         problems.append(("missed", "neither report nor log say that it failed"))
         with tally.input("secrets") as problems:
             problems.extend(proxy.leaks())
@@ -115,7 +115,7 @@ async def neighbours(scene: Scene) -> AsyncIterator[Row]:
                     problems.extend(proxy.leaks())
                     if proxy.told("crashed") or proxy.told("Traceback"):
                         problems.append(("missed", "a traceback in the log"))
-                    if first and not proxy.told("another addon streams it"):
+                    if first and not await proxy.tells("another addon streams it"):
                         problems.append(("missed", "nobody says that replies pass unread"))
     yield tally.row()
 

@@ -425,6 +425,13 @@ class Proxy:
         """The lines that it printed with these words in them."""
         return [line for line in self.dump.lines if words in line]
 
+    async def tells(self, words: str, count: int = 1) -> list[str]:
+        """The same, once it has printed `count` of them: what it says of a flow may come behind the flow's end."""
+        until = time.monotonic() + PATIENCE
+        while len(self.told(words)) < count and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        return self.told(words)
+
     def cpu(self) -> float:
         """Seconds of CPU that it has used."""
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()

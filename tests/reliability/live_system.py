@@ -290,7 +290,7 @@ async def configurations(scene: Scene) -> AsyncIterator[Row]:
                 before = len(proxy.told("the old configuration stays"))
                 await _written(file, text)
                 problems.extend(judged(untouched, await ask(proxy.port, f"/call/2{PATH}")))
-                told = proxy.told("the old configuration stays")[before:]
+                told = (await proxy.tells("the old configuration stays", before + 1))[before:]
                 if len(told) != 1 or f"{file}{place}" not in told[0]:
                     problems.append(("missed", f"the log does not name the line: {told}"))
         with tally.input("gone") as problems:
