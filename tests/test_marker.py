@@ -6,12 +6,13 @@ here is also what needs a route's settings, a native call or long input. Every t
 """
 
 import json
-import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conftest import shared_path
+from growth import grows_with_its_input
 from toolcalls.dialects.marker import DIALECT, Marker
 from toolcalls.events import Text, Verdict
 from toolcalls.policy import Terms
@@ -251,19 +252,17 @@ def test_p16_the_first_only() -> None:
     "unit", ["{", "TOOL_CALL {", 'TOOL_CALL {"a":', "TOOL_CALL {/*", 'TOOL_CALL\n{"tool_name":"x",']
 )
 def test_p18_work_grows_with_the_input(unit: str) -> None:
-    def seconds(size: int) -> float:
+    def work(size: int) -> Callable[[], object]:
         text = "TOOL_CALL " + unit * (size // len(unit))
-        best = float("inf")
-        for _ in range(3):
+
+        def run() -> None:
             reader = Reader(Terms(Route(dialects=("marker",)), Request(tools=TOOLS)))
-            start = time.process_time()
             reader.feed(text)
             reader.finish(cut=False)
-            best = min(best, time.process_time() - start)
-        return best
 
-    seconds(1000)
-    assert seconds(80_000) < 12 * seconds(20_000) + 0.05
+        return run
+
+    grows_with_its_input(work, 20_000)
 
 
 def test_p19_depth_is_bounded() -> None:

@@ -6,7 +6,7 @@ any text harmless, any split the same), JSONTestSuite for strictness, CPU time c
 
 import base64
 import json
-import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import shared_path
+from growth import grows_with_its_input
 from toolcalls.transducer import MAX_DEPTH, Transducer
 from toolcalls.values import is_json
 
@@ -319,16 +320,16 @@ REPEATED = {
 def test_work_grows_with_the_text(kind: str) -> None:
     begin, unit = REPEATED[kind]
 
-    def seconds(length: int) -> float:
+    def work(length: int) -> Callable[[], object]:
         text = begin + unit * (length // len(unit))
         pieces = [text[at : at + 4] for at in range(0, len(text), 4)]
-        started = time.process_time()
-        assert run(pieces, bare_keys=True).failed is None
-        return time.process_time() - started
 
-    # Quadratic work would give 16; once more before it counts as a failure.
-    ratios = (min(seconds(80_000) for _ in range(3)) / min(seconds(20_000) for _ in range(3)) for _ in range(2))
-    assert any(ratio < 8 for ratio in ratios)
+        def reading() -> None:
+            assert run(pieces, bare_keys=True).failed is None
+
+        return reading
+
+    grows_with_its_input(work, 20_000)
 
 
 def test_long_texts_in_one_piece() -> None:
