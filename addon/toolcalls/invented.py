@@ -19,6 +19,8 @@ RESULTS: dict[str, str | None] = {
     "[TOOL_RESULTS]": "[/TOOL_RESULTS]",
     "EXECUTION RESULT of [": None,
     "## Return of functions.": None,
+    "Observation:": None,
+    "✿RESULT✿": None,
     "Human:": None,
 }
 """What it begins with, and its closer; None where only the reply's end closes it."""

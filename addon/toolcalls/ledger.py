@@ -28,8 +28,8 @@ _GROWTH = 8
 _AT_ONCE = 64 * 1024
 _NESTS = "[{(<"  # what may open a container, in any dialect
 _OPENING = re.compile(r"[\[{(<]")
-# Limits of one call: one that has begun to leave stays open there.
-_CALL_LIMITS = frozenset({"max_call_chars", "max_depth"})
+# Limits at which a call that has begun to leave stays open.
+_LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
 
 
 class Fate(Enum):
@@ -100,6 +100,7 @@ class Ledger:
         self.slack = self._calm = min(self._half // _GROWTH, self._deepest // 2)
         self.judged = 0  # candidates that have their verdict
         self.drained = 0
+        self.crowded = False  # no more may be held, though more text may come
         self._committed = 0
         self._waiting: list[Candidate] = []
         # The block that is being read: where it stands, its first and its latest call.
@@ -195,7 +196,7 @@ class Ledger:
         """The text has ended, and all of it was consumed."""
         if self._fate is not Fate.HELD:
             self._drain()
-        elif self._overflows():
+        elif self.crowded or self._overflows():
             self._refuse("overflow")
         elif self._waiting and self._scan.cut:
             self._refuse("cut_off")
@@ -248,6 +249,8 @@ class Ledger:
         candidate = Candidate(dialect, None, start, Nesting(self._deepest))
         candidate.end = self.at
         candidate.reason = self._place or reason if reason == "not_a_call" else reason
+        if self.crowded and reason == "cut_off":
+            candidate.reason = "overflow"
         self.show()
         self._verdict(candidate)
 
@@ -305,7 +308,7 @@ class Ledger:
 
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
-        candidate.reason = "cut_off" if self._scan.cut else "unclosed"
+        candidate.reason = "overflow" if self.crowded else "cut_off" if self._scan.cut else "unclosed"
         if self._echoes_to_limit(candidate):
             candidate.reason = "echo"
         candidate.end = self.at
@@ -350,6 +353,8 @@ class Ledger:
         if candidate.reason is None and self._spilled:
             candidate.reason = "overflow"
         if candidate.reason is not None:
+            if candidate.reason == "multiple_calls" and self._waiting and not self._terms.requires("terminal"):
+                self._commit_waiting(beside=True)  # what follows is a call as well, though nobody takes it
             self.show()
             if self._quoted:
                 raise Quoted
@@ -598,19 +603,22 @@ class Ledger:
             if candidate is not self._current:
                 self._verdict(candidate)
 
-    def _commit_waiting(self) -> None:
+    def _commit_waiting(self, *, beside: bool = False) -> None:
+        """The calls that wait are calls. `beside`: what was consumed behind the last one is not its own."""
         for candidate in (waiting := self._all_waiting()):
             candidate.index = self._committed
             self._committed += 1
             self._fate = Fate.TAKEN
             # Each call has its own markup before it: a round trip tells by it what stood in which dialect.
-            self._drain(None if candidate is waiting[-1] else candidate.end - self.drained)
+            self._drain(None if candidate is waiting[-1] and not beside else candidate.end - self.drained)
             self.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
             self._flush(candidate)
             if candidate.complete:
                 self.out.append(CallEnd(candidate.index))
             if candidate is not self._current:
                 self._verdict(candidate)
+        if beside:
+            self._fate = Fate.HELD
 
     def _complete(self, candidate: Candidate) -> None:
         self._settle(Fate.TAKEN)
@@ -646,9 +654,7 @@ class Ledger:
     def _verdict(self, candidate: Candidate) -> None:
         self.judged += 1
         status: Status = "lifted" if candidate.reason is None else "declined"
-        if candidate.reason in {"unclosed", "cut_off"} or (
-            candidate.reason in _CALL_LIMITS and candidate.index is not None
-        ):
+        if candidate.reason in {"unclosed", "cut_off"} or (candidate.reason in _LIMITS and candidate.index is not None):
             status = "truncated"
         elif candidate.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"

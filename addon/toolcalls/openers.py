@@ -176,11 +176,22 @@ class Openers:
             line = max(text.rfind("\n", start), text.rfind("\r", start)) + 1
             if line or line_start:
                 begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
+            if line and self._start.spans and len(text) - line < self._start.longest:
+                begin = min(begin, self._spanning(text, start, line, line_start=line_start))
         if fresh and self._message.longest:
             begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
         if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
             begin = self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return min(begin, self._stray_from(text, start, line_start=line_start))
+
+    def _spanning(self, text: str, start: int, line: int, *, line_start: bool) -> int:
+        """Where the line before the one at `line` begins, if all from there on may become an opener of two lines."""
+        while line > start and text[line - 1] in "\r\n":
+            line -= 1
+        before = max(text.rfind("\n", start, line), text.rfind("\r", start, line)) + 1
+        if not (before or line_start):
+            return len(text)
+        return self._start.whole_tail(text, _past_blanks(text, before or start))
 
     def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
         if not (line_start or "\n" in text or "\r" in text):
@@ -224,6 +235,7 @@ class _Literals:
         cut = {head[:size] for head in heads for size in range(1, len(head))}
         at_end = rf"|(?:{'|'.join(map(re.escape, sorted(cut)))})\Z" if cut else ""
         self._heads = re.compile(f"(?={_any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
+        self.spans = any("\n" in literal[:-1] for literal in literals)  # some stand on two lines
         self._by_head: dict[str, list[str]] = {}
         for literal in literals:
             self._by_head.setdefault(literal[:_HEAD], []).append(literal)

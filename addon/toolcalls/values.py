@@ -10,9 +10,10 @@ number, boolean, object, array, string. Where the schema names none, the dialect
 Strict JSON (RFC 8259) is recognised here by regular expressions for the flat parts and an explicit stack for nesting:
 every ready-made decoder has a depth limit (RecursionError), an integer limit or takes `NaN`, and all build values that
 nobody looks at. All quantifiers are possessive, so nothing backtracks and work is linear; memory is 8 bytes a level.
-Python literals inside an object (`{'a': True}`) are not JSON and not repaired here: such text is a string.
+Python literals inside an object (`{'a': True}`) are not JSON and not repaired here (but in `shapes/arguments.py`, where
+a schema asks for an object): such text is a string.
 
-Everything is total: only `members` raises, and only ValueError.
+Everything is total: only `members` and `items` raise, and only ValueError.
 """
 
 import json

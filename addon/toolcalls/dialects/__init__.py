@@ -16,13 +16,16 @@ ESCAPED = frozenset({"invoke_escaped"})
 
 
 # What is left of a dialect's calls when special tokens or a tag's beginning were lost, or where the token may be
-# missing: who names the one means the others as well.
+# missing, and what the same model writes besides: who names the one means the others as well.
 _LEFT_OVER = {
     "glm_xml": ("glm_naked",),
     "harmony": ("harmony_stripped",),
     "invoke": ("invoke_angleless", "invoke_legacy"),
     "kimi_k2": ("kimi_k2_stripped",),
     "llama3_json": ("bare_json",),
+    "llama4_pythonic": ("pythonic",),
+    "longcat": ("longcat_xml",),
+    "xlam": ("granite3", "mistral"),
 }
 
 
@@ -38,6 +41,7 @@ def all_dialects() -> dict[str, Dialect]:
     return found
 
 
+@cache
 def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     """The dialects named, in that order, each with its leftover forms; all for None.
 

@@ -4,9 +4,9 @@
 
 What small models write where a server has no template for them, and what Llama 3, llama.cpp's and Ollama's generic
 templates ask for. Also read: `parameters`, `args` or `input` for the arguments, `tool`, `tool_name` or `function` for
-the name, `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`, and several
-objects on lines or with semicolons between them. An object with any other key is data, and one whose arguments are a
-schema declares a tool: neither is a call.
+the name, `{"action": N, "action_input": J}` (LangChain's), `{"type": "function", "function": {...}}`, `{"tool_call":
+{...}}`, `{"tool_calls": [...]}`, and several objects on lines or with semicolons between them. An object with any other
+key is data, and one whose arguments are a schema declares a tool: neither is a call.
 """
 
 from toolcalls.shapes.openjson import OpenJson

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.callarray import call_array
+from toolcalls.shapes.callarray import call_array, close
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
 
@@ -55,19 +55,8 @@ class _Action:
             if found.open and (scan.rest() or not scan.ended):
                 calls.broken()
             return False
-        space = yield from scan.space()
-        closed = yield from scan.starts(_FENCE, space)
-        short = not closed and scan.stops_short((_FENCE,))
-        if short and scan.cut:
-            scan.take(scan.rest())
+        if not (yield from close(scan, calls, found, _FENCE)):
             return False
-        if found.open:
-            calls.end()
-        if closed:
-            scan.take(space + len(_FENCE))
-        elif found.begun:
-            calls.repair("missing_closer")
-            scan.take(scan.rest() if short else 0)
         if not found.begun:
             calls.says()  # an answer and no call, whose JSON nobody else shall read as one
         return True

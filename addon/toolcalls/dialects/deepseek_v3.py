@@ -5,22 +5,21 @@
     {"path": "src/a.ts"}
     ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
 
-Written by DeepSeek V3, R1, their distills and Cogito. Servers replace the tokens' bars by ASCII, and models leave out
-the outer marks and the fence. The fence is the dialect's own. Source: the models' tokenizer_config.json
-(https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
+Written by DeepSeek V3, R1, their distills and Cogito. Servers replace the tokens' bars by ASCII, gateways take them
+away (`<tool_call_begin>function<tool_sep>`), and models leave out the outer marks and the fence. The fence is the
+dialect's own. Source: the models' tokenizer_config.json (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
 """
 
 import re
 
 from toolcalls.shapes.header import Header
 
-_BARS = (("<｜", "｜>"), ("<|", "|>"))
+_BARS = (("<｜", "▁", "｜>"), ("<|", "▁", "|>"), ("<", "_", ">"))
 
 
 def _tokens(before: str, token: str) -> tuple[str, ...]:
     """A special token in each spelling, the model's own first."""
-    word = token.replace(" ", "▁")
-    return tuple(f"{before}{left}{word}{right}" for left, right in _BARS)
+    return tuple(f"{before}{left}{token.replace(' ', blank)}{right}" for left, blank, right in _BARS)
 
 
 DIALECT = Header(

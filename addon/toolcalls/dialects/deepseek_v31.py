@@ -3,8 +3,8 @@
     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>
     <｜tool▁calls▁end｜>
 
-Servers replace the tokens' bars by ASCII, and models leave out the outer marks. Source: the model's chat template
-(https://huggingface.co/deepseek-ai/DeepSeek-V3.1).
+Servers replace the tokens' bars by ASCII, gateways take them away, and models leave out the outer marks. Source: the
+model's chat template (https://huggingface.co/deepseek-ai/DeepSeek-V3.1).
 """
 
 import re
@@ -15,7 +15,7 @@ from toolcalls.shapes.header import Header
 def _tokens(token: str) -> tuple[str, ...]:
     """A special token in each spelling, the model's own first."""
     word = token.replace(" ", "▁")
-    return f"<｜{word}｜>", f"<|{word}|>"
+    return f"<｜{word}｜>", f"<|{word}|>", f"<{token.replace(' ', '_')}>"
 
 
 RESULT = "<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>"
@@ -24,7 +24,7 @@ DIALECT = Header(
     "deepseek_v31",
     sections=_tokens("tool calls begin"),
     opening=_tokens("tool call begin"),
-    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*<[｜|]tool▁sep[｜|]>\s*(?:```\w*\s*)?"),
+    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*<[｜|]?tool[▁_]sep[｜|]?>\s*(?:```\w*\s*)?"),
     end=_tokens("tool call end"),
     closers=_tokens("tool calls end"),
     fences=("```",),

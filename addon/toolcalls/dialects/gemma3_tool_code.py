@@ -4,16 +4,17 @@
     print(default_api.read_file(path="src/a.ts"))
     ```
 
-`print` and `default_api` may be missing; several calls stand on lines of their own. Source:
-https://ai.google.dev/gemma/docs/capabilities/function-calling and what Gemini prints as text.
+`print` and `default_api` may be missing; several calls stand on lines of their own; Gemini also writes `<tool_code>`
+tags in place of the fence. Source: https://ai.google.dev/gemma/docs/capabilities/function-calling and what Gemini
+prints as text.
 """
 
 from toolcalls.shapes.pythonic import Pythonic
 
 DIALECT = Pythonic(
     "gemma3_tool_code",
-    opening=("```tool_code",),
-    closing=("```",),
+    opening=("```tool_code", "<tool_code>"),
+    closing=("```", "</tool_code>"),
     brackets=("\n", "\n"),
     between="\n",
     around=("print(", ")"),

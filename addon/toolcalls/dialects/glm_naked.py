@@ -18,8 +18,8 @@ from toolcalls.tools import Toolbox
 @dataclass(frozen=True)
 class _Naked(KeyValue):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Each declared name with a key behind it."""
-        return tuple(f"{name}<{self.key}>" for name in names)
+        """Each declared name with a key behind it, also on the next line, as GLM 4.5 writes it."""
+        return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))
 
     def speaks(self, text: str) -> bool:  # noqa: ARG002
         """No prompt teaches it."""
@@ -30,10 +30,11 @@ class _Naked(KeyValue):
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
             return False
-        name = opener.removesuffix(f"<{self.key}>")
-        if (yield from self._head(scan, len(name))) is None:
+        name = opener.removesuffix(f"<{self.key}>").rstrip()
+        start = yield from scan.space(len(name))
+        if (yield from self._head(scan, start)) is None:
             return False
-        scan.take(len(name))
+        scan.take(start)
         calls.begin(name)
         return (yield from self.body(scan, calls, tools, name))
 

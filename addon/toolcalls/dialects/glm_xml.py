@@ -3,12 +3,13 @@
     <tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>
 
 GLM 4.5 and 4.6 put each tag on a line of its own, GLM 4.7 and 5 put everything on one; both are read, the second is
-written. Values stand as they are: no line end is layout, nothing is escaped. `<tool_call>` is also what Hermes and
-Qwen begin with. Source: the models' chat templates (https://huggingface.co/zai-org/GLM-4.7, chat_template.jinja).
+written. Values stand as they are: no line end is layout, nothing is escaped. An object behind the name, which models
+write that know Hermes' form too, stands for the pairs. `<tool_call>` is also what Hermes and Qwen begin with. Source:
+the models' chat templates (https://huggingface.co/zai-org/GLM-4.7, chat_template.jinja).
 """
 
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.keyvalue import KeyValueOrJson
 
-DIALECT = KeyValue("glm_xml")
+DIALECT = KeyValueOrJson("glm_xml")
 
 RESULT = "<tool_response>{text}</tool_response>"

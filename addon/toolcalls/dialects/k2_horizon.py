@@ -10,15 +10,14 @@ template.
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
-from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.keyvalue import KeyValueOrJson
 from toolcalls.tools import Toolbox
 
 _OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))
 
 
-class _Horizon(KeyValue):
+class _Horizon(KeyValueOrJson):
     """The pairs, or JSON where they would stand."""
 
     def one(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool | None]:
@@ -30,21 +29,6 @@ class _Horizon(KeyValue):
         if not (yield from scan.starts(_OBJECTS.opening[0])) or not (yield from scan.starts("{", space)):
             return None
         return (yield from _OBJECTS.read(scan, calls, tools))
-
-    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Also an object."""
-        if (yield from super().body_follows(scan, ahead)):
-            return True
-        space = yield from scan.space(ahead)
-        return (yield from scan.starts("{", space))
-
-    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
-        """Also an object."""
-        space = yield from scan.space()
-        if not (yield from scan.starts("{", space)):
-            return (yield from super().body(scan, calls, tools, name))
-        scan.take(space)
-        return (yield from json_body(scan, calls, self.ends))
 
 
 DIALECT = _Horizon(

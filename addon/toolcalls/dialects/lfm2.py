@@ -1,4 +1,4 @@
-"""`lfm2`: Liquid's list of Python calls between markers; a JSON array may stand there instead.
+"""`lfm2`: Liquid's list of Python calls between markers; a JSON array or object may stand there instead.
 
     <|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>
 
@@ -18,7 +18,7 @@ from toolcalls.tools import Toolbox
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
 _CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))
-_JSON = JsonList("lfm2", opening=(_START,), closing=(_END,), place="anywhere")
+_JSON = JsonList("lfm2", opening=(_START,), closing=(_END,), first=("[", "{"), place="anywhere")
 _ALONE = Pythonic("lfm2", opening=("[",))
 _MAX_ECHO = 4096  # characters of a repeated list; it is looked at whole before anything of it is consumed
 

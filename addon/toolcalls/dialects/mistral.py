@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
-from toolcalls.shapes.callarray import call_array
+from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.tools import Toolbox
@@ -85,19 +85,18 @@ class _Mistral(Header):
         return False
 
     def _listed(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
-        """An array of calls, or one object."""
-        found = yield from call_array(scan, calls, tools)
-        if not found.whole:
-            if found.open and (scan.rest() or not scan.ended):
+        """An array of calls, or objects one behind the other."""
+        block = CallReader(scan, calls, tools, follow=(_CLOSER, _MARK))
+        if not (yield from block.body()):
+            if block.open and (scan.rest() or not scan.ended):
                 calls.broken()
                 yield from self._skip(scan)
             return False
-        if found.open:
-            calls.end()
+        block.end()
         space = yield from scan.space()
-        if found.begun and (yield from scan.starts(_CLOSER, space)):
+        if block.begun and (yield from scan.starts(_CLOSER, space)):
             scan.take(space + len(_CLOSER))
-        return found.begun
+        return block.begun
 
 
 def _before_mark(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
     <｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">
     <steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>
 
-The tokens have underscores, where DeepSeek's have `▁`. Any of them may be missing, and text behind the last is text.
-Values stand as they are. Source: the model's chat template, vLLM's and SGLang's `step3` parsers (vllm #55082).
+The tokens have underscores, where DeepSeek's have `▁`; servers replace their bars by ASCII. Any of them may be missing,
+and text behind the last is text. Values stand as they are. Source: the model's chat template, vLLM's and SGLang's
+`step3` parsers (vllm #55082).
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,15 @@ from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tags
 from toolcalls.tools import Toolbox
 
-_BEGIN, _END = "<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"
-_LEAD = ("<｜tool_call_begin｜>", "function", "<｜tool_sep｜>")
-_CALL_END = "<｜tool_call_end｜>"
+
+def _token(word: str) -> tuple[str, str]:
+    """A special token in each spelling, the model's own first."""
+    return f"<｜{word}｜>", f"<|{word}|>"
+
+
+_BEGIN, _END = _token("tool_calls_begin"), _token("tool_calls_end")
+_LEAD = (_token("tool_call_begin"), "function", _token("tool_sep"))
+_CALL_END = _token("tool_call_end")
 
 
 class _Step3(Attributed):
@@ -32,13 +39,12 @@ class _Step3(Attributed):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The first token of a block or a call, and an element that lost both."""
-        return _BEGIN, _LEAD[0], "<steptml:invoke"
+        return *_BEGIN, *_LEAD[0], "<steptml:invoke"
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """All calls of a block."""
-        wrapped = yield from scan.starts(_BEGIN)
-        if wrapped:
-            scan.take(len(_BEGIN))
+        wrapped = yield from scan.among(_BEGIN)
+        scan.take(len(wrapped or ""))
         begun = own = False
         while True:
             lead = yield from self._lead(scan)
@@ -54,7 +60,7 @@ class _Step3(Attributed):
             return False
         if (yield from _take(scan, _END)):
             return True
-        if wrapped and scan.stops_short((_END,)):
+        if wrapped and scan.stops_short(_END):
             calls.repair("missing_closer")
             scan.take(scan.rest())
             return True
@@ -73,20 +79,19 @@ class _Step3(Attributed):
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """All calls between the tokens; "" for no calls."""
-        lead = "".join(_LEAD)
-        blocks = "".join(f"{lead}{self.write_call(call, tools)}{_CALL_END}" for call in calls)
-        return f"{_BEGIN}{blocks}{_END}" if blocks else ""
+        lead = f"{_LEAD[0][0]}{_LEAD[1]}{_LEAD[2][0]}"
+        blocks = "".join(f"{lead}{self.write_call(call, tools)}{_CALL_END[0]}" for call in calls)
+        return f"{_BEGIN[0]}{blocks}{_END[0]}" if blocks else ""
 
 
 _LEAD_TAG = Tags(lead=[_LEAD])
 
 
-def _take(scan: Scanner, literal: str) -> Step[bool]:
+def _take(scan: Scanner, literals: tuple[str, ...]) -> Step[bool]:
     space = yield from scan.space()
-    if not (yield from scan.starts(literal, space)):
-        return False
-    scan.take(space + len(literal))
-    return True
+    literal = yield from scan.among(literals, space)
+    scan.take(space + len(literal) if literal else 0)
+    return literal is not None
 
 
 DIALECT = _Step3("step3", wrappers=(), prefix=("steptml:",), content=Verbatim(), line="", place="anywhere")

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
-from toolcalls.shapes.callarray import call_array
+from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import up_to
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
@@ -96,19 +96,8 @@ class Actions:
                 closer = yield from up_to(scan, (_ACTED,), lambda: None)
                 scan.take(len(closer or ""))
             return False
-        space = yield from scan.space()
-        closed = yield from scan.starts(_ACTED, space)
-        short = not closed and scan.stops_short((_ACTED,))
-        if short and scan.cut:
-            scan.take(scan.rest())
+        if not (yield from close(scan, calls, found, _ACTED)):
             return False
-        if found.open:
-            calls.end()
-        if closed:
-            scan.take(space + len(_ACTED))
-        elif found.begun:
-            calls.repair("missing_closer")
-            scan.take(scan.rest() if short else 0)
         return found.begun
 
     # Writing

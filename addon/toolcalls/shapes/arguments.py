@@ -7,9 +7,10 @@ is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
 import re
 from typing import Protocol
 
-from toolcalls.scanner import Search
+from toolcalls.scanner import SPACE, Search
 from toolcalls.shapes import Calls
 from toolcalls.tools import Toolbox
+from toolcalls.transducer import Transducer
 from toolcalls.values import STRING, Types, escape, quote, to_json
 
 
@@ -69,6 +70,8 @@ class Arguments:
 # What fits none of the types passes where it is JSON.
 _NO_TYPE: Types = frozenset()
 
+_CONTAINERS = {"{": "object", "[": "array"}
+
 # What matters in a string argument as it arrives: a tag, and a line end that may be the closer's.
 _MATTERS = re.compile(r"[<\r\n]").search
 
@@ -103,4 +106,20 @@ class _Collected:
             self._pieces.clear()
 
     def end(self, *, literal: bool = False) -> None:
-        self._calls.piece(to_json("".join(self._pieces), self._types, infer=self._infer and not literal))
+        text = "".join(self._pieces)
+        json = to_json(text, self._types, infer=self._infer and not literal)
+        if json.startswith('"') and self._types is not None and "string" not in self._types:
+            json = self._container(text.strip(SPACE)) or json
+        self._calls.piece(json)
+
+    def _container(self, text: str) -> str | None:
+        """The object or array that is asked for and written in another way than JSON; None where the text is none."""
+        if _CONTAINERS.get(text[:1]) not in (self._types or ()):
+            return None
+        reader = Transducer()
+        json, end = reader.feed(text)
+        if not reader.done or end < len(text):
+            return None
+        for repair in reader.repairs:
+            self._calls.repair(repair)
+        return json

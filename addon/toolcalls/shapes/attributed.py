@@ -1,7 +1,8 @@
 """Calls as elements that carry the name in an attribute: `<invoke name="N"><parameter name="K">V</parameter></invoke>`.
 
 The form is not XML: values hold anything, unescaped, and `tagvalue` says which of the tags in one ends it. What stands
-between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Tags are read with blanks in
+between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Models also put one object of
+JSON in the place of the parameters. Tags are read with blanks in
 them, misspelt as models are known to, and with any of the prefixes that the dialect names.
 
 A little over 300 lines: reading and writing of one form stay together.
@@ -17,6 +18,7 @@ from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
+from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
 from toolcalls.tools import Toolbox
@@ -189,7 +191,7 @@ class Attributed:
     def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether what can only be a call's body stands here."""
         space = yield from scan.space(ahead)
-        if (yield from self.ends.at(scan, space))[1]:
+        if (yield from self.ends.at(scan, space))[1] or (yield from scan.starts("{", space)):
             return True
         return bool((yield from self.parameter_at(scan, space)))
 
@@ -226,6 +228,9 @@ class Attributed:
         if tag.empty:
             arguments.end()
             return True
+        scan.take((yield from scan.space()))
+        if (yield from scan.starts("{")):
+            return (yield from json_body(scan, calls, self.ends, self.call_at))
         return (yield from self.rest(scan, calls, arguments, Parameters(self, tools, name)))
 
     def rest(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters) -> Step[bool]:

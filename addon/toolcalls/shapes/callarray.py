@@ -1,4 +1,4 @@
-"""The objects of an array that are calls, one after the other; those that name no tool are passed over."""
+"""The objects of an array that are calls, one after the other, and what closes it; what names none is passed over."""
 
 from typing import NamedTuple
 
@@ -53,3 +53,21 @@ def call_array(scan: Scanner, calls: Calls, tools: Toolbox, *, none: frozenset[s
             return Found(begun, opened, whole=True)
         if opened:
             calls.end()
+
+
+def close(scan: Scanner, calls: Calls, found: Found, closer: str) -> Step[bool]:
+    """End the last call of a whole array, and take `closer`, which may be missing. False where it was cut off."""
+    space = yield from scan.space()
+    closed = yield from scan.starts(closer, space)
+    short = not closed and scan.stops_short((closer,))
+    if short and scan.cut:
+        scan.take(scan.rest())
+        return False
+    if found.open:
+        calls.end()
+    if closed:
+        scan.take(space + len(closer))
+    elif found.begun:
+        calls.repair("missing_closer")
+        scan.take(scan.rest() if short else 0)
+    return True

@@ -1,28 +1,30 @@
 """A call as one JSON object, whatever its members are called: `{"tool_name": N, "parameters": J}`.
 
 Read member by member, so that nothing is searched and every value ends where its braces say. The name is that of the
-first of `NAMES` that is there and is text; `{"function": {...}}` and the like hold the same members further down. The
+first of `_NAMES` that is there and is text; `{"function": {...}}` and the like hold the same members further down. The
 arguments are an object, a string that holds one (decoded once), or nothing, which is `{}`.
 
 `name` stands in manifests, schemas and records of all kinds. So an object that has no arguments and calls its name
 `name` is a call only when it holds nothing else.
+
+For places where something makes a call likely and nothing makes it sure: a word in front of the object, a fence. So
+whoever asks decides behind the object what it is (`problem`), and members that no call has count. In a block that holds
+nothing but calls `callreader` reads them.
 """
 
 import json
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
+from toolcalls.shapes.wholejson import BESIDE
 from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
-from toolcalls.values import members
 
-NAMES = ("tool_name", "tool", "name", "function")
-ARGUMENTS = ("parameters", "params", "arguments", "args", "input")
+_NAMES = ("tool_name", "tool", "name", "function")  # what can mean nothing else comes first
+_ARGUMENTS = (*ARGUMENTS, "params")
 _NESTED = ("function", "tool", "function_call", "tool_call")
 _MAX_NESTED = 2
 _COMMENTS = {"//": "\n", "#": "\n", "/*": "*/"}
-_BESIDE = ("id", "type", "index", "call_id", "tool_call_id")
 
 
 class CallObject:
@@ -50,7 +52,7 @@ class CallObject:
     @property
     def name(self) -> str:
         """The name so far, "" for none."""
-        return next((self._names[key] for key in NAMES if key in self._names), "")
+        return next((self._names[key] for key in _NAMES if key in self._names), "")
 
     def read(self) -> Step[bool]:
         """Read it with its braces. Returns whether it is one whole JSON object; `problem` says whether it is a call."""
@@ -75,6 +77,13 @@ class CallObject:
         if self.arguments is not None:
             self._calls.piece(self.arguments)
 
+    def repair(self, name: str) -> None:
+        """Note a repair on the call, or for it while it has not begun."""
+        if self.begun:
+            self._calls.repair(name)
+        else:
+            self._repairs.append(name)
+
     def _members(self, depth: int) -> Step[bool]:
         if not (yield from self._mark("{")):
             return False
@@ -90,7 +99,7 @@ class CallObject:
             if not comma:
                 return (yield from self._mark("}"))
         if comma:
-            self._repair("trailing_comma")
+            self.repair("trailing_comma")
         return True
 
     def _mark(self, literal: str) -> Step[bool]:
@@ -108,7 +117,7 @@ class CallObject:
             comment = yield from scan.among(tuple(_COMMENTS))
             if comment is None:
                 return
-            self._repair("comment")
+            self.repair("comment")
             scan.take(len(comment))
             end = _COMMENTS[comment]
             while (at := scan.text.find(end, scan.pos)) < 0 and not scan.ended:
@@ -121,7 +130,7 @@ class CallObject:
         is_object = yield from scan.starts("{")
         if is_object and key in _NESTED and depth < _MAX_NESTED:
             return (yield from self._members(depth + 1))
-        if is_object and key in ARGUMENTS and self._stream and self.name and not self._given:
+        if is_object and key in _ARGUMENTS and self._stream and self.name and not self._given:
             self._given = True
             self.begin()
             return (yield from value(scan, self._calls, self._calls.piece))
@@ -131,46 +140,17 @@ class CallObject:
         return written is not None
 
     def _keep(self, key: str, written: str) -> None:
-        if key in NAMES:
+        if key in _NAMES:
             if written.startswith('"') and not self.begun:
                 self._names.setdefault(key, self._tools.resolve(str(json.loads(written))))
-        elif key in ARGUMENTS:
+        elif key in _ARGUMENTS:
             if not self.begun and (not self._given or self.arguments == "{}"):
                 self._given = True
-                self.arguments = _object(written)
-        elif key not in _BESIDE:
+                self.arguments = argument_object(written)
+        elif key not in BESIDE:
             self._others = True
-
-    def _repair(self, name: str) -> None:
-        if self.begun:
-            self._calls.repair(name)
-        else:
-            self._repairs.append(name)
 
     def _value(self) -> Step[str | None]:
         """A JSON value that begins here, whole; None where none does."""
-        reader = Transducer()
         pieces: list[str] = []
-        while True:
-            made, end = reader.feed(self._scan.text, self._scan.pos)
-            self._scan.take(end - self._scan.pos)
-            pieces.append(made)
-            if reader.done or reader.failed or self._scan.ended:
-                break
-            yield
-        for repair in reader.repairs:
-            self._repair(repair)
-        return "".join(pieces) if reader.done else None
-
-
-def _object(written: str) -> str | None:
-    """The object that arguments mean, None where they mean none."""
-    if written.startswith('"'):
-        written = str(json.loads(written)).strip() or "{}"
-    if written == "null":
-        return "{}"
-    try:
-        members(written)
-    except ValueError:
-        return None
-    return written
+        return "".join(pieces) if (yield from value(self._scan, self, pieces.append)) else None

@@ -1,5 +1,8 @@
 """The calls that JSON in a block means, read member by member while they arrive.
 
+For blocks that hold nothing but calls, so a call is told as early as it can be, and what is damaged is read as far as
+its meaning is certain. Where an object may be something else as well, `callobject` reads it.
+
 A call is an object with a name and arguments, `{"name": N, "arguments": J}`; models know other keys for both, and wrap
 it: `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`. The arguments leave
 while they arrive, as the model wrote them where that is strict JSON. Where they come before the name they are held
@@ -16,8 +19,8 @@ are missing are taken as read; where the text ends they are not.
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark, value
-from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, argument_object, text_of, whole
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark, value
+from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, text_of, whole
 from toolcalls.tools import Toolbox
 
 WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")

@@ -4,16 +4,20 @@ The object ends where its braces say, and leaves as it comes. What no reading ma
 its closer, and is never searched for other calls.
 """
 
+from collections.abc import Callable
+
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.tags import Tags
 
 
-def json_body(scan: Scanner, calls: Calls, ends: Tags) -> Step[bool]:
+def json_body(scan: Scanner, calls: Calls, ends: Tags, next_call: Callable[[Scanner, int], Step[int]]) -> Step[bool]:
     """The object that begins here, and the call's closer. Returns whether the call is complete.
 
-    ends   what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
+    ends        what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
+    next_call   how long the opening of another call is that stands so many characters from here, 0 for none: then the
+                closer is missing
     """
     complete = yield from value(scan, calls, calls.piece)
     if not complete and scan.ended:
@@ -24,9 +28,10 @@ def json_body(scan: Scanner, calls: Calls, ends: Tags) -> Step[bool]:
         scan.take(space + length)
         calls.end()
         return True
-    if complete and (kind or (ends.stops_short(scan) and not scan.cut)):
+    again = complete and not kind and (yield from next_call(scan, space))
+    if complete and (kind or again or (ends.stops_short(scan) and not scan.cut)):
         calls.repair("missing_closer")
-        if not kind:
+        if not kind and not again:
             scan.take(scan.rest())
         calls.end()
         return True

@@ -100,6 +100,7 @@ class JsonElement:
                 calls.broken()
                 yield from skip(scan, (closing,))
             return False
+        yield from self._between(scan, calls)
         space = yield from scan.space()
         if (yield from scan.starts(closing, space)):
             scan.take(space + len(closing))
@@ -113,6 +114,10 @@ class JsonElement:
         if scan.stops_short((closing,)):
             scan.take(scan.rest())
         return True
+
+    def _between(self, scan: Scanner, calls: Calls) -> Step[None]:  # noqa: ARG002 - for other forms
+        """What may stand between the arguments and the closing tag."""
+        yield from ()
 
     # Writing
 

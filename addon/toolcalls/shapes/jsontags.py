@@ -2,7 +2,8 @@
 
 The object is read by `callreader`, so its arguments leave while they arrive. They are typed by nothing but their JSON.
 A tag inside a string is data: the object ends where its braces say. Which closer follows then hardly matters, so the
-wrong one is taken as well where a dialect says that models write it.
+wrong one is taken as well where a dialect says that models write it. A code fence may stand around the object, and an
+array in its place: both are what models make of "JSON".
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from toolcalls.shapes.callreader import CallReader, skip
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
 
+_FENCE = "```"
+_FENCES = (f"{_FENCE}json", f"{_FENCE}JSON", _FENCE)
 _MAX_ATTRIBUTES = 256  # characters of an opening tag's attributes
 
 
@@ -63,6 +66,7 @@ class JsonTags:
         noted = yield from self._open(scan)
         if noted is None:
             return False
+        fenced = yield from self._fence(scan)
         scan.take((yield from scan.space()))
         block = self._reader(scan, calls, tools)
         if not (yield from self._body(block)):
@@ -72,14 +76,31 @@ class JsonTags:
             return False
         for repair in noted:
             calls.repair(repair)
+        if fenced:
+            calls.repair("alias")
+            yield from self._take(scan, (_FENCE,))
+            if scan.cut and scan.stops_short((_FENCE,)):
+                scan.take(scan.rest())
+                return False
         return (yield from self._close(scan, calls, block))
 
     def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening))
+        return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening, _FENCE))
+
+    def _fence(self, scan: Scanner) -> Step[bool]:
+        """Take a fence around the body, where one stands. Returns whether."""
+        space = yield from scan.space()
+        fence = yield from scan.among(_FENCES, space)
+        if fence is not None and (yield from scan.among(("{", "["), (yield from scan.space(space + len(fence))))):
+            scan.take(space + len(fence))
+            return True
+        return False
 
     def _body(self, block: CallReader) -> Step[bool]:
         """What stands between the tags: one object, or several where models put all their calls into one block."""
         scan = block.scan
+        if (yield from scan.starts("[")):
+            return (yield from block.array())
         if not (yield from block.object()) or not block.begun:
             return False
         while self.closed:

@@ -6,6 +6,7 @@ noted on the call.
 
 import json
 from collections.abc import Callable
+from typing import Protocol
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
@@ -16,7 +17,14 @@ NAMES = ("name", "tool_name", "tool", "function")
 ARGUMENTS = ("arguments", "parameters", "args", "input")
 
 
-def value(scan: Scanner, calls: Calls, keep: Callable[[str], None]) -> Step[bool]:
+class Noting(Protocol):
+    """Who is told what was repaired: the calls, or what is not a call yet."""
+
+    def repair(self, name: str) -> None:
+        """As `Calls.repair`."""
+
+
+def value(scan: Scanner, noting: Noting, keep: Callable[[str], None]) -> Step[bool]:
     """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete."""
     reader = Transducer()
     while True:
@@ -27,7 +35,7 @@ def value(scan: Scanner, calls: Calls, keep: Callable[[str], None]) -> Step[bool
             break
         yield
     for repair in reader.repairs:
-        calls.repair(repair)
+        noting.repair(repair)
     return reader.done
 
 
@@ -41,23 +49,26 @@ def string(scan: Scanner, calls: Calls) -> Step[str | None]:
 
 
 def payload(scan: Scanner, calls: Calls) -> Step[str | None]:
-    """The whole arguments of a call that begin here, as the text of a JSON object; None where they are none.
-
-    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
-    """
+    """The whole arguments of a call that begin here, as `argument_object` has them; None where they are none."""
     pieces: list[str] = []
     if not (yield from value(scan, calls, pieces.append)):
         return None
-    written = "".join(pieces)
-    if written.startswith('"'):
-        written = str(json.loads(written)).strip() or "{}"
-    if written == "null":
+    return argument_object("".join(pieces))
+
+
+def argument_object(written: str) -> str | None:
+    """The JSON text of the object that stands for a call's arguments, None where `written` (strict JSON) is none.
+
+    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
+    """
+    text = str(json.loads(written)).strip() or "{}" if written.startswith('"') else written
+    if text == "null":
         return "{}"
     try:
-        members(written)
+        members(text)
     except ValueError:
         return None
-    return written
+    return text
 
 
 def mark(scan: Scanner, literal: str) -> Step[bool]:

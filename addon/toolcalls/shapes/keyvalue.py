@@ -5,7 +5,8 @@ says which of the tags in a value ends it: its closer counts where a whole key w
 call's closer, or the next call. White space between tags means nothing.
 
 `OPEN` is often shared with other dialects, so a call begins only where the name is followed by a whole key or at once
-by the closer. That much is looked at before anything is said.
+by the closer. That much is looked at before anything is said. `KeyValueOrJson` also reads one object in the place of
+the pairs.
 
 A little over 300 lines: reading and writing of one form stay together.
 """
@@ -19,6 +20,7 @@ from typing import NamedTuple
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Some, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, tag_value
 from toolcalls.tools import Toolbox
@@ -38,11 +40,15 @@ class Opening(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands before a value: its key, and whether the text itself says that the value is a string."""
+    """What stands before a value: its key, and whether the text itself says that the value is a string.
+
+    `closed`: the key has its closing tag, which models leave out in front of the value's.
+    """
 
     key: str
     length: int
     string: bool
+    closed: bool
 
 
 @dataclass(frozen=True)
@@ -192,16 +198,30 @@ class KeyValue:
     def _head(self, scan: Scanner, ahead: int = 0) -> Step[Head | None]:
         """A whole key up to its value's first character, None where none stands or can come of what stands here."""
         key, end = yield from self._between(scan, self.key, ahead)
+        closed = bool(key)
+        if not closed:
+            key, end = yield from self._unclosed(scan, ahead)
         if not key:
             return None
         kind = ""
-        if self.kind:
+        if self.kind and closed:
             space = yield from scan.space(end)
             kind, behind = yield from self._between(scan, self.kind, space)
             end = behind if kind else end
         space = yield from scan.space(end)
         _, length = yield from self._tags[self.value][0].at(scan, space)
-        return Head(key, space + length - ahead, kind == "string") if length else None
+        return Head(key, space + length - ahead, kind == "string", closed) if length else None
+
+    def _unclosed(self, scan: Scanner, ahead: int) -> Step[tuple[str, int]]:
+        """The key right between its opening tag and the next one, and the place behind it; ("", 0) where none stands.
+
+        With a blank it is prose about these tags.
+        """
+        _, length = yield from self._tags[self.key][0].at(scan, ahead)
+        start = ahead + length
+        end = start + ((yield from _word(scan, _KEY, start)) if length else 0)
+        key = scan.text[scan.pos + start : scan.pos + end]
+        return (key, end) if key and not any(map(str.isspace, key)) else ("", 0)
 
     def _between(self, scan: Scanner, element: str, ahead: int) -> Step[tuple[str, int]]:
         """The trimmed word between an element's tags, and the place behind them; ("", 0) where none stands."""
@@ -233,6 +253,8 @@ class KeyValue:
                 arguments.end()
                 return True
             scan.take(head.length)
+            if not head.closed:
+                calls.repair("unclosed_key")
             value = arguments.value(tools.key(name, head.key))
             repair = yield from tag_value(scan, value, self)
             if repair is None:
@@ -290,6 +312,25 @@ class KeyValue:
             parts.append(f"<{self.key}>{key}</{self.key}>")
             parts.append(f"<{self.value}>{text}</{self.value}>")
         return self.line.join([*parts, f"</{self.call}>"])
+
+
+class KeyValueOrJson(KeyValue):
+    """The form with an object of JSON behind the name in the place of the pairs, where one stands there."""
+
+    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Also an object."""
+        if (yield from super().body_follows(scan, ahead)):
+            return True
+        space = yield from scan.space(ahead)
+        return (yield from scan.starts("{", space))
+
+    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+        """Also an object."""
+        space = yield from scan.space()
+        if not (yield from scan.starts("{", space)):
+            return (yield from super().body(scan, calls, tools, name))
+        scan.take(space)
+        return (yield from json_body(scan, calls, self.ends, self.quotes))
 
 
 def _word(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[int]:

@@ -122,8 +122,8 @@ class _Objects:
             self._calls.end()
             self.open = False
 
-    def _object(self) -> Step[bool]:
-        found = yield from whole_object(self._scan)
+    def _object(self, *, listed: bool = False) -> Step[bool]:
+        found = yield from whole_object(self._scan, listed=listed)
         if found is None:
             return False
         meaning = meant(found.json, self._tools)
@@ -160,7 +160,7 @@ class _Objects:
                 scan.take(1)
                 self._calls.repair("trailing_comma")
                 return True
-            if not (yield from scan.starts("{")) or not (yield from self._object()):
+            if not (yield from scan.starts("{")) or not (yield from self._object(listed=True)):
                 return False
             space = yield from scan.space()
             follows = yield from scan.among((",", "]"), space)

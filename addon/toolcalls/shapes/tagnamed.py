@@ -200,7 +200,8 @@ class TagNamed:
         lines = []
         for key, raw in members(call.arguments):
             if key not in known:
-                raise Unwritable(f"{call.name}: {key!r} is not one of its parameters")
+                missing = "" if call.name in tools.names else ": no tool of this name is declared"
+                raise Unwritable(f"{call.name}: {key!r} is not one of its parameters{missing}")
             place = InSchema(tools, call.name, (key,))
             if not self.json and raw[:1] in ("{", "["):
                 lines.append(Spelling(_spelt).member(key, raw, place) + "\n")

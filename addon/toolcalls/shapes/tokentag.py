@@ -1,9 +1,8 @@
 """`attributed` calls with a special token in each tag: `<｜DSML｜invoke name="N">`.
 
 Servers and transcripts double, replace or drop the token's bars, and what stands in a block of special tokens can only
-be a call. So more is read here than in plain tags: an object of JSON in place of the parameters, a call whose tag says
-that it is a parameter, and arguments that are wrapped once more (`arguments`, `input`) though the schema knows no such
-parameter.
+be a call. So more is read here than in plain tags: a call whose tag says that it is a parameter, and arguments that are
+wrapped once more (`arguments`, `input`) though the schema knows no such parameter.
 """
 
 from collections.abc import Mapping
@@ -14,7 +13,6 @@ from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
-from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Tag, Tags, named_tag
 from toolcalls.shapes.tagvalue import Parameters, tag_value
 from toolcalls.tools import Toolbox
@@ -61,20 +59,11 @@ class TokenTag(Attributed):
         inner = yield from self.parameter_at(scan, space)
         return replace(tag, misspelt=True) if inner else None
 
-    def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Also an object."""
-        if (yield from super().body_follows(scan, ahead)):
-            return True
-        space = yield from scan.space(ahead)
-        return (yield from scan.starts("{", space))
-
     def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
-        """Also an object, or arguments that are wrapped once more."""
-        if tag.empty:
+        """Also arguments that are wrapped once more."""
+        scan.take(0 if tag.empty else (yield from scan.space()))
+        if tag.empty or (yield from scan.starts("{")):
             return (yield from super().body(scan, calls, tools, name, tag))
-        scan.take((yield from scan.space()))
-        if (yield from scan.starts("{")):
-            return (yield from json_body(scan, calls, self.ends))
         arguments, values = Arguments(calls, tools, name), Parameters(self, tools, name)
         first = yield from named_tag(scan, self.parameter_tag)
         declared = tools.keys(name)

@@ -86,16 +86,6 @@ def _decoded(found: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else found[0]
 
 
-def sections_of(source: str) -> list[Section]:
-    """A text cut at its CDATA; one that never ends is text."""
-    found: list[Section] = []
-    at = 0
-    while (start := source.find(CDATA, at)) >= 0 and (end := source.find(CDATA_END, start)) >= 0:
-        found += [Section(False, source[at:start]), Section(True, source[start + len(CDATA) : end])]
-        at = end + len(CDATA_END)
-    return [*found, Section(False, source[at:])]
-
-
 def text_of(sections: Iterable[Section]) -> str:
     """What the sections hold as text: CDATA as it is, entities decoded, markup as it stands."""
     return "".join(text if marked else decode(text) for marked, text in _without_layout(sections))

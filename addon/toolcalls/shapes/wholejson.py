@@ -7,15 +7,14 @@ openers might stand in them without end.
 """
 
 import json
-import re
 from typing import NamedTuple
 
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, mark
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark
 from toolcalls.tools import Toolbox
 from toolcalls.transducer import Transducer
-from toolcalls.values import members
+from toolcalls.values import items, members, quote
 
 MAX_NAME = 256  # characters of a name or key
 MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known
@@ -23,12 +22,14 @@ QUOTES = ('"', "'")
 
 _BRACKETS = ("{", "[")
 _WRAPPERS = ("function", "tool_call", "function_call")
-_BESIDE = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # keys that a call may have as well
-CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *_BESIDE, "tool_calls"))  # all that may stand in a call
+BESIDE = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # keys that a call may have as well
+# LangChain's structured chat, in which an answer to the user has the same form as a call.
+_ACTION, _INPUT = "action", "action_input"
+_ANSWERS = frozenset({"final answer", "final_answer"})
+CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *BESIDE, "tool_calls", _ACTION, _INPUT))  # all that a call has
 _TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
 _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
 _MAX_DEPTH = 4
-_SEPARATOR = re.compile(r"[ \t\r\n]*+,?+[ \t\r\n]*+")
 
 
 class Whole(NamedTuple):
@@ -60,8 +61,11 @@ def whole(scan: Scanner, limit: int | None = None) -> Step[Whole | None]:
     return Whole("".join(pieces), reader.repairs) if reader.done and "comment" not in reader.repairs else None
 
 
-def whole_object(scan: Scanner) -> Step[Whole | None]:
-    """The object that begins here, consumed, if it has no keys but those of a call; None otherwise."""
+def whole_object(scan: Scanner, *, listed: bool = False) -> Step[Whole | None]:
+    """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
+
+    listed   it stands in an array: where that ends or goes on with another object, the brace that is missing is read
+    """
     scan.take(1)
     written: list[str] = []
     repairs: list[str] = []
@@ -80,14 +84,26 @@ def whole_object(scan: Scanner) -> Step[Whole | None]:
         first = yield from scan.among(("{", "[", *QUOTES))
         if first == "[" and key != "tool_calls":
             return None
-        found = yield from whole(scan, None if key in ARGUMENTS or first in _BRACKETS else MAX_PASSED)
+        given = key in ARGUMENTS or key == _INPUT
+        found = yield from whole(scan, None if given or first in _BRACKETS else MAX_PASSED)
         if spelt is None or found is None:
             return None
         repairs += found.repairs
         written.append(f"{spelt.json}:{found.json}")
+        if listed and (yield from _lacks_brace(scan)):
+            return Whole(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
         if not (yield from mark(scan, ",")):
             break
     return Whole(f"{{{','.join(written)}}}", repairs) if (yield from mark(scan, "}")) else None
+
+
+def _lacks_brace(scan: Scanner) -> Step[bool]:
+    """Whether an array ends here, or goes on with its next object."""
+    space = yield from scan.space()
+    follows = yield from scan.among(("]", ","), space)
+    if follows != ",":
+        return follows is not None
+    return (yield from scan.starts("{", (yield from scan.space(space + 1))))
 
 
 def text_of(found: Whole, repairs: list[str]) -> str | None:
@@ -98,37 +114,6 @@ def text_of(found: Whole, repairs: list[str]) -> str | None:
     return str(json.loads(found.json))
 
 
-def argument_object(written: str) -> str | None:
-    """The JSON text of the object that stands for a call's arguments, None where `written` (strict JSON) is none.
-
-    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
-    """
-    text = str(json.loads(written)).strip() or "{}" if written.startswith('"') else written
-    if text == "null":
-        return "{}"
-    try:
-        members(text)
-    except ValueError:
-        return None
-    return text
-
-
-def elements(array: str) -> list[str]:
-    """The elements of an array (strict JSON), each as it is written."""
-    found: list[str] = []
-    pos = 1
-    while not array.startswith("]", pos := _behind_separator(array, pos)):
-        begin = pos
-        pos = Transducer().feed(array, pos)[1]
-        found.append(array[begin:pos])
-    return found
-
-
-def _behind_separator(array: str, pos: int) -> int:
-    found = _SEPARATOR.match(array, pos)
-    return found.end() if found is not None else pos
-
-
 def meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
     """The calls that an object (strict JSON) means when it stands for nothing else; [] where it may."""
     pairs = members(written)
@@ -136,11 +121,11 @@ def meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
     if len(raw) < len(pairs) or depth >= _MAX_DEPTH:
         return []
     if list(raw) == ["tool_calls"] and raw["tool_calls"].startswith("["):
-        inner = [meant(element, tools, depth + 1) for element in elements(raw["tool_calls"]) if element[0] == "{"]
+        inner = [meant(element, tools, depth + 1) for element in items(raw["tool_calls"]) if element[0] == "{"]
         return [call for calls in inner for call in calls] if all(inner) else []
     if raw.get("type", '"function"') not in _TYPES:
         return []
-    keys = raw.keys() - _BESIDE
+    keys = raw.keys() - BESIDE
     for wrapper in _WRAPPERS:
         if keys == {wrapper} and raw[wrapper].startswith("{"):
             return meant(raw[wrapper], tools, depth + 1)
@@ -148,6 +133,9 @@ def meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
 
 
 def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
+    if keys == {_ACTION, _INPUT}:
+        call = action(raw[_ACTION], raw[_INPUT], tools)
+        return [] if call is None or _declares(call.arguments, call.name, tools) else [call]
     named, given = keys.intersection(NAMES), keys.intersection(ARGUMENTS)
     if len(keys) != 2 or len(named) != 1 or len(given) != 1:
         return []
@@ -156,6 +144,20 @@ def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
         return []
     name = tools.resolve(str(json.loads(spelt)))
     return [Call(name, arguments)] if name and not _declares(arguments, name, tools) else []
+
+
+def action(spelt: str, given: str, tools: Toolbox) -> Call | None:
+    """The call of an action and its input (strict JSON); None where it is none, or an answer to the user.
+
+    An input that is no object is the argument of a tool with exactly one parameter.
+    """
+    name = tools.resolve(str(json.loads(spelt))) if spelt.startswith('"') and len(spelt) <= MAX_NAME else ""
+    if not name or name.lower() in _ANSWERS:
+        return None
+    arguments, keys = argument_object(given), tools.keys(name)
+    if arguments is None and len(keys) == 1:
+        arguments = f"{{{quote(keys[0])}:{given}}}"
+    return None if arguments is None else Call(name, arguments)
 
 
 def _declares(arguments: str, name: str, tools: Toolbox) -> bool:

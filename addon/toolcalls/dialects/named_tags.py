@@ -1,0 +1,30 @@
+"""`named_tags`: a tag for calls that names the tool in an attribute, around the arguments as JSON.
+
+    <tool_call name="read_file">{"path": "src/a.ts"}</tool_call>
+
+Taught by many agents' own prompts and written by models that mix Hermes' tag with Claude's attribute; parameters may
+stand there in elements of their own, as in `invoke`. It goes before `hermes`, which knows attributes, too: an object of
+arguments may have a `name`. No model's template has it.
+"""
+
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.entities import escape_attribute
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+
+class _Named(Attributed):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The tags up to the attribute that tells them from other forms."""
+        return tuple(f"<{element} name=" for element in (self.call, *self.misspelt))
+
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        """One call's element, with JSON in it."""
+        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
+            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        members(call.arguments)
+        return f'<{self.call} name="{escape_attribute(call.name)}">{call.arguments}</{self.call}>'
+
+
+DIALECT = _Named("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))

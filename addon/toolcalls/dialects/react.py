@@ -1,0 +1,162 @@
+"""`react`: a name and its input in words, as ReAct prompts of agent frameworks ask for.
+
+    Thought: I have to look at the file.
+    Action: read_file
+    Action Input: {"path": "src/a.ts"}
+
+Taught by LangChain, LlamaIndex, CrewAI and Qwen-Agent, and written by models that have seen it. Behind `Action:` there
+may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's structured chat) or
+with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts only for a tool with
+exactly one parameter, or where it says that there is none. A final answer is no call. Sources:
+https://arxiv.org/abs/2210.03629,
+https://python.langchain.com/api_reference/langchain/agents/langchain.agents.react.agent.create_react_agent.html,
+https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggingface.co/docs/smolagents.
+"""
+
+import re
+from typing import NamedTuple
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
+from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.wholejson import action, whole
+from toolcalls.shapes.words import NAME, character, run, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import is_json, members
+
+_INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")
+_FENCES = ("```json", "```")
+_NAMES = ("action", *NAMES)
+_GIVEN = ("action_input", *ARGUMENTS)
+_BESIDE = frozenset({"thought", "id", "type"})
+_NOTHING = ("None", "null", "N/A")  # as models write that there is no input
+_BLANKS = re.compile(r"[ \t]*+")
+_LINE = re.compile(r"[^\r\n]*+")
+
+
+class _ReAct(NamedJson):
+    def speaks(self, text: str) -> bool:
+        """Whether `text` teaches this form or holds a call in it."""
+        return super().speaks(text) or "\nAction Input: the input to the action" in text
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """A name and its input, or an object that holds both."""
+        opener = (yield from scan.among(self.opening)) or ""
+        start = yield from scan.space(len(opener))
+        fence, brace = yield from _object_at(scan, start)
+        if brace:
+            scan.take(brace)
+            return (yield from _blob(scan, calls, tools, fenced=bool(fence)))
+        head = yield from _head(scan, start)
+        if head is None:
+            return False
+        name = tools.resolve(head.name)
+        fence, brace = yield from _object_at(scan, head.end)
+        if brace:
+            scan.take(brace)
+            calls.begin(name)
+            if not (yield from value(scan, calls, calls.piece)):
+                if not scan.ended:
+                    calls.broken()
+                return False
+            return (yield from _ends(scan, calls, fence or (")" if head.mark == "(" else "")))
+        return not fence and head.mark != "(" and (yield from _line(scan, calls, tools, name, head.end))
+
+
+class _Head(NamedTuple):
+    """A tool's name, and what stands between it and its input, up to the place `end`."""
+
+    name: str
+    mark: str
+    end: int
+
+
+def _head(scan: Scanner, start: int) -> Step[_Head | None]:
+    """The name that stands `start` characters from here, maybe in backticks, with the words for its input behind it."""
+    tick = int((yield from scan.starts("`", start)))
+    name = yield from word(scan, NAME, start + tick)
+    end = start + tick + len(name)
+    if not name or (tick and not (yield from scan.starts("`", end))):
+        return None
+    space = yield from scan.space(end + tick)
+    mark = yield from scan.among((*_INPUTS, "("), space)
+    return None if mark is None else _Head(name, mark, space + len(mark))
+
+
+def _object_at(scan: Scanner, start: int) -> Step[tuple[str, int]]:
+    """The fence that stands here, "" for none, and the place of the object in it or without one, 0 for none."""
+    start = yield from scan.space(start)
+    fence = (yield from scan.among(_FENCES, start)) or ""
+    inside = yield from scan.space(start + len(fence))
+    return fence and "```", inside if (yield from scan.starts("{", inside)) else 0
+
+
+def _ends(scan: Scanner, calls: Calls, closer: str) -> Step[bool]:
+    """What closes the object. Returns whether the call is complete."""
+    space = (yield from scan.space()) if closer else 0
+    if closer and (yield from scan.starts(closer, space)):
+        scan.take(space + len(closer))
+    elif closer and scan.cut:
+        return False
+    elif closer:
+        calls.repair("missing_closer")
+    calls.end()
+    return True
+
+
+def _line(scan: Scanner, calls: Calls, tools: Toolbox, name: str, end: int) -> Step[bool]:
+    """An input that is no object: the rest of the line from `end` on, which may be text in quotes."""
+    start = end + len((yield from word(scan, _BLANKS, end)))
+    empty = (yield from character(scan, start)) in {"", "\r", "\n"}
+    text = (yield from word(scan, _LINE, start)).rstrip()  # "" also for one that is long
+    keys = tools.keys(name)
+    nothing = text in _NOTHING or (empty and not keys)
+    if name not in tools.names or not (nothing or (len(keys) == 1 and not empty)):
+        return False
+    scan.take(start)
+    calls.begin(name)
+    arguments = Arguments(calls, tools, name)
+    written = yield from run(scan, _LINE)
+    if text.startswith('"') and is_json(text):
+        arguments.member(keys[0], text)
+    elif not nothing:
+        argument = arguments.value(keys[0])
+        argument.add(written.rstrip())
+        argument.end()
+    if scan.cut and not scan.rest():
+        return False
+    arguments.end()
+    return True
+
+
+def _blob(scan: Scanner, calls: Calls, tools: Toolbox, *, fenced: bool) -> Step[bool]:
+    """One object that begins here, read whole."""
+    found = yield from whole(scan)
+    if found is None:
+        return False
+    raw = dict(members(found.json))
+    spelt = next((raw[key] for key in _NAMES if key in raw), "")
+    given = next((raw[key] for key in _GIVEN if key in raw), None)
+    if given is None or raw.keys() - _BESIDE - {*_NAMES, *_GIVEN}:
+        return False
+    call = action(spelt, given, tools)
+    if call is None:
+        return False
+    calls.begin(call.name)
+    for repair in found.repairs:
+        calls.repair(repair)
+    calls.piece(call.arguments)
+    return (yield from _ends(scan, calls, "```" if fenced else ""))
+
+
+DIALECT = _ReAct(
+    "react",
+    opening=("Action:", "**Action:**"),
+    behind=tuple((words, ()) for words in _INPUTS),
+    layout="Action: {name}\nAction Input: {json}",
+    place="start",
+)
+
+RESULT = "Observation: {text}"

@@ -1,0 +1,41 @@
+"""`tool_element`: an element named after the tool, with the arguments as one JSON object.
+
+    <read_file>{"path": "src/a.ts"}</read_file>
+
+Taught by small agents' own prompts and written by models that mix Cline's tags with JSON; in `<toolcall>` tags it is
+`picoclaw`. It counts only for a declared tool, and where the object's first key is one of its parameters: any other
+text in such an element is a value (`zeroclaw`, `tagged`). No model's template has it.
+"""
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
+from toolcalls.shapes.jsonelement import JsonElement
+from toolcalls.tools import Toolbox
+from toolcalls.values import quote
+
+
+class _Element(JsonElement):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Each declared tool's tag."""
+        return tuple(f"<{name}>" for name in names)
+
+    def speaks(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
+        """No prompt is known to teach it."""
+        return False
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        opener = yield from scan.among(self.openers(tools.names))
+        if opener is None:
+            return False
+        brace = yield from scan.space(len(opener))
+        if not (yield from scan.starts("{", brace)):
+            return False
+        first = yield from scan.space(brace + 1)
+        keys = tuple(map(quote, tools.keys(opener[1:-1])))
+        if (yield from scan.among((*keys, "}"), first)) is None:
+            return False
+        return (yield from super().read(scan, calls, tools))
+
+
+DIALECT = _Element("tool_element", start="<", closing="</{name}>")
