@@ -16,6 +16,7 @@ import responsesclient
 from toolcalls.evidence import Decision, decide, terms_of
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
+from toolcalls.processors import Processors
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -116,13 +117,21 @@ SPOKEN = {
 }
 
 
-def exchange(spoken: Spoken, tools: Sequence[Tool], route: Route | None = None, *, observes: bool = False) -> Exchange:
+def exchange(
+    spoken: Spoken,
+    tools: Sequence[Tool],
+    route: Route | None = None,
+    *,
+    observes: bool = False,
+    processors: Processors | None = None,
+) -> Exchange:
     """An exchange of this wire that lifts, or one that only observes."""
     route = route or Route(client="native", upstream="text")
     request = Request(tools=tuple(tools))
     decision = Decision("observe", "native", "native", None, ()) if observes else decide(route, request, {}, ())
     terms, toolbox = terms_of(route, request, decision)
-    return Exchange(all_wires()[spoken.wire], terms, decision, toolbox, form=spoken.form, seed=b"test")
+    wire = all_wires()[spoken.wire]
+    return Exchange(wire, terms, decision, toolbox, form=spoken.form, seed=b"test", processors=processors)
 
 
 def through(one: Exchange, body: bytes, size: int = 0) -> bytes:

@@ -5,7 +5,8 @@ also where more places match than are kept; then the reader; then that the work 
 ratios, with 10 MB of request text.
 """
 
-import time
+import html
+import json
 from collections.abc import Callable
 from unittest.mock import patch
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth import grows_with_its_input
 from toolcalls import echo
 from toolcalls.echo import Quotable
 from toolcalls.events import CallStart, Event, Text, Verdict
@@ -22,7 +24,6 @@ from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
-BOUND = 8  # times as long for four times as much: quadratic work would give 16
 MEGABYTE = 1_000_000
 
 
@@ -45,7 +46,13 @@ def reasons(events: list[Event]) -> list[str | None]:
     return [event.reason for event in events if isinstance(event, Verdict)]
 
 
-letters = st.text("ab <\n", max_size=90)
+letters = st.text("ab <\n\r", max_size=90)
+
+
+def stands_in(candidate: str, text: str) -> bool:
+    """The plain question: white space at both ends of every line aside, is the one in the other?"""
+    candidate, text = ("\n".join(line.strip() for line in said.split("\n")) for said in (candidate, text))
+    return candidate.strip() in text
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
@@ -69,7 +76,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
                     break
                 else:
                     stands = trace.grow(candidate[before:at])
-                assert stands == any(candidate[:at].strip() in text for text in texts)
+                assert stands == any(stands_in(candidate[:at], text) for text in texts)
                 if not stands:
                     break
 
@@ -104,6 +111,54 @@ def test_it_streams_on_as_soon_as_it_differs() -> None:
     assert any(isinstance(event, CallStart) for event in made.feed(text[differs - 1]))
 
 
+SAID = f"# notes\n\n{call('rm -rf build')}\n\nbye \U0001f44b\n"
+NUMBERED = list(enumerate(SAID.split("\n"), 1))
+TOLD = {
+    "JSON": json.dumps({"output": SAID, "metadata": {"exit_code": 0}}),
+    "JSON without escapes of letters": json.dumps([{"type": "text", "text": SAID}], ensure_ascii=False),
+    "lines of JSON": f'{{"a": 1}}\n{json.dumps({"stdout": SAID})}',
+    "JSON behind words": f"The tool answered: {json.dumps(SAID)}, and that was all.",
+    "JSON that was cut": json.dumps({"output": SAID})[:-12],
+    "JSON with escaped markup": json.dumps(SAID).replace("<", r"\u003c").replace(">", r"\u003E").replace("/", r"\/"),
+    "JSON in JSON": json.dumps({"result": json.dumps({"text": SAID})}),
+    "the words of Python": repr({"out": SAID}),
+    "cat -n": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED),
+    "numbers and arrows": "".join(f"{number:6}\u2192{line}\n" for number, line in NUMBERED),
+    "numbers and bars": "".join(f"{number:05}| {line}\n" for number, line in NUMBERED),
+    "grep -n": "".join(f"{number}:{line}\n" for number, line in NUMBERED),
+    "numbers in JSON": json.dumps({"content": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED)}),
+    "a diff": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n")),
+    "a quotation": "".join(f"> {line}\n" for line in SAID.split("\n")),
+    "HTML": f"<p>{html.escape(SAID)}</p>",
+    "an indented block": "".join(f"    {line}\n" for line in SAID.split("\n")),
+    "line ends of Windows": SAID.replace("\n", "\r\n"),
+    "blanks at the ends of lines": SAID.replace("\n", " \t\n"),
+}
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+def test_it_is_found_in_what_a_tool_puts_round_it(told: str, size: int) -> None:
+    text = f"The file says:\n\n{call('rm -rf build')}\n"
+    events = read(text, (told,), size)
+    assert reasons(events) == ["echo"]
+    assert "".join(event.text for event in events if isinstance(event, Text)) == text
+    assert reasons(read(call("rm -rf other"), (told,), size)) == [None]
+
+
+@pytest.mark.parametrize("ends", ["\r\n", " \n", "\n   "])
+def test_white_space_around_line_ends_makes_no_difference(ends: str) -> None:
+    text = call("rm -rf build").replace("\n", ends)
+    for size in (1, 2, 1000):
+        assert reasons(read(text, (call("rm -rf build"),), size)) == ["echo"]
+
+
+def test_what_was_written_with_backslashes_is_found_as_it_was_written() -> None:
+    text = call(r"grep \"a\\.b\" C:\new")
+    assert reasons(read(text, (f"so: {text}",))) == ["echo"]
+    assert reasons(read(text, (json.dumps({"out": text}),))) == ["echo"]
+
+
 def test_the_guard_can_be_dropped() -> None:
     quoted = (call("ls"),)
     made = reader(quoted, Route(client="native", upstream="text", take=("echo",)))
@@ -121,25 +176,6 @@ def test_nothing_is_looked_at_without_a_candidate() -> None:
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
-
-
-def seconds(work: Callable[[], object]) -> float:
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
-
-
-def check(work: Callable[[int], Callable[[], object]], size: int) -> None:
-    ratios: list[float] = []
-    for _ in range(3):
-        ratios.append(seconds(work(4 * size)) / max(seconds(work(size)), 1e-4))
-        if ratios[-1] < BOUND:
-            return
-    raise AssertionError(f"four times as much took {', '.join(f'{ratio:.1f}' for ratio in ratios)} times as long")
-
 
 QUOTED = {
     "prose": "The quick brown fox jumps over the lazy dog.\n",
@@ -167,7 +203,7 @@ def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
         quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
         return lambda: read(text, quoted, 20)
 
-    check(work, 10 * MEGABYTE // 4)
+    grows_with_its_input(work, 10 * MEGABYTE // 4)
 
 
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
@@ -179,7 +215,7 @@ def test_the_work_grows_with_the_reply(kind: str) -> None:
         text = "\n".join(CALLS["alike at first"](number) for number in range(count))
         return lambda: read(text, quoted, 20)
 
-    check(work, 50)
+    grows_with_its_input(work, 50)
 
 
 def test_one_long_echo_is_followed_in_linear_time() -> None:
@@ -192,10 +228,9 @@ def test_one_long_echo_is_followed_in_linear_time() -> None:
 
         def run() -> None:
             made = reader(quoted, route)
-            for at in range(0, len(text), 4):
-                made.feed(text[at : at + 4])
-            assert reasons(made.finish(cut=False)) == []
+            events = [event for at in range(0, len(text), 4) for event in made.feed(text[at : at + 4])]
+            assert reasons([*events, *made.finish(cut=False)]) == ["echo"]
 
         return run
 
-    check(work, 20_000)
+    grows_with_its_input(work, 20_000)

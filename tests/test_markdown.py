@@ -151,7 +151,30 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "pre closed": ("<pre>\na</pre>\n‸", None, True),
     "pre outlives its item": ("- <pre>\n\n‸", "fenced", True),
     "prefix is no pre": ("<prefix>\n\n‸", None, True),
-    "pre inside a line": ("a <pre>\n‸", None, True),
+    "pre inside a line": ("a <pre>\n‸", "inline_code", True),
+    "pre inside a line closed": ("a <pre> b</pre> c\n‸", None, True),
+    "pre named in a paragraph": ("The <pre> tag.\n\n‸", None, True),
+    # elements of HTML whose text is code or quoted
+    "code": ("<code>\n‸", "inline_code", True),
+    "code with an attribute": ("<code class='x'>\na\n‸", "inline_code", True),
+    "code in capitals": ("<CODE>\na\n‸", "inline_code", True),
+    "code inside a line": ("Use <code>\n‸", "inline_code", True),
+    "code closed": ("Use <code>a</code>\n‸", None, True),
+    "code closed otherwise": ("Use <code>a</kbd>\n‸", "inline_code", True),
+    "code ends with its paragraph": ("A <code> tag.\n\n‸", None, True),
+    "code in inline code": ("A `<code>` tag.\n‸", None, True),
+    "code in a comment": ("a <!-- <code> -->\n‸", None, True),
+    "kbd in an item": ("- <kbd>\n  ‸", "inline_code", True),
+    "prefix is no code": ("<codex>\n‸", None, True),
+    "blockquote": ("<blockquote>\n<p>\n\n‸", "block_quote", True),
+    "blockquote with an attribute": ('<blockquote cite="x">\n\n‸', "block_quote", True),
+    "blockquote closed": ("<blockquote>a</BLOCKQUOTE>\n‸", None, True),
+    "blockquote named": ("A <blockquote> quotes.\n‸", None, True),
+    "xmp": ("<xmp>\n\n‸", "fenced", True),
+    "CDATA": ("<![CDATA[\n\n‸", "fenced", True),
+    "CDATA closed": ("<![CDATA[a]]>\n‸", None, True),
+    "instruction": ("<?php\n\n‸", "fenced", True),
+    "instruction closed": ("<?xml version='1.0'?>\n‸", None, True),
     "script": ("<script>\n\n‸", "fenced", True),
     # reasoning
     "think": ("<think>‸", "reasoning", False),
@@ -159,6 +182,8 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "think closed": ("<think>a</think>‸", None, True),
     "think closed, blanks": ("<think>a</think>  ‸", None, True),
     "afresh": ("<think>\n```\na `b</think>\n‸", None, True),
+    "think in capitals": ("<THINK>a\n</Think\n‸", "reasoning", True),
+    "think in capitals closed": ("<THINK>a\n</Think>\n‸", None, True),
     "the other closer": ("<think>a</thinking>\n‸", "reasoning", True),
     "opener inside a line": ("the <think> tag\n‸", None, True),
     "opener in a fence": ("```\n<think>\n```\n‸", None, True),
@@ -231,7 +256,8 @@ def test_quoting_suite(number: str, reason: str | None) -> None:
 BITS = st.sampled_from(
     ["\n", "\n", "\r", " ", "  ", "\t", "a", "`", "``", "```", "````", "~~~", ">", "> ", "- ", "* ", "-", "*", "_", "=",
      "#", "1.", "2) ", "<", "<!--", "-->", "--", "<pre>", "</pre>", "<think>", "</think>", "[THINK]", "[/THINK]", "\\",
-     '"', "'", "<b ", "\x00", "\ud800", "\u2028"]
+     '"', "'", "<b ", "<code>", "</code>", "<KBD ", "<blockquote>", "</blockquote>", "<?", "?>", "\x00", "\ud800",
+     "\u2028"]
 )  # fmt: skip
 TEXTS = st.lists(BITS, max_size=40).map("".join)
 

@@ -77,9 +77,66 @@ def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
     assert redacted_text(text) == clean
 
 
+KEY = "abc123CANARY"
+SERVICE = "-----BEGIN PRIVATE " + r"KEY-----\nCANARY\n-----END PRIVATE " + "KEY-----"
+# What stands before a secret, the secret, and what stands behind it, as people and models write them.
+WRITTEN = {
+    "shell variable": ("export TOKEN=", KEY, " && make"),
+    "shell variable of a vendor": ("STRIPE_KEY='", KEY, "'"),
+    "shell password": ("PGPASSWORD=", "CANARY", " psql"),
+    "option": ("gh auth login --token ", "CANARY", " --x"),
+    "option of several words": ("tool --db-password=", "CANARY", ""),
+    "option in quotes": ("tool --api-key '", "CANARY", "' --x"),
+    "curl": ("curl -u ", "alice:CANARY", " https://x.y/"),
+    "curl in full": ("curl --user '", "alice:CANARY", "' https://x.y/"),
+    "bearer without digits": ("Authorization: Bearer ", "canarycanarycanary", ""),
+    "basic": ("Authorization: Basic ", "Q0FOQVJZOmFiYw==", ""),
+    "vendor's header": ("-H 'PRIVATE-TOKEN: ", KEY, "'"),
+    "subscription": ("-H 'Ocp-Apim-Subscription-Key: ", KEY, "'"),
+    "quoted, with blanks": ('password = "', "CANARY of mine, (really)", '"'),
+    "json with signs": ('{"password": "', "p(CANARY)w;rd", '"}'),
+    "json in json with signs": (r'{\"password\": \"', "p(CANARY)w;rd", r'\"}'),
+    "python": ("token = '", KEY, "'"),
+    "ruby": ("'password' => '", "CANARY", "'"),
+    "xml": ("<password>", "CANARY", "</password>"),
+    "an argument of a call": ('<parameter name="password">', "CANARY", "</parameter>"),
+    "an argument of a function tag": ("<parameter=api_key>", "CANARY", "</parameter>"),
+    "an argument in two elements": ("<arg_key>password</arg_key>\n<arg_value>", "CANARY", "</arg_value>"),
+    "yaml": ("    token: ", KEY, "\n"),
+    "rails": ("secret_key_base: ", KEY, "\n"),
+    "docker": ('"auth": "', "Q0FOQVJZOmFiYw==", '"'),
+    "kubernetes": ("client-key-data: ", "LS0tLS1CQUNBTkFSWQ==", "\n"),
+    "a service account": ('"private_key": "', SERVICE, r'\n"'),
+    "connection": ("postgres://", "u:CANARY", "@h/db"),
+    "connection without a user": ("redis://", ":CANARY", "@h:6379"),
+    "twilio": ("sid ", "AC" + "0123456789abcdef" * 2, " ok"),
+    "telegram": ("https://api.telegram.org/", "bot" + "123456789:AA" + "CANARYaaa" * 4, "/getMe"),
+    "gitlab runner": ("use ", "glrt" + "-CANARYaaaaaaaaaaaaaaa", " now"),
+    "notion": ("use ", "ntn" + "_CANARYaaaaaaaaaaaaaaaaaaaaa", " now"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_a_secret_as_people_write_it_goes(written: tuple[str, str, str]) -> None:
+    before, secret, behind = written
+    assert redacted_text(f"Look: {before}{secret}{behind}") == f"Look: {before}{REDACTED}{behind}"
+    events = b"".join(
+        b'data: {"delta": %s}\n\n' % json.dumps(character).encode() for character in f"Look: {before}{secret}{behind}"
+    )
+    told = redacted_body(events).decode()
+    heard = "".join(json.loads(line[6:])["delta"] for line in told.split("\n") if line)
+    assert heard == f"Look: {before}{REDACTED}{behind}"
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "docker run -u 1000:1000 image; git push -u origin main; sort -u file; sqlmap -u http://example.org/",
+        '{"token": " hello", "logprob": -0.5, "next_token": null}',
+        "sort_key: created_at, key: value, keys: 1234567890",
+        "token = tokens[index]; key = a.b.c; auth: required",
+        "Use --auth basic or --token-file x.",
+        "<author>Somebody</author> <key>name</key>",
         "The token count is 12, the password field is required.",
         "def login(password: str) -> None: ...",
         "api_key = os.environ['KEY']",

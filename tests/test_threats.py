@@ -11,7 +11,7 @@ import base64
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -284,8 +284,8 @@ def test_text_waits_only_while_it_may_look_like_a_tag() -> None:
     }  # fmt: skip
 
 
-def test_a_native_call_that_was_text_before_says_so() -> None:
-    """Both have left: the text call was out when the native one came. The other way round the text stays text."""
+def test_a_native_call_that_was_text_before_does_not_leave() -> None:
+    """The text call was out when the native one came. The other way round the text stays text (`test_twins.py`)."""
     wire = all_wires()["openai_chat"]
     call = '<tool_call>\n{"name": "run_shell", "arguments": {"command": "ls"}}\n</tool_call>'
     for arguments, reason in (('{ "command": "ls" }', "repeated"), ('{"command": "ls -a"}', None)):
@@ -298,7 +298,8 @@ def test_a_native_call_that_was_text_before_says_so() -> None:
             one = exchange(SPOKEN["openai_chat"], TOOLS, route)
             through(one, body + b"data: [DONE]\n\n")
             found = [(verdict.status, verdict.reason) for _, verdict in one.verdicts]
-            assert found == [("lifted", None), ("native", None if take else reason)], wire.name
+            kept = ("blocked", reason) if reason and not take else ("native", None)
+            assert found == [("lifted", None), kept], wire.name
 
 
 # --- the shared list --------------------------------------------------------------------------------------------------
@@ -316,8 +317,10 @@ def their_tools() -> tuple[Tool, ...]:
     return tuple(Tool(tool["function"]["name"], tool["function"]["parameters"]) for tool in tools)
 
 
-def of_kind(*kinds: str) -> Iterator[dict[str, Any]]:
-    return (row for row in rows().values() if row["category"] in kinds)
+def of_kind(*kinds: str) -> list[dict[str, Any]]:
+    found = [row for row in rows().values() if row["category"] in kinds]
+    assert {row["category"] for row in found} == set(kinds)
+    return found
 
 
 def read_row(row: Mapping[str, Any], policy: PolicyName, size: int) -> list[Event]:
@@ -396,7 +399,7 @@ def lifted_value(value: str, dialect: str) -> str | None:
 def test_values_of_the_list_survive(dialect: str) -> None:
     """S00 to S09, X00 to X11: what a value holds reaches the call exactly, or nothing is called."""
     held = 0
-    for row in of_kind("sse-injection", "xml"):
+    for row in of_kind("sse-injection", "argument-value"):
         if row["id"] in {"S20", "S21"}:
             continue
         value = lifted_value(row["value"], dialect)
@@ -407,7 +410,7 @@ def test_values_of_the_list_survive(dialect: str) -> None:
 
 def test_json_arguments_keep_their_spelling() -> None:
     """J00 to J11, in hermes: strict JSON passes character for character; what is repaired is named."""
-    for row in of_kind("json"):
+    for row in of_kind("json-arguments"):
         text = f'<tool_call>\n{{"name": "run_shell", "arguments": {row["value"]}}}\n</tool_call>'
         events = read(text)
         made = calls_in(events)

@@ -1,5 +1,9 @@
 """Condition 5: where the request already holds, word for word, the text of a candidate that is still coming.
 
+What a tool read stands in its result as the tool tells it: inside JSON, with its lines numbered or quoted, as a diff or
+as HTML. A model that repeats it leaves all that away. So each text is searched as it is, and with such a layer taken
+off (`readings`); white space at both ends of a line counts on neither side.
+
 Strategy. A `Trace` follows one candidate. It begins with the places at which the candidate's first characters stand,
 and every further piece is compared at those places alone, so a piece costs its own length for each place that is left,
 and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
@@ -13,7 +17,10 @@ Searching is bounded by `_BUDGET` characters, or a few times the request's lengt
 have to be searched for counts as an echo, since a doubt is text. No reply of a real model comes near it.
 """
 
-from collections.abc import Sequence
+import html
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 _START = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
 _STARTS = 256  # beginnings that are remembered
@@ -24,18 +31,83 @@ _TIMES = 16  # or so many times its length
 # Which text of the request, and where in it.
 type Place = tuple[int, int]
 
+_BLANKS = " \t\r"
+_LINE_END = re.compile(r"(?:(?<![ \t\r])[ \t\r]++)?\n[ \t\r]*+")
+# The escapes of JSON (RFC 8259, section 7), which most languages share.
+_ESCAPES = {r"\n": "\n", r"\"": '"', r"\'": "'", r"\t": "\t", r"\r": "\r", r"\/": "/"}
+_CODE = re.compile(r"\\u([0-9A-Fa-f]{4})")
+_NESTED = 2  # JSON in JSON
+# What tools write before a line: its number (cat -n, grep -n, and what agents use), or the mark of a quotation.
+_NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*+")
+_NUMBERED = frozenset("0123456789>")
+_CHANGED = frozenset("+-")  # and before a line of a diff
+
+
+def plain(text: str) -> str:
+    """`text` without white space at the ends of its lines, but before the first one and behind the last."""
+    return _LINE_END.sub("\n", text) if "\n" in text else text
+
+
+def readings(text: str) -> Iterator[str]:
+    """A text of the request as it is, and with what tools put round a text that they hand on taken off."""
+    for _ in range(_NESTED + 1):
+        for reading in (text, html.unescape(text) if "&lt;" in text else ""):
+            lines = [line.strip(_BLANKS) for line in reading.split("\n")]
+            yield "\n".join(lines)
+            if any(line[:1] in _NUMBERED for line in lines):
+                yield "\n".join(_NUMBER.sub("", line, 1) if line[:1] in _NUMBERED else line for line in lines)
+            if any(line.startswith("@@ ") for line in lines):
+                yield "\n".join(line[1:].lstrip(_BLANKS) if line[:1] in _CHANGED else line for line in lines)
+        if "\\" not in text:
+            return
+        text = _unescaped(text)
+
+
+class Said(str):
+    """A text that is asked about again and again, as each turn of a conversation repeats: it is read once."""
+
+    @cached_property
+    def readings(self) -> tuple[str, ...]:
+        """Its `readings`."""
+        return tuple(readings(self))
+
+
+def _unescaped(text: str) -> str:
+    return "\\".join(map(_without_escapes, text.split(r"\\")))
+
+
+def _without_escapes(part: str) -> str:
+    """A text without escaped backslashes, with its other escapes taken for what they mean."""
+    if "\\" in part:
+        for written, meant in _ESCAPES.items():
+            part = part.replace(written, meant)
+    if r"\u" not in part:
+        return part
+    made = _CODE.sub(lambda found: chr(int(found[1], 16)), part)
+    # Two of these may be the halves of one character; one half alone is none that a reply could hold.
+    return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
 
 class Quotable:
     """The texts of one request that a reply may repeat. Nothing is looked at before the first candidate."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = tuple(text for text in texts if text)
+        self._given = tuple(text for text in texts if text)
         self._starts: dict[str, tuple[Place, ...] | None] = {}
-        self._left = max(_BUDGET, _TIMES * sum(map(len, self._texts)))
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        given = (text.readings if isinstance(text, Said) else readings(text) for text in self._given)
+        found = dict.fromkeys(reading for one in given for reading in one)
+        return tuple(reading for reading in found if reading)
+
+    @cached_property
+    def _left(self) -> int:
+        return max(_BUDGET, _TIMES * sum(map(len, self._texts)))
 
     def trace(self, text: str) -> "Trace | None":
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
-        if not self._texts:
+        if not self._given:
             return None
         made = Trace(self, text.lstrip())
         return made if made.grow("") else None
@@ -90,6 +162,7 @@ class Trace:
         self._quotable = quotable
         whole = text.rstrip()
         self._blank = text[len(whole) :]
+        whole = plain(whole)
         self._places = quotable.places(whole[:_START])
         self._first: Place | None = None if self._places is not None else (0, 0)
         self._size = min(len(whole), _START) if self._places is not None else 0
@@ -101,6 +174,7 @@ class Trace:
         coming = self._blank + piece
         text = coming.rstrip()
         self._blank = coming[len(text) :]
+        text = plain(text)
         if self._places is not None:
             stands, ahead = self._quotable.stands, self._size
             if text:

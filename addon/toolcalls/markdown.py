@@ -9,8 +9,9 @@ the answers depend on the characters alone, not on how they were cut.
 
 Quoting must not become a call, so every doubt is code: an open backtick run lasts to the end of its paragraph, a
 comment or a `<pre>` also past the list item that holds it, and nesting past MAX_DEPTH counts as code. Where CommonMark
-is laxer than what the writer means, the writer wins: HTML blocks of kinds 3 to 7 (`<div>`, `<answer>`) are read as
-text, so a fence right below one is a fence. Link reference definitions are read as paragraphs.
+is laxer than what the writer means, the writer wins: HTML blocks of kinds 4, 6 and 7 (`<div>`, `<answer>`) are read as
+text, so a fence right below one is a fence; but what HTML's own elements quote is quoted: `<blockquote>` to its closer,
+`<code>` and its like to theirs or to the end of the paragraph. Link reference definitions are read as paragraphs.
 
 Longer than 300 lines because the states of one machine share its fields; cut in two it would be harder to follow.
 """
@@ -28,9 +29,17 @@ REASONING_TAGS: dict[str, str] = {
     "<seed:think>": "</seed:think>",
     "<mm:think>": "</mm:think>",
     "[THINK]": "[/THINK]",
+    "<longcat_think>": "</longcat_think>",
+    "<thought>": "</thought>",  # EXAONE Deep
+    "<reasoning>": "</reasoning>",  # Reka Flash
+    "<reflection>": "</reflection>",
+    "<scratchpad>": "</scratchpad>",
+    "<antThinking>": "</antThinking>",
 }
-# HTML blocks of kind 1: raw text up to the closer, so nothing in them is a call.
-RAW_TAGS = ("pre", "script", "style", "textarea")
+# HTML blocks of kind 1: raw text up to the closer, so nothing in them is a call; and elements that were such once.
+RAW_TAGS = ("pre", "script", "style", "textarea", "xmp", "listing", "plaintext")
+# Elements of HTML whose text is code, inside a paragraph.
+CODE_TAGS = ("code", "samp", "kbd", "tt", "pre")
 # Containers (quotes and list items) that are told apart; deeper nesting is no reply's own text.
 MAX_DEPTH = 16
 
@@ -44,17 +53,28 @@ class _Sought(NamedTuple):
 
 
 def _sought(ends: Reason, *closers: str) -> _Sought:
-    pattern = re.compile("|".join(map(re.escape, closers)), re.IGNORECASE if ends == "fenced" else 0)
+    pattern = re.compile("|".join(map(re.escape, closers)), re.IGNORECASE)
     return _Sought(ends, pattern, max(map(len, closers)))
 
 
 _COMMENT = _sought("html_comment", "-->")
 _ANY_REASONING = _sought("reasoning", *REASONING_TAGS.values())
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
-_RAW = {f"<{name}{after}": _sought("fenced", f"</{name}>") for name in RAW_TAGS for after in ("", " ", "\t", ">")}
+_AFTER = ("", " ", "\t", ">")
+_RAW = {
+    **{f"<{name}{after}": _sought("fenced", f"</{name}>") for name in RAW_TAGS for after in _AFTER},
+    **{f"<blockquote{after}": _sought("block_quote", "</blockquote>") for after in _AFTER},
+    "<?": _sought("fenced", "?>"),  # kinds 3 and 5
+    "<![CDATA[": _sought("fenced", "]]>"),
+}
+_CODE_ENDS = {f"<{name}{after}": f"</{name}>" for name in CODE_TAGS for after in _AFTER[1:]}
 # Every literal that means something, and all their beginnings. `<pre` without more counts at the end of a line only.
 _CLOSERS = frozenset(REASONING_TAGS.values())
-_TOKENS = {"<!--", *_REASONING, *_CLOSERS, *(tag for tag in _RAW if not tag[-1].isalpha())}
+_TOKENS = {
+    *("<!--", *_REASONING, *_CLOSERS),
+    *(tag for tag in _RAW if not tag[-1].isalpha()),
+    *(*_CODE_ENDS, *_CODE_ENDS.values()),
+}
 _BEGINNINGS = frozenset(token[:size] for token in _TOKENS for size in range(1, len(token) + 1))
 
 # What stands second in a token; a `<` before anything else begins at most a tag.
@@ -96,6 +116,7 @@ class Position:
         "_column",
         "_deep",
         "_depth",
+        "_element",
         "_empty_item",
         "_fence",
         "_fence_length",
@@ -180,7 +201,7 @@ class Position:
         if sought == "reasoning":
             return "reasoning"
         state, stack = self._state, self._stack
-        span, unsure, fenced = self._span, self._unsure, self._leaf == _FENCE
+        span, unsure, fenced = self._span, self._unsure or bool(self._element), self._leaf == _FENCE
         indented = state == _CODE or (state == _RULE and self._leaf == _NONE)
         if state <= _TOKEN_START:  # as if text came next
             continued = self._leaf == _PARAGRAPH and not self._pending
@@ -232,7 +253,7 @@ class Position:
         if match is not None:
             return match.end(), True
         seam = (tail + text[max(at, len(text) - overlap) :])[-overlap:]
-        begins = [mark for mark in map(seam.find, "<[-") if mark >= 0]
+        begins = [mark for mark in map(seam.find, "<[-]?") if mark >= 0]
         self._tail = seam[min(begins) :] if begins else ""
         return len(text), False
 
@@ -250,6 +271,7 @@ class Position:
         self._span = 0  # the length of the backtick run that is open in this paragraph
         self._tag = ""  # ">" in what may be a tag, the quote in a quoted attribute of one
         self._unsure = False  # a backtick stood in what may be a tag: which runs pair up is unknown in this paragraph
+        self._element = ""  # the closer of an element of code that is open in this paragraph
         self._deep = self._empty_item = False
         self._new_line()
         self._after_closer, self._after_return = True, False
@@ -276,7 +298,7 @@ class Position:
         del self._stack[depth:]
         self._deep = self._deep and len(self._stack) == MAX_DEPTH
         self._leaf = _NONE
-        self._span, self._tag, self._unsure = 0, "", False
+        self._span, self._tag, self._unsure, self._element = 0, "", False, ""
 
     def _enter(self, container: int) -> None:
         self._close(self._depth)
@@ -642,9 +664,9 @@ class Position:
         elif folded in _RAW and self._token_flush:
             self._open_html()
             self._open(_RAW[folded])
-        elif token in _REASONING and self._token_blank:
+        elif folded in _REASONING and self._token_blank:
             self._quoted = _QUOTE in (self._stack if self._leaf == _PARAGRAPH else self._stack[: self._depth])
-            self._open(_REASONING[token])
+            self._open(_REASONING[folded])
         elif token in _CLOSERS and self._token_blank:
             self._state, self._line_start, self._after_closer = _PREFIX, True, True
         else:
@@ -659,6 +681,10 @@ class Position:
         """The token is text, `char` comes next ("" when it is whole); it may still begin a tag of any name."""
         if self._state == _TOKEN_START:
             self._start_text()
+        if (folded := self._token.lower()) in _CODE_ENDS:
+            self._element = self._element or (_CODE_ENDS[folded] if self._sought is None else "")
+        elif folded == self._element:
+            self._element = ""
         if self._token[0] == "<" and self._tag in ("", ">"):
             second = (self._token + char)[1:2]
             self._tag = ">" if _begins_tag(second) and self._token[-1] != ">" else ""

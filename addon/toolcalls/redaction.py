@@ -56,6 +56,14 @@ _NAMED = (
     r"|(?:access|refresh|id|auth|session|security|bearer|oauth|api|bot|github|gitlab|npm|hf)[_-]?token"
     r"|password|passwd|passphrase|pwd|authorization|cookie|credential|signature|secret)"
 )
+# What is often no secret, and so is one only where the value looks like one: letters and digits, and not few.
+_WEAK = r"(?:token|auth|secret[_-]key[_-]base|(?<=[_-])(?:key(?:[_-](?:id|data))?|pass))"
+_KEYLIKE = r"[A-Za-z0-9+/=_.~-]"
+# Between a name and its value: as in code, JSON, headers and forms; as in XML; and as in pairs of elements, in which
+# some dialects write arguments.
+_IS = r"\\{0,3}[\"']?(?:\s{0,4}(?:=>|[:=])\s{0,4}|>|</[a-z_]{1,20}>\s{0,4}<[a-z_]{1,20}>)\\{0,3}[\"']?"
+_OPTION = r"(?:token|pass(?:word|wd|phrase)?|secret|auth|credentials?|(?:api-?|access-?|secret-?)key)"
+_FLAG = rf"--(?:[a-z0-9]{{1,20}}-){{0,3}}{_OPTION}"
 # A value behind a name is no secret if it is one of these: declarations of a schema, and code that reads a secret.
 _IN_VALUE = r"[^\s\"'\\,;&<>{}\[\]()]"
 _END = r"[\s\"'\\,;&<>{}\[\]()]"
@@ -80,6 +88,18 @@ _FORMS = (
     r"(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}+",  # Stripe
     r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?",  # JSON Web Tokens (RFC 7519)
     r"org-[A-Za-z0-9]{8,}+",
+    r"GOCSPX-[A-Za-z0-9_-]{16,}+",
+    r"gl(?:rt|ptt|dt|cbt|soat|ft|agent)-[A-Za-z0-9_-]{16,}+",  # GitLab, beside `glpat-`
+    r"(?:lin_api|ntn|secret|figd|sntry[su]|lsv2_(?:pt|sk)|pscale_(?:pw|tkn|oauth)|sbp)_[A-Za-z0-9_-]{20,}+",
+    r"dapi[0-9a-f]{32}(?:-\d)?",  # Databricks
+    r"dp\.(?:pt|st|sa|ct)\.[A-Za-z0-9]{20,}+",  # Doppler
+    r"(?:PMAK|tskey|xkeysib|ATATT3)[A-Za-z0-9_=-]{16,}+",  # Postman, Tailscale, Brevo, Atlassian
+    r"sq0[a-z]{3}-[A-Za-z0-9_-]{16,}+",  # Square
+    r"key-[0-9a-f]{32}",  # Mailgun
+    r"(?:SK|AC)[0-9a-f]{32}",  # Twilio
+    r"(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{30,}+",  # Telegram
+    r"pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}+",  # Airtable
+    r"gAAAAA[A-Za-z0-9_-]{24,}+=*",  # Fernet
 )
 # In an address these are secrets that elsewhere are words; `&` may be an entity or an escape there.
 _IN_QUERY = (
@@ -100,9 +120,17 @@ _SECRETS = re.compile(
     # all the cookies of a line, and the value behind a scheme that is none of the above
     r"|(?P<jar>(?i:cookie)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)"
     r"(?=[^\s=;\"'\\<>]{1,100}=)[^\r\n\"'\\<>]{4,}+"
-    rf"|(?P<name>(?i:{_NAMED})\\{{0,3}}[\"']?\s{{0,4}}[:=]\s{{0,4}}\\{{0,3}}[\"']?(?i:(?:token|apikey)[ \t]{{1,4}})?)"
-    rf"(?!{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
+    # a value behind a name; a quoted one up to its quote. A private key is found by its own mark
+    rf"|(?P<name>(?i:{_NAMED}){_IS}(?i:(?:token|apikey|bearer|basic|digest|negotiate)[ \t]{{1,4}})?)"
+    rf"(?!-----BEGIN|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{4,}}+|{_IN_VALUE}{{4,}}+)"
+    rf"|(?P<weak>(?i:{_WEAK}){_IS})(?=[A-Za-z+/=_.~-]*[0-9])(?=[0-9+/=_.~-]*[A-Za-z]){_KEYLIKE}{{10,}}+"
+    # on a command line: an option and its value, and the user and password of curl
+    rf"|(?P<flag>{_FLAG}[ =]\\{{0,3}}[\"']?)(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
+    r"|(?P<user>(?:(?<=\s)-u|--(?:proxy-)?user)[ =]?\\{0,3}[\"']?)(?![a-z]{2,8}://|\d+:\d+(?!\S))"
+    r"[^\s:\"'\\]{1,100}:[^\s\"'\\]{3,}+"
 )
+# What stands in front of a secret, and stays.
+_BEFORE = ("before", "jar", "name", "query", "weak", "flag", "user")
 
 
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -143,8 +171,9 @@ def redacted_text(text: str) -> str:
     return "".join([*made, text[at:]])
 
 
-# One search holds Python's lock until it is over, and megabytes take it a second: then all other threads stand still.
-_WINDOW = 65536  # characters that are searched at a time
+# One search holds Python's lock until it is over, half a microsecond for each character: meanwhile all other threads
+# stand still, and so does the proxy, which others tell of in a thread beside it.
+_WINDOW = 16384  # characters that are searched at a time
 _REACH = 2048  # no secret needs more characters than these to be known for one, whatever its length
 
 
@@ -164,11 +193,9 @@ def _found(text: str) -> Iterable[re.Match[str]]:
 
 
 def _replaced(found: re.Match[str]) -> str:
-    if found["name"] is not None or found["query"] is not None:
-        return (found["name"] or found["query"]) + REDACTED
     if found["scheme"] is not None:
         return f"{found['scheme']}{REDACTED}@"
-    return (found["before"] or found["jar"] or "") + REDACTED
+    return "".join(found[group] or "" for group in _BEFORE) + REDACTED
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -176,7 +203,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans = []
     for found in _found(text):
         start = found.start()
-        for group in ("before", "jar", "name", "query", "scheme"):
+        for group in (*_BEFORE, "scheme"):
             start = found.end(group) if found[group] is not None else start
         spans.append((start, found.end() - (found["scheme"] is not None)))
     return spans
