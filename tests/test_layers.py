@@ -40,7 +40,8 @@ ARROWS = """
 
     route       <- request
     echo        <-
-    policy      <- echo route tools
+    patterns    <-
+    policy      <- echo patterns route tools
     openers     <- dialects invented lookalike markdown
     nesting     <-
     ledger      <- echo events markdown nesting policy scanner tools
@@ -52,6 +53,7 @@ ARROWS = """
     telling     <- prompts writing
     evidence    <- dialects policy prompts
     processors  <- events ids policy tools
+    screening   <- processors reader roundtrip
     reacting    <- processors
 
     frames      <- events
@@ -61,10 +63,12 @@ ARROWS = """
     asking      <- processors rewriting
 
     envelope    <-
-    lane        <- evidence processors rereading roundtrip writing
+    twins       <- ledger
+    lane        <- evidence processors rereading roundtrip screening twins writing
     exchange    <- envelope lane wires
     report      <- __init__ exchange
-    config      <- __init__ ids route
+    idle        <- route
+    config      <- __init__ ids idle patterns
     insight     <- redaction report turns
     exports     <- insight
     commands    <- asking config reacting report
@@ -84,7 +88,12 @@ WORLD = frozenset(
     | {"time", "uuid"}
 )
 # Who may import what of it.
-WORLDLY = {"mitm": WORLD, "cli": WORLD - {"mitmproxy"}, "demo": WORLD - {"mitmproxy"}, "reacting": {"threading"}}
+WORLDLY = {
+    "mitm": WORLD,
+    "cli": WORLD - {"mitmproxy"},
+    "demo": WORLD - {"mitmproxy"},
+    "reacting": {"threading", "time"},
+}
 
 
 def _reachable(table: str) -> dict[str, set[str]]:

@@ -16,7 +16,7 @@ import brotli
 import pytest
 import zstandard
 
-from chatclient import HEAD, chunk, event
+from chatclient import HEAD, chunk, ending, event
 from conftest import REPO
 from live import encoded
 from spoken import SPOKEN, Spoken, exchange, through
@@ -26,9 +26,10 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text,
 from toolcalls.exchange import Exchange
 from toolcalls.mitm.codings import CodingError, decoder_of
 from toolcalls.policy import Terms
+from toolcalls.processors import Processors, direct
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
-from toolcalls.route import Route
+from toolcalls.route import Access, AccessRule, Condition, Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.wires import all_wires
@@ -313,6 +314,72 @@ def test_a_call_that_is_under_way_when_a_frame_is_too_long_stays_open() -> None:
     assert not any(record.complete for _, record in one.records)
 
 
+BESIDE = {
+    "comments": b": ping\n\n",
+    "reasoning": event(chunk({"reasoning_content": "thinking about it"})),
+    "usage": event({"id": "x", "choices": [], "usage": {"total_tokens": 1}}),
+    "nothing": event(chunk({"content": ""})),
+    "another choice": event({"id": "x", "choices": [{"index": 1, "delta": {"content": "hello "}}]}),
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=list(BESIDE))
+@pytest.mark.parametrize("size", [0, 1, 50])
+def test_undecided_text_does_not_hold_back_all_that_comes_beside_it(beside: bytes, size: int) -> None:
+    """Up to as many bytes as one frame may have; then it is text, and what comes behind it is read."""
+    text, most = "Look: <inv", 2000
+    last = event(chunk({"content": f"alid>.\n{call('ls')}"}))
+    frames = [event(chunk(HEAD)), event(chunk({"content": text})), *[beside] * 100, last]
+    body = b"".join([*frames, ending()])
+    one = exchange(SPOKEN["openai_chat"], TOOLS, route(max_frame_bytes=most))
+    came = gone = held = 0
+    out = b""
+    for piece in frames if not size else [body[at : at + size] for at in range(0, len(body), size)]:
+        left = one.feed(piece)
+        came, gone, out = came + len(piece), gone + len(left), out + left
+        held = max(held, came - gone)
+    assert held <= most + len(beside) + size
+    if not size:
+        out += one.feed(ending())
+    out += one.close()
+    assert one.failure is None
+    assert [(verdict.status, verdict.name) for _, verdict in one.verdicts] == [("lifted", "Bash")]
+    assert out.startswith(b"".join(frames[:-1]))
+    assert out == through(exchange(SPOKEN["openai_chat"], TOOLS, route(max_frame_bytes=most)), body, 7)
+
+
+@pytest.mark.parametrize("upstream", ["text", "native"])
+@pytest.mark.parametrize("dialect", ["invoke", "tagged"])
+@pytest.mark.parametrize("said", ["Look: <inv", f"Look:\n{call('ls')[:-9]}", f"{call('ls')}\n"])
+def test_a_text_client_waits_no_longer_either(upstream: str, dialect: str, said: str) -> None:
+    most, beside = 2000, BESIDE["reasoning"]
+    settings = Route(client="text", upstream=upstream, client_dialect=dialect, max_frame_bytes=most)  # type: ignore[arg-type]
+    one = exchange(SPOKEN["openai_chat"], TOOLS, settings)
+    came = gone = 0
+    for piece in [event(chunk(HEAD)), event(chunk({"content": said})), *[beside] * 100]:
+        came, gone = came + len(piece), gone + len(one.feed(piece))
+        assert came - gone <= most + len(beside) + len(said)
+    assert one.failure is None
+
+
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+def test_a_call_that_waits_too_long_among_other_frames_is_never_completed(policy: str) -> None:
+    """Under `strict` it is text, with a verdict; what the client has of it stays open. The next one is lifted."""
+    whole = call("ls -la")
+    said = [whole[:-9], *[None] * 100, whole[-9:], f"\nSo.\n\n{call('pwd')}"]
+    frames = [event(chunk({"content": part})) if part else BESIDE["reasoning"] for part in said]
+    body = b"".join([event(chunk(HEAD)), *frames, ending()])
+    one = exchange(SPOKEN["openai_chat"], TOOLS, route(max_frame_bytes=4000, policy=policy))
+    out = through(one, body, 100)
+    assert one.failure is None
+    status = "truncated" if policy == "standard" else "declined"
+    told = [(verdict.status, verdict.reason) for _, verdict in one.verdicts]
+    assert told == [(status, "overflow"), ("lifted", None)]
+    assert [record.complete for _, record in one.records][-1]
+    assert len([record for _, record in one.records if record.complete]) == 1
+    assert out.count(BESIDE["reasoning"]) == 100
+
+
 # --- bytes that decode to more ----------------------------------------------------------------------------------------
 
 
@@ -465,3 +532,55 @@ def test_a_large_event_is_decoded_when_it_came_and_not_with_the_next(coding: str
     assert decoder is not None
     packed = encoded(events, coding)
     assert [decoder.feed(piece) for piece in packed[: len(events)]] == events
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["by its own arguments", "by another choice"])
+@pytest.mark.parametrize("as_text", [False, True], ids=["native", "text"])
+def test_a_call_that_a_rule_has_not_decided_is_not_held_without_end(as_text: bool, other: bool) -> None:
+    """More than may wait: it is blocked, as what cannot be decided is, and what waits behind it leaves."""
+    rule = AccessRule("r", "block", ("Bash",), arguments=(Condition("x", "rm"),))
+    ruled = route(access=Access((rule,)), max_frame_bytes=8192)
+    one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=direct))
+
+    def piece(arguments: str, **more: str) -> bytes:
+        if as_text:
+            return event(chunk({"content": arguments}))
+        function = {"name": "Bash", "arguments": arguments} if more else {"arguments": arguments}
+        return event(chunk({"tool_calls": [{"index": 0, **more, "function": function}]}))
+
+    out = one.feed(piece('<invoke name="Bash">\n<parameter name="command">' if as_text else '{"command": "', id="n"))
+    most = 0
+    for _ in range(200):
+        out += one.feed(event(chunk({"content": "word " * 20}, index=1)) if other else piece("word " * 20))
+        most = max(most, one._waiting)
+    out += one.feed(b"data: [DONE]\n\n") + one.close()
+    assert most < 2 * 8192
+    assert b"tool_calls" not in out
+    assert b"<invoke" not in out or (as_text and other)
+    assert (b"word" in out) == other
+    assert {verdict.status for _, verdict in one.verdicts} <= {"blocked", "declined"}
+    assert one.failure is None
+
+
+@pytest.mark.parametrize("size", [900, 1100])
+def test_a_native_call_past_its_limit_passes_and_is_not_kept(size: int) -> None:
+    """What passes through is not kept without end either: the view does without its arguments, and says why."""
+    one = exchange(SPOKEN["openai_chat"], TOOLS, route(max_call_chars=1000))
+
+    def entry(arguments: str, **more: str) -> bytes:
+        return event(
+            chunk({"tool_calls": [{"index": 0, **more, "function": {"name": "Bash", "arguments": arguments}}]})
+        )
+
+    body = [
+        entry('{"command":"', id="n"),
+        *(entry("x" * 10) for _ in range(size // 10)),
+        entry('"}'),
+        ending("tool_calls"),
+    ]
+    assert b"".join(map(one.feed, body)) + one.close() == b"".join(body)
+    [(_, record)] = one.records
+    [(_, verdict)] = one.verdicts
+    assert verdict.status == "native"
+    assert verdict.reason == (None if size < 1000 else "max_call_chars")
+    assert len(record.arguments) == (size + 14 if size < 1000 else 0)

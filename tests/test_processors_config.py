@@ -58,7 +58,7 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
         r"{filters: [{name: a, literal: x}, {name: b, pattern: '(y)', replace: '\1', max_length: 5, calls: true}]}",
         {"filters": (Filter("a", "x"), Filter("b", pattern="(y)", replace=r"\1", max_length=5, calls=True))},
     ),
-    "steering": ("{steering: request}", {"steering": "request"}),
+    "steering": ("{steering: request, rewrite_request: true}", {"steering": "request"}),
 }  # fmt: skip
 
 
@@ -96,6 +96,8 @@ BAD = {
     "a reactor's file": ("reactors: [{file: absent.py, function: f}]", "cannot be read"),
     "a time limit": (f"reactors: [{{file: {REACTORS}, function: relative_paths, time_limit: 0}}]", "more than 0"),
     "where steering goes": ("steering: both", "reply, request"),
+    "steering in requests that nobody rewrites": ("steering: request", "needs rewrite_request: true"),
+    "a rule of the addon's own name": ("access: {rules: [{name: cycle, action: block}]}", "a word of the addon's own"),
 }
 
 
@@ -108,9 +110,76 @@ def test_a_mistake_is_one_line_with_its_place(text: str, words: str) -> None:
     assert words in line
 
 
+STEERED = [
+    "defaults: {rewrite_request: true, steering: request}\nroutes: [{name: a, access: {default: deny}}]",
+    "defaults: {steering: request}\nroutes: [{name: a, rewrite_request: true, access: {default: deny}}]",
+    "defaults: {rewrite_request: true, steering: request}\nroutes: [{name: a, rewrite_request: false}]",
+    "routes: [{name: a, rewrite_request: true, steering: request, loops: {action: stop}}]",
+]
+
+
+@pytest.mark.parametrize("text", STEERED)
+def test_steering_that_says_something(text: str) -> None:
+    assert read(text).warnings == ()
+
+
+def test_a_route_that_rewrites_nothing_cannot_steer_by_what_the_defaults_say() -> None:
+    route = "{access: {default: deny}, rewrite_request: false}"
+    text = f"defaults: {{rewrite_request: true, steering: request}}\nroutes:\n- {route}"
+    with pytest.raises(ConfigError, match=r"^c\.yaml:3: routes\[0\]\.steering: request needs rewrite_request"):
+        read(text)
+
+
+VAIN = {
+    "rules that all allow": ("access: {rules: [{name: a, action: allow, tools: x}]}", "access does nothing"),
+    "a rule behind one that decides everything": (
+        "access: {rules: [{name: b, action: block, tools: x}, {name: a, action: block, priority: 1, agent: '*'}]}",
+        'access.rules[0] does nothing: the rule "a" before it',
+    ),
+    "a rule that allows what is allowed": (
+        "access: {rules: [{name: a, action: block, tools: x}, {name: b, action: allow, tools: y}]}",
+        "access.rules[1] does nothing: no rule behind it blocks",
+    ),
+    "a message that nobody gets": (
+        "access: {default: deny, rules: [{name: a, action: allow, tools: x, message: y}]}",
+        "access.rules[0].message does nothing",
+    ),
+    "a guard that counts nothing": (
+        "loops: {same_call: 0, same_result: 0, cycle: 0, message: 0}",
+        "loops does nothing",
+    ),
+    "tools without calls": ("loops: {same_call: 0, same_result: 0, cycle: 0, tools: x}", "loops.tools does nothing"),
+    "a text that is not shown": ("loops: {action: warn, text: x}", "loops.text does nothing"),
+    "the length of a literal": (
+        "filters: [{name: a, literal: x, max_length: 9}]",
+        "filters[0].max_length does nothing",
+    ),
+    "steering without a rule": ("{rewrite_request: true, steering: request}", "steering does nothing"),
+    "what text may be where none is": ("{client: native, upstream: native, take: [fenced]}", "take does nothing"),
+    "a dialect for a native client": ("{client: native, client_dialect: hermes}", "client_dialect does nothing"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), VAIN.values(), ids=VAIN.keys())
+def test_what_does_nothing_is_told_with_its_line(text: str, words: str, tmp_path: Path) -> None:
+    inside = text.strip("{}") if text.startswith("{") else text
+    document = f"routes:\n- {{name: n,\n  {inside}}}\n"
+    (warning,) = read(document).warnings
+    assert warning.startswith(f"c.yaml:3: routes[0].{words}")
+    path = tmp_path / "c.yaml"
+    path.write_text(document)
+    assert load(path, all_dialects(), all_wires()).warnings == (warning.replace("c.yaml", str(path), 1),)
+
+
+@pytest.mark.parametrize("example", sorted((REPO / "config").rglob("*.yaml")), ids=lambda path: path.name)
+def test_our_own_examples_say_nothing_in_vain(example: Path) -> None:
+    assert load(example, all_dialects(), all_wires()).warnings == ()
+
+
 EVERY = f"""
 routes:
 - name: a
+  rewrite_request: true
   steering: request
   access:
     default: deny
@@ -134,6 +203,7 @@ routes:
     same_call: 3
     same_result: 4
     cycle: 5
+    progress: false
     message: 6
     tools: [x]
     text: t
@@ -151,10 +221,12 @@ routes:
 """
 # What is wrong for each of them.
 WRONG = {
-    "steering": "both", "default": "maybe", "message": "[]", "name": "''", "action": "{}", "tools": "['(']",
+    "rewrite_request": "maybe", "steering": "both",
+    "default": "maybe", "message": "[]", "name": "''", "action": "{}", "tools": "['(']",
     "model": "[]", "agent": "[]", "priority": "high", "c": "'['", "matches": "'('", "outside": "[]", "inside": "{}",
-    "same_call": "1", "same_result": "-1", "cycle": "x", "text": "[]", "file": "absent.py", "function": "absent",
-    "time_limit": "-1", "pattern": "'('", "replace": r"'\2'", "max_length": "0", "calls": "7",
+    "progress": "7", "same_call": "1", "same_result": "-1", "cycle": "x", "text": "[]",
+    "file": "absent.py", "function": "absent", "time_limit": "-1", "pattern": "'('",
+    "replace": r"'\2'", "max_length": "0", "calls": "7",
 }  # fmt: skip
 PLACES = [number for number, line in enumerate(EVERY.splitlines()) if ": " in line]
 

@@ -2,8 +2,11 @@
 
 import json
 import random
+import re
+import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any, cast
 
 import pytest
@@ -172,6 +175,10 @@ NOT = AccessRule("r", "allow", arguments=(Condition("path", outside=("/p/.git",)
         ({"files": [{"path": "/etc"}]}, False, True, False, False),
         ({"files": [{"path": "/p/.git"}]}, True, False, False, False),
         ({"PATH": "/etc"}, False, True, False, False),
+        ({"path\u200b": "/etc"}, False, True, False, False),
+        ({" path": "/p/.git"}, True, False, False, False),
+        ({"path": "&#47;etc"}, False, False, True, False),  # to a client that decodes entities in its markup
+        ({"path": "/p/&#46;git"}, True, False, True, True),
         ({"options": {"path": "/p/a"}, "path": "/etc"}, False, True, False, True),
         ({"other": 1}, True, True, False, False),
     ],
@@ -210,6 +217,7 @@ def test_the_words_of_a_command_are_one_line(command: Any, passes: bool) -> None
     [
         "BASH", "functions.bash", "functions.Bash", "default_api:bash", "mcp__shell__bash", "shell/bash", "a.b.bash",
         " bash", "bash:0", "functions.bash:12", "bash<|channel|>commentary", "\uff42ash", "ba\u200bsh", "\ufeffbash",
+        "`bash`", '"bash"', "bash()", "bash\0", "<bash>", "bash\n",
     ],
 )  # fmt: skip
 def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
@@ -315,6 +323,41 @@ def test_what_goes_wrong_in_a_rule_blocks() -> None:
     assert judgement.refusal.reason == "undecided"
 
 
+ENDLESS = r"(a|aa)+$"  # tries for years on forty letters
+
+
+def test_a_pattern_that_tries_without_end_blocks_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcalls.patterns.SECONDS", 0.05)
+    value = json.dumps("a" * 60 + "b")
+    judgement = gate(AccessRule("r", "block", arguments=(Condition("c", matches=ENDLESS),))).judge("x")
+    judgement.learn("c", value)
+    assert judgement.refusal == Refusal(
+        "r", "undecided", Access().message.replace("{tool}", "x").replace("{rule}", "r")
+    )
+    allowing = gate(AccessRule("r", "allow", arguments=(Condition("*", matches=ENDLESS),)), default="deny").judge("x")
+    for key in ("c", "d"):
+        allowing.learn(key, value)
+    allowing.end(whole=True)
+    assert allowing.refusal is not None
+    by_name = gate(AccessRule("r", "block", tools=(ENDLESS,))).judge("a" * 60 + "b")
+    assert by_name.refusal is not None
+    assert by_name.refusal.reason == "undecided"
+    denied = gate(AccessRule("r", "allow", tools=(ENDLESS,)), default="deny").judge("a" * 60 + "b")
+    assert denied.refusal is not None
+    assert denied.refusal.rule == "default"
+
+
+def test_a_filter_that_tries_without_end_is_left_out_and_the_view_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcalls.patterns.SECONDS", 0.05)
+    slow = Filter("slow", pattern=r"(a|aa)+c", replace="x")
+    route = Route(filters=(slow, Filter("quick", literal="secret", replace="[..]")))
+    for kind in ("process", "roundtrip"):
+        exchange = exchange_for(route, kind)
+        out = run(exchange, body_of(["a" * 60 + "b secret " * 3], kind, "sse"))
+        assert got(out, kind, "sse").text == "a" * 60 + "b [..] " * 3
+        assert [(note.rule, note.warns) for _, note in exchange.notes] == [("quick", False), ("slow", True)]
+
+
 # --- loops ------------------------------------------------------------------------------------------------------------
 
 SENTENCE = "I will now check the file again. "
@@ -409,7 +452,8 @@ def test_filters_do_the_same_however_the_text_is_cut(data: st.DataObject, words:
     shown, told_of = filtered(pieces)
     assert shown == filtered([text])[0]
     assert told_of == text
-    assert "secret" not in shown
+    # `any` puts back what stood behind its `=`, and what a filter puts there is not looked at again.
+    assert "secret" not in re.sub(r"pass=\w+\?", "", shown)
 
 
 @pytest.mark.parametrize(
@@ -566,6 +610,21 @@ def test_a_reactor_that_hangs_is_ended_and_left_alone(tmp_path: Path, body: str)
         runner(reactor, Call("x", {}))
     assert runner._files[str(file)].functions["calls"] == [1]
     file.write_text("def slow(call):\n    return None\n")
+    assert runner(reactor, Call("x", {})) is None
+
+
+@pytest.mark.skipif(
+    not hasattr(time, "pthread_getcpuclockid"), reason="this system does not tell what a thread computes"
+)
+def test_a_reactor_that_waits_for_the_machine_is_not_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for an event stands for waiting for a processor: in neither does the thread compute."""
+    file = tmp_path / "r.py"
+    file.write_text("import threading\nfree = threading.Event()\ndef f(call):\n    free.wait(60)\n")
+    runner, reactor = Runner(), Reactor(str(file), "f", time_limit=0.05)
+    runner.load(Config(default=Route(reactors=(reactor,))))
+    free = runner._files[str(file)].functions["free"]
+    monkeypatch.setattr("toolcalls.reacting._PATIENCE", 1000)
+    Timer(0.2, free.set).start()
     assert runner(reactor, Call("x", {})) is None
 
 

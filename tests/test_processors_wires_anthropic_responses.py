@@ -198,6 +198,25 @@ def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, for
         assert again.verdicts == exchange.verdicts
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> None:
+    """The Messages API's first event may bring whole blocks along: what rules say of calls holds for them, too."""
+    route = route_of(case["rules"])
+    history = tuple(Made(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ()))
+    made = anthropicclient.at_once(events("anthropic", row_of(case["says"], kind), 7))
+    exchange = exchange_for("anthropic", route, kind, "sse", history)
+    out = run(exchange, anthropicclient.written(made))
+    assert sorted(words(exchange)) == sorted(case["verdicts"])
+    if any(word.startswith("blocked") for word in case["verdicts"]):
+        got, finish = received("anthropic", "sse", out), case["finish"]
+        if kind in {"lower", "roundtrip"}:
+            got, finish = read_back(got), "stop" if finish == "tool_calls" else finish
+        assert " ".join(got.text.split()) == case.get("text", "")
+        assert same_calls(got.calls, case.get("calls", []))
+        assert got.finish == finish
+
+
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 

@@ -413,6 +413,18 @@ def test_a_choice_names_no_tool_that_is_not_offered(
     assert made["toolConfig"] == {"functionCallingConfig": calling}
 
 
+def test_a_choice_that_is_spelt_both_ways_names_no_such_tool_either() -> None:
+    both = {"mode": "ANY", "allowedFunctionNames": ["a", "b"], "allowed_function_names": ["b", "a"]}
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Go."}]}],
+        "tools": [{"functionDeclarations": [{"name": name} for name in "abc"]}],
+        "toolConfig": {"functionCallingConfig": both, "function_calling_config": both},
+    }
+    left = {"mode": "ANY", "allowedFunctionNames": ["b"], "allowed_function_names": ["b"]}
+    made = offered("gemini", body, {"b", "c"})
+    assert made["toolConfig"] == {"functionCallingConfig": left, "function_calling_config": left}
+
+
 def test_fewer_tools_are_offered_to_ollama() -> None:
     tools = [{"type": "function", "function": {"name": name}} for name in "ab"]
     body = {"messages": [{"role": "user", "content": "Go."}], "tools": tools}

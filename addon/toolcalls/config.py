@@ -27,6 +27,8 @@ from typing import Any, get_args
 
 import yaml
 
+from toolcalls.idle import RESERVED, findings
+from toolcalls.patterns import compiled
 from toolcalls.request import Tool
 from toolcalls.route import (
     Access,
@@ -102,6 +104,13 @@ def parse(text: str, source: str, dialects: Collection[str], wires: Collection[s
         config = reading.config(_Composer(text).document())
     except _Mistake as mistake:
         raise _config_error(source, [*reading.mistakes, mistake]) from mistake
+    if not reading.mistakes:
+        found = sorted(findings(config, reading.lines), key=lambda finding: finding.line)
+        reading.mistakes.extend(
+            _Mistake(finding.line, finding.text) for finding in found[:MAX_MISTAKES] if finding.wrong
+        )
+        said = _config_error(source, [_Mistake(finding.line, finding.text) for finding in found if not finding.wrong])
+        config = replace(config, warnings=said.errors[:MAX_MISTAKES])
     if reading.mistakes:
         raise _config_error(source, reading.mistakes)
     return config
@@ -402,7 +411,7 @@ def _pattern(node: _Node, where: str) -> str:
     try:
         if not pattern or len(pattern) > MAX_PATTERN:
             raise _expected(f"a regular expression of 1 to {MAX_PATTERN} characters", node, where)
-        re.compile(pattern)
+        compiled(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise _expected("a regular expression", node, where, f" ({reason})") from error
@@ -507,6 +516,7 @@ class _Reading:
 
     def __init__(self, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
         self.mistakes: list[_Mistake] = []
+        self.lines: dict[str, int] = {}  # of the keys, by place
         self._folder = folder
         self._dialects = sorted(dialects)
         self._settings: dict[str, _Reader] = {
@@ -577,6 +587,7 @@ class _Reading:
         found: dict[str, Any] = {}
         for key, (line, value) in _fields(node, where, may_be_empty=True).items():
             place = f"{where}.{key}" if where else key
+            self.lines[place] = line
             try:
                 if key not in readers:
                     raise _Mistake(line, self._unknown(key, readers))
@@ -693,6 +704,10 @@ class _Reading:
         for key in ("name", "action"):
             if key not in _fields(node, where):
                 raise _missing(key, node, where)
+        if (name := found.get("name")) in RESERVED:
+            raise _Mistake(
+                _fields(node, where)["name"][0], f"{where}.name: {_quote(name)} is a word of the addon's own"
+            )
         return AccessRule(**{"name": where, "action": "block", **found})
 
     def _conditions(self, node: _Node, where: str) -> dict[str, Any]:
@@ -718,6 +733,7 @@ class _Reading:
             **numbers,
             "action": _one_of("action", get_args(LoopAction)),
             "tools": _tool_patterns,
+            "progress": _flag("progress"),
             "text": _named("text", _text),
         }
         return {"loops": None if node.value is None else Loops(**self._collect(node, where, readers))}

@@ -47,8 +47,9 @@ class Reasoning(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):
-    """A call whose name is final. `id` is "" until the exchange gives it one.
+    """A call whose name is final, unless there may be `more` of it. `id` is "" until the exchange gives it one.
 
+    `more` of a name is likely where its arguments have not begun, and perhaps comes where they have, but are empty.
     `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
     `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's,
     and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool.
@@ -60,16 +61,31 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     id: str = ""
     form: str = ""
     space: str = ""
+    more: Literal["", "perhaps", "likely"] = ""  # of the name, which is final with the first piece that is not empty
 
 
 FUNCTION_FORMS = frozenset({"", "function_call"})  # `CallStart.form` of functions: the usual one, and the older one
 
 
+class Told(msgspec.Struct, frozen=True, gc=False):
+    """What a wire says of a native call that has begun, and has not said before.
+
+    name       all of its name
+    arguments  its argument JSON, where the wire repeats it at the end and it differs; None: more of the name came
+    piece      the name as this frame alone has it, which some clients take
+    """
+
+    name: str
+    arguments: str | None = None
+    piece: str = ""
+
+
 class CallPiece(msgspec.Struct, frozen=True, gc=False):
-    """The next piece of a call's argument JSON."""
+    """The next piece of a call's argument JSON. `told`: what else its frame says of the call, None for nothing."""
 
     index: int
     json: str
+    told: Told | None = None
 
 
 class CallEnd(msgspec.Struct, frozen=True, gc=False):

@@ -44,7 +44,7 @@ _decode_typed = msgspec.json.Decoder(_Typed).decode
 # Calls in a frame; in a text the quotes would be escaped. The second form is Chat Completions', before `tool_calls`.
 _CALLS = re.compile(rb'"(?:tool_calls"\s*:\s*\[|function_call"\s*:)\s*\{')
 
-_OPENERS = 16  # how many frames that only open something may wait
+_OPENERS = 64  # how many frames that only open something may wait
 
 
 def _type_of(payload: bytes) -> str | None:
@@ -56,8 +56,13 @@ def _type_of(payload: bytes) -> str | None:
 
 
 def _holds_calls(payload: bytes) -> bool:
-    """Whether a frame in which the wire has read nothing holds calls nevertheless, misspelt or of an old form."""
+    """Whether a frame holds calls, which the wire may not have read: misspelt, or in a place of some other form."""
     return b'"name"' in payload and _CALLS.search(payload) is not None
+
+
+def _tells_calls(parts: Sequence[Part]) -> bool:
+    """Whether a frame's events are about calls."""
+    return any(isinstance(event, CallStart | CallPiece | CallEnd) for _, event in parts)
 
 
 class _Unit:
@@ -137,6 +142,7 @@ class Exchange:
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
         self._queue: deque[_Unit] = deque()
+        self._waiting = 0  # bytes of the frames in the queue
         self._openers: list[_Unit] = []
         self._lanes: dict[int, _Text] = {}
         self._replies: dict[int, Reply] = {}
@@ -263,7 +269,7 @@ class Exchange:
         if self._settle(text, unit, outcomes) == len(piece):
             return self._bytes(unit)
         unit.parts, unit.changed = [], False
-        self._queue.append(unit)
+        self._enqueue(unit)
         self._due = b""
         self._await(text, unit, len(piece))
         self._apply(text, unit, outcomes)
@@ -304,14 +310,14 @@ class Exchange:
         self._due = b""
         while self._backlog:
             unit = _Unit(self._backlog[0])
-            self._queue.append(unit)
+            self._enqueue(unit)
             self._backlog.popleft()
             if unit.frame.data is not None:
                 parts = self._codec.decode(unit.frame.data) if parts is None else parts
-                if self.guarded and not parts and _holds_calls(unit.frame.data):
+                if self.guarded and _holds_calls(unit.frame.data) and not _tells_calls(parts):
                     said = "a frame with a call that cannot be read was left out, as a rule may block it"
                     self.notes.append((0, Note("unread", said, True)))
-                    self._queue.pop()
+                    self._waiting -= len(self._queue.pop().frame.raw)
                     parts = None
                     continue
                 unit.bare = self._codec.bare and self._frames.sparse
@@ -321,7 +327,25 @@ class Exchange:
                 parts = None
             self._lead(unit)
             self._move()
+            if self._streamed and self._waiting > self.terms.route.max_frame_bytes:
+                self._make_room(unit)
         return self._send()
+
+    def _enqueue(self, unit: _Unit) -> None:
+        self._queue.append(unit)
+        self._waiting += len(unit.frame.raw)
+
+    def _make_room(self, unit: _Unit) -> None:
+        """More bytes wait than one frame may have, however little their text: that is text now, and they leave.
+
+        Else a few characters that may begin a call would hold back all that comes beside them: reasoning, other
+        choices, comments that keep the connection alive.
+        """
+        for text in self._lanes.values():
+            if text.waiting or text.natives:
+                text.cursor = None
+                self._apply(text, unit, text.lane.let_go())
+        self._move()
 
     def _lead(self, unit: _Unit) -> None:
         """Note what the frames that open something wait for. One without data tells nothing, and waits with them."""
@@ -341,7 +365,7 @@ class Exchange:
         """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
         if unit.leads is None:
             return unit.undecided > 0 or unit in self._openers
-        if unit.leads.undecided:
+        if unit.undecided or unit.leads.undecided:
             return True
         if unit.opens is not None and unit.leads.changed:
             unit.changed = True
@@ -390,7 +414,7 @@ class Exchange:
         """Let out every frame that is decided, up to the first that is not."""
         while self._queue and not self._waits(self._queue[0]):
             self._out.append(self._bytes(self._queue[0]))
-            self._queue.popleft()
+            self._waiting -= len(self._queue.popleft().frame.raw)
 
     def _bytes(self, unit: _Unit) -> bytes:
         frame = unit.frame
@@ -401,7 +425,10 @@ class Exchange:
             return frame.raw
         if not self._streamed:
             return payloads[0]
-        made = b"".join(self._made(payload, frame.raw, keep=not number) for number, payload in enumerate(payloads))
+        made = b"".join(self._made(payload, frame.raw, keep=True) for payload in payloads[:1])
+        if len(payloads) > 1:  # the others are spelt like a short frame, so that a long one is looked at once
+            like = self._frames.made(b"{}", frame.raw, keep=False, name=None)
+            made += b"".join(self._made(payload, like, keep=False) for payload in payloads[1:])
         # A CRLF that was cut: its LF stands behind the frame, and leaves behind it.
         return made[:-1] if frame.raw.endswith(b"\r") and made.endswith(b"\r\n") else made
 
@@ -439,10 +466,17 @@ class Exchange:
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
         prefix = self.wire.call_prefix
-        chain = None if self._processors is None else self._reply(self._processors, number).chain()
+        reply = None if self._processors is None else self._reply(self._processors, number)
         lane = Lane(
-            self.terms, self.decision, self._tools, number=number, seed=seed, prefix=prefix, processing=chain
-        )  # fmt: skip
+            self.terms,
+            self.decision,
+            self._tools,
+            number=number,
+            seed=seed,
+            prefix=prefix,
+            processing=None if reply is None else reply.chain(),
+            rules=None if reply is None or self.decision.dialect is None else reply.screen(),
+        )
         return self._lanes.setdefault(number, _Text(lane, number))
 
     def _reply(self, processors: Processors, lane: int) -> Reply:
@@ -454,7 +488,7 @@ class Exchange:
         return self._replies[number]
 
     def _native(self, text: _Text, unit: _Unit, happened: CallStart | CallPiece | CallEnd) -> None:
-        if self._processors is not None:
+        if text.lane.holds(happened):
             text.natives.append((unit, happened))
             unit.undecided += 1
             self._apply(text, unit, text.lane.native(happened))

@@ -13,6 +13,7 @@ Past 300 lines: what a lane does with and without processors must say the same o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -34,12 +35,14 @@ from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
 from toolcalls.ledger import same_arguments
 from toolcalls.policy import Terms
-from toolcalls.processors import Left, Processing
+from toolcalls.processors import Chain, Left, Processing
 from toolcalls.reader import Reader
 from toolcalls.rereading import NOTE, Rereading
 from toolcalls.roundtrip import RoundTrip
+from toolcalls.screening import Screen
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
+from toolcalls.twins import Twins
 from toolcalls.values import members
 from toolcalls.writing import as_text, closing, separated, stands, write
 
@@ -59,7 +62,7 @@ _CUT = frozenset({"length", "content_filter", "failed"})
 class Record:
     """A call of the reply, as the report shows it. `index` and `id` are the client's."""
 
-    __slots__ = ("complete", "dialect", "form", "id", "index", "name", "pieces", "space")
+    __slots__ = ("complete", "dialect", "form", "id", "index", "looked", "name", "pieces", "room", "space")
 
     def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
         self.index = index
@@ -70,17 +73,36 @@ class Record:
         self.space = space
         self.pieces: list[str] = []
         self.complete = False
+        self.looked = 0  # how many pieces it had when it was looked at whether they are all
+        self.room: int | None = None  # characters of a native call that are still kept; below 0 none are any more
+
+    def take(self, piece: CallPiece) -> None:
+        """The next piece of a native call, which may bring more of its name."""
+        if self.room is not None:
+            self.room -= len(piece.json)
+        if self.room is None or self.room >= 0:
+            self.pieces.append(piece.json)
+        else:
+            self.pieces.clear()
+        if piece.told is not None and piece.told.arguments is None:
+            self.name = piece.told.name
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether a native call grew so long that its arguments are not kept. It passes all the same."""
+        return self.room is not None and self.room < 0
 
     @property
     def arguments(self) -> str:
-        """The argument JSON, as far as it came."""
+        """The argument JSON, as far as it came; "" where there was too much of it."""
         return "".join(self.pieces)
 
 
 class Lane:
     """The state of one lane. `number` tells it from the reply's other lanes, `seed` the reply from other replies.
 
-    `prefix` is what the ids of calls begin with on this wire, `processing` the route's processors, None for none.
+    `prefix` is what the ids of calls begin with on this wire, `processing` the route's processors, None for none, and
+    `rules` what a text client's text is looked through with once more (`Screen`).
     """
 
     def __init__(
@@ -93,11 +115,15 @@ class Lane:
         seed: bytes,
         prefix: str = "call_",
         processing: Processing | None = None,
+        rules: Chain | None = None,
     ) -> None:
         self.records: list[Record] = []
         self.finished = False
         self._route = terms.route
         self._notes_twins = not terms.takes("duplicate")
+        keeps = self._notes_twins and decision.kind in {"lift", "roundtrip"}
+        self._twins = Twins(self._given) if keeps else None
+        self._before: list[Outcome] = []  # of the text in front of a native call that begins
         self._kind = decision.kind
         self._tools = tools
         self._number = number
@@ -114,16 +140,21 @@ class Lane:
         self._broken_off = False  # one that had begun to leave was blocked
         filters = processing is not None and terms.route.filters
         self._rereading = Rereading(terms, tools) if self._dialect is not None and filters else None
-        self._trip: RoundTrip | None = None
-        if (dialect := self._dialect) and self._kind == "roundtrip":
-            self._trip = RoundTrip(
-                dialect,
-                self._written,
-                lambda text, calls: stands(dialect, text, calls, tools),
-                lambda text, calls: closing(dialect, text, calls, tools),
-            )
+        self._trip = self._round_trip(self._dialect) if self._dialect and self._kind == "roundtrip" else None
+        self._screen: Screen[Outcome] | None = None
+        if rules is not None and self._dialect is not None:
+            self._screen = Screen(terms, tools, rules, self._round_trip(self._dialect))
         self._lowered_all = False  # there were native calls, and every one became text
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
+
+    def _round_trip(self, dialect: str) -> RoundTrip:
+        tools = self._tools
+        return RoundTrip(
+            dialect,
+            self._written,
+            lambda text, calls: stands(dialect, text, calls, tools),
+            lambda text, calls: closing(dialect, text, calls, tools),
+        )
 
     @property
     def passes(self) -> Callable[[str], bool]:
@@ -154,10 +185,11 @@ class Lane:
     def text(self, piece: str) -> Sequence[Outcome]:
         """The next piece of text, where it does not just pass."""
         self.finished = False  # some servers go on when they have said that the reply is over
+        self._know_natives()
         if self._processing is not None:
             events = self._reader.feed(piece)
             if not self._streams(events, self._processing):
-                return list(self._processed(self._processing.read(events)))
+                return self._screened(self._processed(self._processing.read(events)))
         else:
             events = self._reader.read(piece)
         if self._dialect is None:
@@ -169,22 +201,65 @@ class Lane:
             return [self._placed(event) for event in events]
         return list(self._outcomes(events))
 
-    def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Outcome]:
-        """The next event of a native call."""
-        self.finished = False
+    def let_go(self) -> Sequence[Outcome]:
+        """No more can be held: undecided text is text, and native calls that may be repetitions pass.
+
+        What processors have not decided is decided. A text client would make a call in text that they have not seen,
+        so for one such text stays.
+        """
         if self._processing is not None:
-            return list(self._natively(self._processing, event))
-        out: list[Outcome] = []
+            events = self._reader.let_go() if self._kind == "lift" else []
+            out = [*self._processed(self._processing.read(events)), *self._processed(self._processing.let_go())]
+            if self._twins is not None:
+                out.extend(self._settled(self._twins.finish(cut=True)))
+            return self._screened(out)
+        out = list(self._outcomes(self._reader.let_go(), last=True))
+        if self._twins is not None:
+            out.extend(self._settled(self._twins.finish(cut=True)))
+        return out
+
+    def _know_natives(self) -> None:
+        """Tell the reader of native calls that are whole by what came: some APIs end them only with the reply."""
+        for record in self._natives.values():
+            if not record.complete and record.looked < len(record.pieces):
+                record.looked = len(record.pieces)
+                if _is_object(record.arguments):
+                    self._reader.native(record.name, record.arguments)
+
+    def _given(self, name: str) -> dict[int, str]:
+        """The arguments of the whole calls of a name that were made of text."""
+        made = self._read.items()
+        return {index: record.arguments for index, record in made if record.complete and record.name == name}
+
+    def holds(self, event: CallStart | CallPiece | CallEnd) -> bool:
+        """Whether the next event of a native call, which `native` is given then, does not leave at once.
+
+        It is `Settled` when it is decided, in its order.
+        """
+        if self._processing is not None:
+            return True
         if isinstance(event, CallStart):
             # Text ends where a native call begins, and what is held of it is decided now.
-            out.extend(self._outcomes(self._reader.finish(cut=False)))
-            self._natives[event.index] = self._record(event, wanted=event.index)
+            self._before = list(self._outcomes(self._reader.finish(cut=False)))
+        return self._twins is not None and self._twins.waits(event)
+
+    def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Outcome]:
+        """The next event of a native call, behind `holds`."""
+        self.finished = False
+        if self._processing is not None:
+            return self._screened(self._natively(self._processing, event))
+        out, self._before = self._before, []
+        if self._twins is not None and self._twins.waits(event):
+            out.extend(self._settled(self._twins.take((event,))))
+            return out
+        if isinstance(event, CallStart):
+            self._natives[event.index] = self._native_record(event, wanted=None if self._lost else event.index)
         record = self._natives.get(event.index)
         if record is None:
             again = self._again(event)
             return [] if again is None else [again]
         if isinstance(event, CallPiece):
-            record.pieces.append(event.json)
+            record.take(event)
         elif isinstance(event, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
@@ -208,6 +283,7 @@ class Lane:
         )
         self._past |= self._natives
         self._natives.clear()
+        out = self._screened(out, ends="cut" if cut else "whole")
         out.append(Finish(self._reason(reason)))
         return out
 
@@ -222,11 +298,11 @@ class Lane:
         self._past |= self._natives
         self._natives.clear()
         self.finished = True
-        return out
+        return self._screened(out, ends="cut")
 
     def _twin(self, record: Record, verdict: Verdict) -> Verdict:
-        """A native call that was there before as text. The client has both: the first had left when this one came."""
-        if verdict.reason is None and self._notes_twins and record.dialect is None:
+        """A native call that was there before as text, where none is kept back for it: the client has both."""
+        if self._twins is None and verdict.reason is None and self._notes_twins and record.dialect is None:
             for read in self._read.values():
                 if read.complete and read.name == record.name and same_arguments(read.arguments, record.arguments):
                     return msgspec.structs.replace(verdict, reason="repeated")
@@ -234,14 +310,29 @@ class Lane:
 
     # Processors
 
+    def _screened(self, outcomes: Iterable[Outcome], *, ends: Literal["", "cut", "whole"] = "") -> list[Outcome]:
+        """What leaves of these outcomes, and of those before, once rules have been asked about the text in them."""
+        if self._screen is None:
+            return list(outcomes)
+        left = list(self._screen.passing(outcomes))
+        return [*left, *self._screen.ends(cut=ends == "cut")] if ends else left
+
     def _processed(self, left: Iterable[Left]) -> Iterator[Outcome]:
         """What leaves the processors, on its way to the client."""
         for _, what in left:
             if isinstance(what, tuple):
-                parts = (self._kept(part) for part in what)
-                yield Settled(tuple(part for part in parts if part is not None))
+                yield from self._settled((what,) if self._twins is None else self._twins.take(what))
             else:
                 yield from self._outcomes((what,))
+
+    def _settled(self, rows: Iterable[tuple[Event | str, ...]]) -> Iterator[Outcome]:
+        """What leaves of the next native events; each row is what has become of one."""
+        for row in rows:
+            parts = (self._kept(part) for part in row)
+            yield Settled(tuple(part for part in parts if part is not None))
+        if self._twins is not None:
+            gone, self._twins.gone = self._twins.gone, []
+            yield from (Verdict("blocked", "repeated", None, name, 0, 0) for name in gone)
 
     def _natively(self, processing: Processing, event: CallStart | CallPiece | CallEnd) -> Iterator[Outcome]:
         """The next event of a native call, through the processors."""
@@ -260,14 +351,14 @@ class Lane:
             return part if self._dialect is None else None
         if isinstance(part, CallStart):
             place = None if self._lost else part.index
-            self._natives[part.index] = self._record(part, wanted=place)
+            self._natives[part.index] = self._native_record(part, wanted=place)
         if not isinstance(part, CallStart | CallPiece | CallEnd):
             return part
         record = self._natives.get(part.index)
         if record is None:
             return self._again(part)
         if isinstance(part, CallPiece):
-            record.pieces.append(part.json)
+            record.take(part)
         elif isinstance(part, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
@@ -294,16 +385,24 @@ class Lane:
         events = self._reader.finish(cut=cut)
         if self._processing is None:
             yield from self._outcomes(events, last=True)
-            return
-        yield from self._processed(self._processing.read(events))
-        yield from self._processed(self._processing.finish())
-        yield from self._outcomes((), last=True)
+        else:
+            yield from self._processed(self._processing.read(events))
+            yield from self._processed(self._processing.finish())
+            yield from self._outcomes((), last=True)
+        if self._twins is not None:
+            yield from self._settled(self._twins.finish(cut=cut))
 
     def _judged(self, number: int, verdict: Verdict) -> Verdict:
         """A native call's verdict; `number` is the index that it came with."""
         return verdict if self._processing is None else self._processing.judged(number, verdict)
 
     # Out
+
+    def _native_record(self, start: CallStart, *, wanted: int | None) -> Record:
+        record = self._record(start, wanted=wanted)
+        if self._leaves(record):  # else all of it is needed for the text that it becomes
+            record.room = self._route.max_call_chars
+        return record
 
     def _record(self, start: CallStart, *, wanted: int | None = None) -> Record:
         # A native call keeps its own index, whatever that is, unless a call of ours came before it.
@@ -438,7 +537,7 @@ class Lane:
             return reason
         if stopped or (self._lost and reason == "tool_calls" and not self.records):
             reason = "tool_calls" if self.records and self._dialect is None else "stop"
-        if self._broken_off:
+        if self._broken_off or (self._screen is not None and self._screen.silent):
             return "length"
         if self._dialect is not None:
             return "stop" if reason == "tool_calls" and self._lowered_all else reason
@@ -459,7 +558,9 @@ def _native_verdict(record: Record, *, cut: bool, lowers: bool = False, lost: bo
     """
     status: Status = "native"
     reason = "unwritable" if lowers else None
-    if lost or not record.complete:
+    if record.outgrown and not cut:
+        reason = "max_call_chars"
+    elif lost or not record.complete:
         status, reason = ("truncated", "cut_off") if cut else ("malformed", "bad_arguments")
     return Verdict(status, reason, None, record.name, 0, 0, index=record.index)
 

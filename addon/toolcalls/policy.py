@@ -8,11 +8,11 @@ This module decides 1 to 4 at the commit point, from what is known there. 5 and 
 are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.
 """
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.echo import Quotable
+from toolcalls.patterns import Pattern, any_is, compiled
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
 
@@ -33,7 +33,7 @@ REASONS: dict[str, str] = {
     "echo": "the same text stands in a tool result or user message of the request",
     "look_alike": "it only looks like a tag: some of its characters are others, or show nothing",
     "duplicate": "the reply carries the same call natively",
-    "repeated": "the model had written the same call as text before, so the client has it twice",
+    "repeated": "the same call had come as text before it, and the client has that one",
     "multiple_calls": "the route takes only the first call of a reply",
     "missing_argument": "an argument that the tool requires is missing",
     "not_terminal": "other text follows it, and the policy takes calls only at the end",
@@ -67,6 +67,7 @@ REPAIRS: dict[str, str] = {
     "misplaced_name": "the tool's name stood in front of the mark that begins a call",
     "missing_mark": "a mark between the tool's name and the arguments was left out",
     "unclosed_tag": "an opening tag ended without its bracket",
+    "unclosed_key": "the key of an argument had no closing tag",
     "missing_brace": "its JSON lacked the last braces, behind whole arguments",
     "duplicate_argument": "an argument was written twice; the last one counts",
     "single_quotes": "strings of its JSON stood in single quotes",
@@ -137,9 +138,9 @@ class Terms:
         return frozenset(tool.name for tool in (*self.request.tools, *self.route.tools))
 
     @cached_property
-    def _allowed(self) -> tuple[re.Pattern[str], ...] | None:
+    def _allowed(self) -> tuple[Pattern, ...] | None:
         allowed = self.route.allowed_tools
-        return None if allowed is None else tuple(re.compile(pattern) for pattern in allowed)
+        return None if allowed is None else tuple(compiled(pattern) for pattern in allowed)
 
     def declines(self, name: str, place: str | None) -> str | None:
         """The first condition of 1 to 4 that a call named `name` fails, None when it may be one.
@@ -150,7 +151,7 @@ class Terms:
             return "observed"
         if name not in self._declared and not self.any_name and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
-        if self._allowed is not None and not any(pattern.fullmatch(name) for pattern in self._allowed):
+        if self._allowed is not None and not any_is(self._allowed, name):
             return "not_allowed"
         if self.request.tool_choice == "none":
             return "tool_choice_none"

@@ -123,6 +123,14 @@ class Reader:
         next(self._run)
         return self._events()
 
+    def let_go(self) -> list[Event]:
+        """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew."""
+        self._ledger.crowded = True
+        try:
+            return self.finish(cut=True)
+        finally:
+            self._ledger.crowded = False
+
     def native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.append((name, arguments))

@@ -30,7 +30,7 @@ class RoundTrip:
         stands: Callable[[str, Sequence[Call]], bool],
         closing: Callable[[str, Sequence[Call]], str],
     ) -> None:
-        self._dialect = dialect
+        self.dialect = dialect
         self._write = write
         self._stands = stands
         self._closing = closing
@@ -54,7 +54,7 @@ class RoundTrip:
                 yield from self.flush()
         elif isinstance(event, CallStart):
             self._calls[event.index] = (event.name, [])
-            self._own = event.dialect == self._dialect
+            self._own = event.dialect == self.dialect
             self._streaming = self._own and not self._broken
             if self._streaming:
                 yield from self.flush()

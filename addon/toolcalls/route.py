@@ -74,6 +74,11 @@ class AccessRule:
     priority: int = 0
     message: str | None = None
 
+    @property
+    def decides_all(self) -> bool:
+        """Whether it is about every call."""
+        return ".*" in self.tools and not self.arguments and {self.model, self.agent} <= {None, "*"}
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -91,7 +96,8 @@ LoopAction = Literal["observe", "warn", "replace", "stop"]
 class Loops:
     """When a model runs in circles, and what is done then. A number says how many times are too many; 0 is never.
 
-    same_call    the same call with the same arguments
+    same_call    the same call with the same arguments; with `progress` those before a new call that was answered do not
+                 count, as a test that is run after each edit is no circle
     same_result  the same call, and every time the same result
     cycle        rounds of two or three different calls that repeat
     message      the same passage of text, one behind the other, in one reply
@@ -107,6 +113,7 @@ class Loops:
     cycle: int = 4
     message: int = 8
     tools: tuple[str, ...] = (".*",)
+    progress: bool = True
     text: str = "This is a loop: {what}. Stop, say what you know by now, and try another way."
 
     @property
@@ -170,7 +177,8 @@ class Route:
     max_depth          how deep the argument JSON of one call may nest, the object itself being the first level
     max_calls          how many calls of one lane are lifted
     max_candidates     how many candidates of one lane are looked at; behind them all is text
-    max_frame_bytes    how many bytes of a stream may come without an end of a frame; past it all passes unread
+    max_frame_bytes    how many bytes of a stream may come without an end of a frame, past it all passes unread; and how
+                       many frames may hold that wait for undecided text, past it that is text
     max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
     marker             the words that the dialect `marker` looks for
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
@@ -240,9 +248,13 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All routes in order (the first that matches wins; `default` when none does) and what is not a route's own."""
+    """All routes in order (the first that matches wins; `default` when none does) and what is not a route's own.
+
+    warnings   what it says in vain, a line each with its place
+    """
 
     routes: tuple[Route, ...] = ()
     default: Route = field(default_factory=Route)
     vtc_client_patterns: tuple[str, ...] = VTC_CLIENT_PATTERNS
     prices: tuple[Price, ...] = ()
+    warnings: tuple[str, ...] = ()

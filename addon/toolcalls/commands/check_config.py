@@ -18,6 +18,8 @@ def run(arguments: Namespace) -> int:
         for mistake in wrong.errors:
             complain("toolcalls check-config", mistake)
         return 2
+    for warning in config.warnings:
+        complain("toolcalls check-config", warning)
     count = len(config.routes)
     put(encoded(f"{path}: ok ({count} {'route' if count == 1 else 'routes'})\n"))
     return 0

@@ -73,6 +73,8 @@ class Rules:
             RUNNER.load(loaded)
         except Broken as error:
             raise config.ConfigError(f"{self.path}: {error}") from error
+        for warning in loaded.warnings:
+            logger.warning(f"toolcalls: {warning}")
         return loaded
 
     def _is_open(self) -> bool:

@@ -18,6 +18,7 @@ Past 300 lines, because a call's fate and the order of what leaves are one state
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import msgspec
@@ -33,6 +34,7 @@ from toolcalls.events import (
     Note,
     Removed,
     Text,
+    Told,
     Verdict,
 )
 from toolcalls.processors.access import Gate, Judgement, Refusal
@@ -52,6 +54,7 @@ __all__ = [
 # or text of our own that stands in the reply's text.
 type Left = tuple[Literal[True], tuple[Event | str, ...]] | tuple[Literal[False], Event | str]
 
+_CROWDED = "max_frame_bytes"  # what a call is blocked by that must not be held any longer
 _Fate = Literal["open", "passed", "made", "gone", "cut"]
 
 
@@ -72,6 +75,9 @@ class Processing(Protocol):
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
         """The next event of a native call."""
+
+    def let_go(self) -> list[Left]:
+        """No more can be held: calls that are not decided are taken for ones that will never be whole."""
 
     def finish(self) -> list[Left]:
         """Nothing follows: everything is decided now."""
@@ -141,6 +147,7 @@ class Reply:
         self.speaker: Chain | None = None  # whose text the passages heard last
         self.said = Said()
         self.replaced: dict[str, int] = {}  # by filter
+        self.given_up: set[str] = set()  # filters whose pattern took too long
         self.stopped_by = ""  # the circle that nothing leaves behind any more
         self.silent = False  # the text of lanes that begin from here on is taken away
         self.chains: list[Chain] = []
@@ -151,10 +158,26 @@ class Reply:
         self.chains.append(made)
         return made
 
+    def screen(self) -> "Chain | None":
+        """The rules alone, for a second look at a lane's text; None where none may block."""
+        of = self.of
+        if of.gate is None or not of.blocks:
+            return None
+        rules = Processors(replace(of.route, loops=None, reactors=(), filters=()), run=direct)
+        rules.gate = of.gate
+        second = Reply(rules, whole=self.whole, as_text=True)
+        second.said.texts = self.said.texts  # each is said once
+        return second.chain()
+
     def notes(self) -> list[Note]:
         """What is said of the whole reply, at its end."""
+        said = "its pattern took too long, so it was left out for the rest of the reply"
         return [
-            Note(rule, f"replaced {count} place{'' if count == 1 else 's'}") for rule, count in self.replaced.items()
+            *(
+                Note(name, f"replaced {count} place{'' if count == 1 else 's'}")
+                for name, count in self.replaced.items()
+            ),
+            *(Note(name, said, True) for name in sorted(self.given_up)),
         ]
 
 
@@ -186,14 +209,16 @@ class _Held:
     """One call on its way."""
 
     __slots__ = (
-        "arguments", "changes", "collects", "counted", "fate", "held", "judgement", "learned", "left", "made", "native",
-        "pieces", "refusal", "start", "texts", "told", "waits",
+        "arguments", "besides", "changes", "collects", "counted", "fate", "held", "judgement", "learned", "left",
+        "made", "native", "pieces", "refusal", "start", "texts", "told", "unnamed", "waits",
     )  # fmt: skip
 
     def __init__(self, start: CallStart, *, native: bool) -> None:
         self.start = start
         self.native = native
         self.fate: _Fate = "open"
+        self.unnamed = False  # more of its name may come
+        self.besides: list[str] = []  # pieces of its name, which some clients take for all of it
         self.judgement: Judgement | None = None
         self.waits = False  # for the whole of it
         self.collects = False  # its pieces are kept
@@ -227,12 +252,13 @@ class Chain:
         self._acts = of.loops is not None and of.loops.acts
         self._circles = reply.circles
         self._passages = reply.passages
-        self._filters = Filters(route.filters, reply.replaced) if route.filters else None
+        self._filters = Filters(route.filters, reply.replaced, reply.given_up) if route.filters else None
         self._inside = any(filter_.calls for filter_ in route.filters)
         self._notices = route.steering == "request"
         self._voice = Voice(reply.said)
         self._silent = reply.silent  # the text from here on is taken away
         self._whole = reply.whole
+        self._as_text = reply.as_text
         self._direct = not (reply.whole or reply.as_text)  # a call's markup goes, whatever becomes of the call
         self._alone = False  # only events of the call at its head stand in the queue
         self._late: list[str] = []
@@ -291,6 +317,16 @@ class Chain:
         self._take(event, native=True)
         return self._left()
 
+    def let_go(self) -> list[Left]:
+        """No more can be held: what a rule or a reactor that may block has not decided is blocked, the rest passes."""
+        for call in self._calls.values():
+            if call.fate == "open" and call.waits and self._of.reactors is not None:
+                self._block(call, Refusal(_CROWDED, "undecided", ""))
+            elif call.fate == "open":
+                self._over(call)
+        self._flow()
+        return self._left()
+
     def finish(self) -> list[Left]:
         """Nothing follows: everything is decided now."""
         for call in self._calls.values():
@@ -317,15 +353,23 @@ class Chain:
         call = None
         if isinstance(event, CallStart):
             call = self._calls[native, event.index] = _Held(event, native=native)
-            self._begin(call)
+            call.unnamed = bool(event.more) and (event.more == "likely" or self._refuses(event.name))
+            if not call.unnamed:
+                self._begin(call)
         elif isinstance(event, CallPiece):
             call = self._calls[native, event.index]
+            if event.told is not None:
+                self._told(call, event.told)
+            if call.unnamed and event.json:
+                self._begin(call)
             if call.collects:
                 call.pieces.append(event.json)
             if call.arguments is not None:
                 self._look(call, call.arguments, event.json)
         elif isinstance(event, CallEnd):
             call = self._calls[native, event.index]
+            if call.unnamed:
+                self._begin(call)
             self._ended(call)
         elif isinstance(event, Verdict) and event.index is not None:
             call = self._calls[native, event.index]
@@ -355,14 +399,42 @@ class Chain:
 
     # A call's fate
 
+    def _refuses(self, name: str) -> bool:
+        """Whether the rules refuse a name as it is, which may be only the beginning of one."""
+        return self._of.gate is not None and self._of.gate.never(name) is not None
+
+    def _told(self, call: _Held, told: Told) -> None:
+        """More of a call's name, or what its wire says of it in the end, which a client may take instead."""
+        if told.arguments is None:
+            call.start = msgspec.structs.replace(call.start, name=told.name)
+            call.besides.append(told.piece)
+        if call.unnamed or self._of.gate is None or call.fate not in {"open", "passed"}:
+            return
+        judgement = self._of.gate.judge(told.name, [*call.besides, told.piece])
+        readable = True
+        try:
+            for key, raw in members(told.arguments or ""):
+                judgement.learn(key, raw)
+        except ValueError:
+            readable = False
+        judgement.end(whole=readable or not judgement.watches)
+        if judgement.refusal is not None:
+            said = "the end of its call says otherwise than its beginning, so it is never complete"
+            self._notes.extend([Note(judgement.refusal.rule, said, True)] if call.fate == "passed" else [])
+            self._block(call, judgement.refusal)
+
     def _begin(self, call: _Held) -> None:
+        """A call's name is final."""
         name = call.start.name
+        call.unnamed = False
+        if call.fate != "open":  # the reply was stopped before
+            return
         if self._reply.stopped_by:
             self._block(call, Refusal(self._reply.stopped_by, "loop", ""))
             return
         of = self._of
         if of.gate is not None:
-            call.judgement = of.gate.judge(name)
+            call.judgement = of.gate.judge(name, call.besides)
             if call.judgement.refusal is not None:
                 self._block(call, call.judgement.refusal)
                 return
@@ -430,6 +502,8 @@ class Chain:
 
     def _over(self, call: _Held) -> None:
         """A call will not be whole. What needs the whole of it leaves it as it is; a rule that blocks does not."""
+        if call.unnamed:
+            self._begin(call)
         if call.judgement is not None:
             call.judgement.end(whole=False)
             if call.judgement.refusal is not None:
@@ -548,6 +622,8 @@ class Chain:
         """Let the latest markup out. `gone`: its call does not leave."""
         if self._lead is not None:
             self._out.append((False, Removed(self._lead.text) if gone else self._lead))
+            if self._as_text and not gone:
+                self._voice.heard(self._lead.text)
             self._lead = None
 
     def _leave(self, call: _Held, event: Event, *, native: bool) -> None:

@@ -14,12 +14,14 @@ Past 300 lines: names, arguments and paths are judged by one principle, and must
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from html import unescape
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
+from toolcalls.patterns import Pattern, compiled
 from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
 
@@ -28,6 +30,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 # models put behind it: `x:0`, `x<|channel|>`.
 _PARTS = re.compile(r"[.:/]|__+")
 _BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
+_AROUND = " \t\r\n`'\"<>()"  # what some models put around a name
 _NAME = re.compile(r"[\w.:/-]{1,128}")
 _REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
@@ -49,9 +52,22 @@ class Gate:
         applying = [rule for rule in access.rules if _applies(rule, model, agent)]
         self._rules = [_Rule(rule) for rule in sorted(applying, key=lambda rule: -rule.priority)]
 
-    def judge(self, name: str) -> "Judgement":
-        """A judgement of one call, whose name is final."""
-        return Judgement(self, name, [rule for rule in self._rules if rule.names(name)])
+    def judge(self, name: str, besides: Collection[str] = ()) -> "Judgement":
+        """A judgement of one call, whose name is final. A rule whose patterns cannot tell is about it if it blocks.
+
+        besides   what a client may take for the name instead, to rules that block
+        """
+        rules: list[_Rule] = []
+        unsure: set[_Rule] = set()
+        for rule in self._rules:
+            try:
+                if rule.names(name) or (rule.blocks and any(map(rule.names, besides))):
+                    rules.append(rule)
+            except TimeoutError:
+                if rule.blocks:
+                    rules.append(rule)
+                    unsure.add(rule)
+        return Judgement(self, name, rules, unsure)
 
     def never(self, name: str) -> Refusal | None:
         """Why a tool may not be called whatever the arguments are, None where some call of it may pass."""
@@ -76,8 +92,9 @@ class Judgement:
     `decided`: the client may be shown the call, or must not be (`refusal`). A refusal may still come behind that.
     """
 
-    def __init__(self, gate: Gate, name: str, rules: "list[_Rule]") -> None:
+    def __init__(self, gate: Gate, name: str, rules: "list[_Rule]", unsure: "Collection[_Rule]" = ()) -> None:
         self._gate = gate
+        self._unsure = unsure
         self._name = name
         self._known = [(rule, _Known(rule)) for rule in rules]
         self.watches = any(rule.conditions for rule in rules)
@@ -135,6 +152,7 @@ class Judgement:
             self._refuse(found, "access")
 
     def _refuse(self, rule: "_Rule | None", reason: str) -> None:
+        reason = "undecided" if rule in self._unsure else reason
         self.refusal = self._gate.refusal(self._name, rule.rule if rule else None, reason)
         self.decided = True
 
@@ -155,7 +173,7 @@ class _Known:
 
     def learn(self, key: str, raw: str) -> None:
         """One argument. Raises whatever its value or a pattern makes go wrong."""
-        for number, condition in enumerate(self._rule.conditions):
+        for number, condition in enumerate(() if self.failed else self._rule.conditions):
             if condition.argument in {key, "*"}:
                 met, before = condition.holds(raw), self._met.get(number)
                 self._met[number] = met if before is None else (met or before if self._rule.blocks else met and before)
@@ -188,17 +206,32 @@ class _Rule:
         self.rule = rule
         self.blocks = rule.action == "block"
         flags = re.IGNORECASE | re.DOTALL if self.blocks else re.NOFLAG
-        self._names = [re.compile(tool, flags) for tool in rule.tools]
+        self._names = [compiled(tool, flags) for tool in rule.tools]
         self.conditions = [_Condition(condition, blocks=rule.action == "block") for condition in rule.arguments]
 
     def names(self, name: str) -> bool:
-        """Whether it is about tools of this name."""
+        """Whether it is about tools of this name. Raises TimeoutError where a pattern tries for too long to tell."""
         if any(pattern.fullmatch(name) for pattern in self._names):
             return True
         if not self.blocks:
             return False
-        patterns = [pattern for pattern in self._names if not any(word in pattern.pattern for word in _REFUSES)]
+        patterns = [pattern for pattern in self._names if not any(word in pattern.text for word in _REFUSES)]
         return any(pattern.fullmatch(other) for other in spellings(name) for pattern in patterns)
+
+
+def readings(text: str) -> Iterator[str]:
+    """A value as it stands, and as a client has it that decodes entities where it reads its calls out of markup."""
+    yield text
+    if "&" in text and (decoded := unescape(text)) != text:
+        yield decoded
+
+
+def visible(name: str) -> str:
+    """A name without what shows nothing, in the usual letters, and without white space around it."""
+    if name.isascii() and name.isprintable():
+        return name.strip()
+    usual = unicodedata.normalize("NFKC", name)
+    return "".join(sign for sign in usual if sign.isspace() or unicodedata.category(sign) not in {"Cf", "Cc"}).strip()
 
 
 def speakable(name: str) -> str:
@@ -213,8 +246,7 @@ def spellings(name: str) -> Iterator[str]:
     name nevertheless take away what they know. Letters that only look different are written as the usual ones,
     and what shows nothing is left out.
     """
-    shown = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
-    usual = _BEHIND.sub("", shown).strip()
+    usual = _BEHIND.sub("", visible(name)).strip(_AROUND)
     yield usual
     for mark in _PARTS.finditer(usual):
         yield usual[mark.end() :]
@@ -230,18 +262,18 @@ class _Condition:
         self._blocks = blocks
         # A line end hides nothing from a rule that blocks, and a `.` of one that allows lets none through.
         flags = re.DOTALL if blocks else re.NOFLAG
-        self._pattern = re.compile(condition.matches, flags) if condition.matches is not None else None
-        self._key = condition.argument.casefold()
+        self._pattern = compiled(condition.matches, flags) if condition.matches is not None else None
+        self._key = visible(condition.argument).casefold()
         self.argument = condition.argument
 
     def hidden(self, key: str, raw: str) -> Iterator[str]:
         """The values, as JSON text, that another argument holds for this one: further inside, or in other capitals,
         which some clients take. Raises ValueError or RecursionError for what cannot be taken apart.
         """
-        if key.casefold() == self._key:
+        if visible(key).casefold() == self._key:
             yield raw
         else:
-            yield from members_in(key, raw, self._key)
+            yield from members_in(key, raw, self._key, lambda name: visible(name).casefold())
 
     def holds(self, raw: str) -> bool:
         """Whether all of it holds for a value. Raises ValueError or RecursionError for what cannot be taken apart.
@@ -255,6 +287,7 @@ class _Condition:
             return True
         paths = leaves(raw)
         if self._blocks:
+            paths = [reading for path in paths for reading in readings(path)]
             return (outside is None or any(_in_one(path, outside) is not True for path in paths)) and (
                 inside is None or any(_in_one(path, inside) is not False for path in paths)
             )
@@ -263,11 +296,11 @@ class _Condition:
         )
 
     @staticmethod
-    def _found(pattern: re.Pattern[str], raw: str) -> bool:
+    def _found(pattern: Pattern, raw: str) -> bool:
         """Whether a pattern is found in a value; in a list, such as a command's words, also in them as one line."""
-        if pattern.search(plain(raw)):
+        if any(map(pattern.search, readings(plain(raw)))):
             return True
-        return raw.lstrip(" \t\r\n")[:1] in {"[", "{"} and bool(pattern.search(" ".join(leaves(raw))))
+        return raw.lstrip(" \t\r\n")[:1] in {"[", "{"} and any(map(pattern.search, readings(" ".join(leaves(raw)))))
 
 
 def _in_one(path: str, roots: tuple[str, ...]) -> bool | None:

@@ -6,7 +6,7 @@ Strategy: one pass that only counts brackets and strings finds where a member en
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolcalls.values import members
@@ -117,8 +117,8 @@ def leaves(raw: str) -> list[str]:
     return found
 
 
-def members_in(argument: str, raw: str, key: str) -> Iterator[str]:
-    """The values, as JSON text, of all members below an argument and its value whose name, case-folded, is `key`.
+def members_in(argument: str, raw: str, key: str, as_key: Callable[[str], str] = str.casefold) -> Iterator[str]:
+    """The values, as JSON text, of all members below an argument and its value whose name, by `as_key`, is `key`.
 
     A string is looked into only where its name says that it carries arguments (`_CARRIERS`): the JSON in a file's text
     is nobody's arguments. Raises ValueError or RecursionError for what is no JSON that can be taken apart.
@@ -127,7 +127,7 @@ def members_in(argument: str, raw: str, key: str) -> Iterator[str]:
     carried: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found.extend(json.dumps(value) for name, value in pairs if name.casefold() == key)
+        found.extend(json.dumps(value) for name, value in pairs if as_key(name) == key)
         carried.extend(value for name, value in pairs if isinstance(value, str) and name.casefold() in _CARRIERS)
         return dict(pairs)
 

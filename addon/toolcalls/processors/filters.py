@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.events import Event, Removed, Text
+from toolcalls.patterns import compiled
 from toolcalls.route import Filter
 
 _CONTEXT = 64  # characters before a place that `\b` and look-behinds may see
@@ -25,17 +26,20 @@ class _Replacement:
     def __init__(self, filter_: Filter) -> None:
         self.filter = filter_
         self.name = filter_.name
-        self._pattern = re.compile(filter_.pattern, re.MULTILINE) if filter_.pattern is not None else None
+        self._pattern = compiled(filter_.pattern, re.MULTILINE) if filter_.pattern is not None else None
         self.head = filter_.literal if filter_.literal is not None else head_of(filter_.pattern or "")
         self.length = filter_.max_length if self._pattern else len(self.head)
 
     def match(self, text: str, at: int) -> tuple[int, str] | None:
-        """Where the match at `at` ends and what stands in its place; None for no match, or an empty one."""
+        """Where the match at `at` ends and what stands in its place; None for no match, or an empty one.
+
+        Raises TimeoutError where the pattern takes too long to tell.
+        """
         if not text.startswith(self.head, at):
             return None
         if self._pattern is None:
             return at + len(self.head), self.filter.replace
-        found = self._pattern.match(text, at, at + self.length)
+        found = self._pattern.match(text, at, min(len(text), at + self.length))
         if found is None or found.end() == at:
             return None
         return found.end(), found.expand(self.filter.replace)
@@ -53,10 +57,15 @@ def head_of(pattern: str) -> str:
 
 
 class Filters:
-    """The filters of one lane, with what is held of its text. `counts` is by filter, how many places it replaced."""
+    """The filters of one lane, with what is held of its text.
 
-    def __init__(self, filters: Sequence[Filter], counts: dict[str, int]) -> None:
+    counts     by filter, how many places it replaced
+    given_up   filters whose pattern took too long at some place: they replace nothing any more
+    """
+
+    def __init__(self, filters: Sequence[Filter], counts: dict[str, int], given_up: set[str] | None = None) -> None:
         self._all = [_Replacement(filter_) for filter_ in filters]
+        self._given_up = set() if given_up is None else given_up
         self._before = ""
         self._held = ""
         self.counts = counts
@@ -98,6 +107,15 @@ class Filters:
         self._before, self._held = text[:at][-_CONTEXT:], text[at:]
         return out
 
+    def _match(self, replacement: _Replacement, text: str, at: int) -> tuple[int, str] | None:
+        if replacement.name in self._given_up:
+            return None
+        try:
+            return replacement.match(text, at)
+        except TimeoutError:
+            self._given_up.add(replacement.name)
+            return None
+
     def _walk(
         self, text: str, at: int, replacements: Sequence[_Replacement], *, ended: bool = True
     ) -> tuple[list[Event | str], int]:
@@ -113,7 +131,7 @@ class Filters:
                     break
             if not ended and any(_undecided(text, at, replacement) for replacement in replacements):
                 break
-            hit = next(((made, one) for one in replacements if (made := one.match(text, at)) is not None), None)
+            hit = next(((made, one) for one in replacements if (made := self._match(one, text, at)) is not None), None)
             if hit is None:
                 at += 1
                 continue

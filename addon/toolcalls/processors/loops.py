@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from toolcalls.patterns import any_is, compiled
 from toolcalls.processors.access import speakable
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
@@ -47,7 +48,7 @@ class Circles:
 
     def __init__(self, loops: Loops, history: tuple[Made, ...] = ()) -> None:
         self._loops = loops
-        self._tools = [re.compile(tool, re.DOTALL) for tool in loops.tools]
+        self._tools = [compiled(tool, re.DOTALL) for tool in loops.tools]
         self._row: list[tuple[str, str]] = []
         self._results: list[str | None] = []
         for call in history[-_RECENT:]:
@@ -57,7 +58,7 @@ class Circles:
 
     def watches(self, name: str) -> bool:
         """Whether calls of this tool are counted."""
-        return any(tool.fullmatch(name) for tool in self._tools)
+        return any_is(self._tools, name)
 
     def may_close(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
         """Whether a call of this name whose first arguments are `members` (key, raw JSON) may still close a circle."""
@@ -86,7 +87,7 @@ class Circles:
             if len(results) == 1 and None not in results:
                 return Circle("same_result", f"{speakable(name)} gave the same result {loops.same_result} times")
         if loops.same_call and len(same) + 1 >= loops.same_call:
-            news = self._latest_news(call)
+            news = self._latest_news(call) if loops.progress else -1
             times = sum(place > news for place in same) + 1
             if times >= loops.same_call:
                 return Circle("same_call", f"{speakable(name)} was called the same way {times} times")

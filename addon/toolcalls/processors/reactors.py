@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcalls.patterns import any_is, compiled
 from toolcalls.route import Reactor
 from toolcalls.values import members, quote
 
@@ -59,7 +60,6 @@ class Say:
 
 
 type Answer = Keep | Drop | Edit | Say | None
-type Function = Callable[[Call], Answer]
 
 # Runs a function within its time limit. Raises whatever the function raises, and TimeoutError.
 type Runner = Callable[[Reactor, Call], Answer]
@@ -88,13 +88,13 @@ class Reactors:
     """The reactors of one route, in order."""
 
     def __init__(self, reactors: tuple[Reactor, ...], run: Runner, *, model: str) -> None:
-        self._reactors = [(reactor, [re.compile(tool, re.DOTALL) for tool in reactor.tools]) for reactor in reactors]
+        self._reactors = [(reactor, [compiled(tool, re.DOTALL) for tool in reactor.tools]) for reactor in reactors]
         self._run = run
         self._model = model
 
     def watches(self, name: str) -> bool:
         """Whether any of them is for this tool."""
-        return any(tool.fullmatch(name) for _, tools in self._reactors for tool in tools)
+        return any(any_is(tools, name) for _, tools in self._reactors)
 
     def react(self, name: str, arguments: str, dialect: str | None) -> Reacted:
         """Ask each in turn; one that fails leaves the call as it was."""
@@ -103,7 +103,7 @@ class Reactors:
         texts: list[str] = []
         failures: list[tuple[str, str]] = []
         for reactor, tools in self._reactors:
-            if not any(tool.fullmatch(call[0]) for tool in tools):
+            if not any_is(tools, call[0]):
                 continue
             try:
                 answer = _answer(self._run(reactor, Call(call[0], json.loads(call[1]), self._model, dialect)))
