@@ -226,6 +226,13 @@ def _json(payload: Mapping[str, Any]) -> bytes:
         return json.dumps(payload, separators=(",", ":")).encode()
 
 
+def at_once(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same reply as a stream in which `message_start` brings all blocks along."""
+    begun, *_, ended, over = events
+    content = json.loads(whole(events))["content"]
+    return [{**begun, "message": {**begun["message"], "content": content}}, dict(ended), dict(over)]
+
+
 def whole(events: Sequence[Mapping[str, Any]]) -> bytes:
     """The same reply as one body."""
     content: list[dict[str, Any]] = []

@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 import anthropic
 import pytest
 
+import geminiclient
 from agentclient import (
     OVERLOADED,
     SDKS,
@@ -441,28 +442,53 @@ def test_every_dialect(proxy: Proxy, rank: int, dialect: str, said: str, name: s
 # --- SDKs that run tools themselves -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
-def test_google_genai_calls_functions_by_itself(proxy: Proxy, streamed: bool) -> None:
-    ran = []
+def _in_last_frame(text: str, last: str | Mapping[str, Any]) -> Reply:
+    """A stream of Gemini's API in which the finish reason comes beside something."""
+    replies = geminiclient.reply([text]), geminiclient.reply([last], "STOP")
+    return Reply([geminiclient.body_of([one]) for one in replies])
+
+
+@pytest.mark.parametrize("shape", ["whole", "stream", "last_frame"])
+def test_google_genai_calls_functions_by_itself(proxy: Proxy, shape: str) -> None:
+    """`last_frame`: the call's end and the finish reason come in one frame, else an empty text behind it says `STOP`.
+
+    The API sends both. Of a stream, version 2 keeps the results of the last frame alone: it runs a call in an earlier
+    one and never answers it (`Models.generate_content_stream`), also one that the API itself makes. So a lifted call
+    must fare as a native one in the same frame does: that is asked first.
+    """
+    ran: list[str] = []
 
     def read_file(path: str) -> str:
         """Read a file."""
         ran.append(path)
         return FILES[path]
 
-    sdk, way = Gemini(), "stream" if streamed else "whole"
-    proxy.answers(*(sdk.said(way, text) for text in (f"I look.\n\n{READ}", "That is all.")))
+    sdk = Gemini()
+    way: Way = "whole" if shape == "whole" else "stream"
     config = genai_types.GenerateContentConfig(tools=[read_file])
-    with sdk.client(proxy.line("lift")) as client:
-        chat = client.chats.create(model="gemini-x", config=config)
-        told = chat.send_message_stream("Read it.") if streamed else [chat.send_message("Read it.")]
-        text = "".join(part.text or "" for one in told for part in one.candidates[0].content.parts)
-    assert ran == [PATH]
-    if streamed and GENAI < 3:  # it runs the call, and sends no result
-        assert text.endswith("I look.\n\n")
-        return
-    assert text.endswith("That is all.")
-    assert sdk.told(proxy.asked[-1]) == [("read_file", {"path": PATH}, FILES[PATH])]
+
+    def fared(route: str, reply: Reply) -> tuple[str, list[str], list[tuple[str, Any, str]]]:
+        """What the user is shown, the calls that ran, and what the upstream is told of them."""
+        ran.clear()
+        proxy.answers(reply, sdk.said(way, "That is all."))
+        with sdk.client(proxy.line(route)) as client:
+            chat = client.chats.create(model="gemini-x", config=config)
+            told = [chat.send_message("Read it.")] if way == "whole" else chat.send_message_stream("Read it.")
+            text = "".join(part.text or "" for one in told for part in one.candidates[0].content.parts)
+        return text, list(ran), sdk.told(proxy.asked[-1])
+
+    if shape == "last_frame":
+        call = {"functionCall": {"name": "read_file", "args": {"path": PATH}}}
+        native, said = (_in_last_frame("I look.\n\n", last) for last in (call, READ))
+    else:
+        native = sdk.said(way, "I look.\n\n", [("read_file", {"path": PATH})])
+        said = sdk.said(way, f"I look.\n\n{READ}")
+    expected = fared("observe", native)
+    assert fared("lift", said) == expected
+    assert expected[1] == [PATH]
+    if GENAI >= 3 or shape != "stream":
+        assert expected[0].endswith("That is all.")
+        assert expected[2] == [("read_file", {"path": PATH}, FILES[PATH])]
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])

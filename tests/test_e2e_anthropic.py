@@ -161,6 +161,25 @@ def test_a_reply_that_is_nothing_but_a_call(running: Host, way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("lead", [("\n\n",), ("\n", "\n"), ("\n", "\ncourt\n")], ids=["one", "two", "stray"])
+def test_white_space_before_a_call_is_no_block(running: Host, way: Way, lead: tuple[str, ...]) -> None:
+    """Agents send blocks back, and the API refuses one of white space: `text content blocks must contain
+    non-whitespace text`.
+    """
+    message, _ = ask(running, "lift", way, stream([upstream.text(*lead, INVOKE[0])]))
+    assert [block.type for block in message.content] == ["tool_use"]
+    assert meant(message) == MEANT[:1]
+
+
+def test_blocks_that_the_message_begins_with(running: Host) -> None:
+    """The SDK's helper takes them from `message_start`."""
+    events = upstream.at_once(stream([text(TEXT.format(*INVOKE))]))
+    message, path = ask(running, "lift", "helper", events)
+    assert (said(message), meant(message), message.stop_reason) == (TEXT.format("", ""), MEANT, "tool_use")
+    assert [name for name, _ in verdicts(running.flow(path))] == ["lifted", "lifted"]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_conversation_goes_on_with_the_result(running: Host, way: Way) -> None:
     """The SDK's own blocks go back as they are, and the tool's result holds a call, which the model then quotes."""
     first, _ = ask(running, "lift", way, stream([text(INVOKE[0])]))

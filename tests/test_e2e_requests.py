@@ -24,6 +24,9 @@ routes:
 LISTED = '<tool_call>{"name": "Bash", "arguments": {"command": "ls -la"}}</tool_call>'
 
 
+ODD = {"type": "function", "function": {"name": "x" * 5000}}  # no reader takes such a name
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     folder = tmp_path_factory.mktemp("requests")
@@ -60,13 +63,27 @@ def test_a_lone_surrogate_hinders_nothing_and_stays(running: Host) -> None:
 
 
 def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) -> None:
-    odd = {"type": "function", "function": {"name": "x" * 5000}}  # no reader takes such a name
-    asked = json.loads(question())
-    body = json.dumps({**asked, "tools": [odd, *asked["tools"]]}).encode()
-    got, flow = running.ask(Reply(streamed(CALL), EVENTS), body)
+    body = json.dumps({**json.loads(question()), "tools": [ODD]}).encode()
+    call = json.dumps("x" * 5000)
+    got, flow = running.ask(
+        Reply(streamed(f'<tool_call>{{"name": {call}, "arguments": {{}}}}</tool_call>'), EVENTS), body
+    )
     assert running.upstream.asked[-1].body == body
+    assert calls_in(got.body) == []
+    why = f"the request passes unchanged: hermes can hold no call of {'x' * 64}…"
+    assert why in flow.metadata[store.REPORT]["evidence"]
+
+
+def test_a_tool_that_cannot_be_told_does_not_keep_the_others_from_the_prompt(running: Host) -> None:
+    asked = json.loads(question())
+    body = json.dumps({**asked, "tools": [ODD, *asked["tools"]]}).encode()
+    got, flow = running.ask(Reply(streamed(CALL), EVENTS), body)
+    prompt = json.loads(running.upstream.asked[-1].body)["messages"][0]["content"]
+    assert '"name": "Bash"' in prompt
+    assert "xx" not in prompt
     assert calls_in(got.body) == [("Bash", '{"command":"ls -la"}')]
-    assert any(line.startswith("the request passes unchanged:") for line in flow.metadata[store.REPORT]["evidence"])
+    left_out = f"request: left out: {'x' * 64}…, which hermes cannot hold"
+    assert left_out in flow.metadata[store.REPORT]["evidence"]
 
 
 def test_what_is_left_out_stands_in_the_view_and_in_the_log(running: Host) -> None:

@@ -14,6 +14,7 @@ import pytest
 from toolcalls.evidence import decide, terms_of
 from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
 from toolcalls.route import Route
+from toolcalls.shapes import Unwritable
 from toolcalls.turns import formats
 from toolcalls.wires import all_wires
 
@@ -44,6 +45,19 @@ Description: Lists files.
 Parameters:
 - path: (required) The path.
 - recursive: (optional) All below.
+"""
+OPENHANDS = """You are OpenHands agent.
+
+---- BEGIN FUNCTION #1: terminal ----
+Description: Runs.
+Parameters:
+  (1) command (string, required): The command.
+  (2) timeout (number, optional): Seconds.
+---- END FUNCTION #1 ----
+
+<function=example_function_name>
+<parameter=example_parameter_1>value_1</parameter>
+</function>
 """
 
 
@@ -131,6 +145,47 @@ def test_an_earlier_turn_never_changes() -> None:
         made, _ = sent({"messages": HISTORY[:end], "tools": [READ]}, LOWER)
         assert made["messages"][: len(earlier)] == earlier
         earlier = made["messages"]
+
+
+def test_results_stand_in_the_order_of_their_calls() -> None:
+    """Agents that run calls side by side write down what was done first; the form of a result may have no name."""
+    asked = {"role": "assistant", "tool_calls": [call(one, "read_file", '{"path": "x"}') for one in "abc"]}
+    marked = {"type": "text", "text": "C", "cache_control": {"type": "ephemeral"}}
+    image = {"type": "image_url", "image_url": {"url": "d:"}}
+    messages = [
+        asked,
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "B"}, image]},
+        {"role": "tool", "tool_call_id": "a", "content": "A"},
+        {"role": "tool", "tool_call_id": "?", "content": "nobody's"},
+        {"role": "tool", "tool_call_id": "c", "content": [marked]},
+    ]
+    made, _ = sent({"messages": [*messages, asked, *messages[1:3]], "tools": [READ]}, LOWER)
+    _, _, first, _, second = made["messages"]
+    texts = [part.get("text", "an image") for part in first["content"]]
+    said = "".join(texts).replace("<tool_response>", "").replace("</tool_response>", "").split()
+    assert said == ["A", "B", "an", "image", "C", "nobody's"]
+    assert [part.get("cache_control") for part in first["content"]] == [None, None, {"type": "ephemeral"}]
+    assert "".join(part.get("text", "") for part in second["content"]).split("\n")[1::3] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("said", "joins"),
+    [
+        ({"content": "Stop."}, True),
+        ({"content": [{"type": "text", "text": "Stop."}]}, True),
+        ({"content": [{"type": "text", "text": "Stop.", "cache_control": {"type": "ephemeral"}}]}, False),
+        ({"content": [{"type": "text", "text": "Stop."}, {"type": "image_url", "image_url": {"url": "d:"}}]}, False),
+        ({"content": "Stop.", "name": "ann"}, False),
+        ({"content": ""}, False),
+    ],
+)
+def test_what_the_user_says_behind_results_joins_them_if_it_is_a_text_alone(said: dict[str, Any], joins: bool) -> None:
+    user = {"role": "user", **said}
+    made, _ = sent({"messages": [*HISTORY[:4], user, {"role": "user", "content": "Go."}], "tools": [READ]}, LOWER)
+    result = "<tool_response>\none\n</tool_response>"
+    behind = [{"role": "user", "content": result}, user]
+    assert made["messages"][3:-1] == ([{"role": "user", "content": f"{result}\n\nStop."}] if joins else behind)
+    assert made["messages"][-1] == {"role": "user", "content": "Go."}
 
 
 def test_parts_and_marks_of_a_developer_message_survive() -> None:
@@ -266,6 +321,36 @@ def test_a_text_request_for_a_native_upstream(answer: object) -> None:
     assert notes == ("2 tools out of the prompt", "1 past call to native", "1 result to native")
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_request_of_openhands_for_a_native_upstream(listed: bool) -> None:
+    """Its prompt names types, so a past call's numbers are numbers; its contents are texts or lists of them."""
+
+    def content(text: str) -> Any:
+        return [{"type": "text", "text": text}] if listed else text
+
+    given = "<parameter=command>\nls &&\nls\n</parameter>\n<parameter=timeout>9</parameter>"
+    request = {
+        "messages": [
+            {"role": "system", "content": content(OPENHANDS)},
+            {"role": "user", "content": content("Go.")},
+            {"role": "assistant", "content": content(f"I look.\n\n<function=terminal>\n{given}\n</function>")},
+            {"role": "user", "content": content("EXECUTION RESULT of [terminal]:\na.txt\n[exit code 0]")},
+        ],
+        "stop": ["</function"],
+    }
+    made, notes = sent(request, Route(client="auto", upstream="native", rewrite_request=True))
+    assert notes == ("1 tool out of the prompt", "1 past call to native", "1 result to native")
+    (tool,) = made["tools"]
+    assert (tool["function"]["name"], tool["function"]["description"]) == ("terminal", "Runs.")
+    assert tool["function"]["parameters"]["properties"]["timeout"] == {"type": "number", "description": "Seconds."}
+    _, _, asked, answered = made["messages"]
+    (native,) = asked["tool_calls"]
+    assert json.loads(native["function"]["arguments"]) == {"command": "ls &&\nls", "timeout": 9}
+    assert (answered["role"], answered["tool_call_id"]) == ("tool", native["id"])
+    assert answered["content"] == "a.txt\n[exit code 0]"
+    assert made["stop"] == ["</function"]
+
+
 def test_what_the_user_says_behind_an_answer_stays_the_users() -> None:
     answer = "[read_file for 'a.txt'] Result:\nx\n\n<environment_details>\nnow\n</environment_details>"
     messages = [
@@ -316,6 +401,32 @@ def test_tools_that_no_prompt_can_tell_are_left_out() -> None:
 
 
 CUSTOM = {"type": "custom", "custom": {"name": "patch", "description": "Patches."}}
+
+
+def test_a_choice_that_names_no_tool_is_left_out() -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}], "tools": [READ], "tool_choice": {"type": "mcp"}}
+    made, notes = sent(body, LOWER)
+    assert notes == ("1 tool into the prompt (hermes)", "the choice of mcp is left out since no tool has that name")
+    assert "must call" not in made["messages"][0]["content"]
+
+
+def test_a_tool_that_the_dialect_cannot_hold_is_left_out() -> None:
+    """The prompt's example is of the first one that it can."""
+    odd = {"type": "function", "function": {"name": "my tool", "parameters": {"type": "object", "properties": {}}}}
+    named = {"type": "function", "function": {"name": "my tool"}}
+    request = {"messages": [{"role": "user", "content": "Go."}], "tools": [odd, READ], "tool_choice": named}
+    route = replace(LOWER, dialects=("glm_xml",))
+    made, notes = sent(request, route)
+    assert notes == (
+        "1 tool into the prompt (glm_xml)",
+        "left out: my tool, which glm_xml cannot hold",
+        "the choice of my tool is left out with it",
+    )
+    prompt = made["messages"][0]["content"]
+    assert "my tool" not in prompt
+    assert "<tool_call>read_file<arg_key>" in prompt
+    with pytest.raises(Unwritable, match="glm_xml can hold no call of my tool"):
+        sent({**request, "tools": [odd]}, route)
 
 
 def test_a_custom_tools_past_becomes_text() -> None:

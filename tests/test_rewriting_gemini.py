@@ -93,10 +93,10 @@ def test_a_native_request_for_a_text_upstream() -> None:
         '<tool_call>\n{"name": "read_file", "arguments": {"path": "x", "n": 1.1}}\n</tool_call>\n'
         '<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call>'
     )
-    assert results == {
+    assert results == {  # in the calls' order, since the dialect's results name none
         "role": "user",
         "parts": [
-            {"text": '<tool_response>\n{"a": 1}\n</tool_response>\n<tool_response>\none\n</tool_response>'},
+            {"text": '<tool_response>\none\n</tool_response>\n<tool_response>\n{"a": 1}\n</tool_response>'},
         ],
     }
     assert notes == ("1 tool into the prompt (hermes)", "2 past calls to hermes", "2 results to hermes")

@@ -70,9 +70,9 @@ def test_a_native_request_for_a_text_upstream() -> None:
         '<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call>',
         "thinking": "hm",
     }
-    assert results == {
+    assert results == {  # in the calls' order, since the dialect's results name none
         "role": "user",
-        "content": "<tool_response>\ntwo\n</tool_response>\n<tool_response>\none\n</tool_response>",
+        "content": "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>",
     }
     assert done == HISTORY[5]
     assert notes == ("1 tool into the prompt (hermes)", "2 past calls to hermes", "2 results to hermes")

@@ -248,6 +248,15 @@ def test_an_earlier_message_never_changes(wire: str) -> None:
         earlier = made
 
 
+@pytest.mark.parametrize("wire", ["openai_responses", "ollama"])
+def test_what_the_user_says_behind_results_stands_in_one_message_with_them(wire: str) -> None:
+    """Where results are messages of their own. Templates of open models refuse two of the user's in a row."""
+    said: list[Said] = [*HISTORY[:3], ("user", "Stop."), ("user", "Go on.")]
+    made = sent(wire, TELL[wire]("", said, True), LOWER)
+    results = LOWERED[2][1]
+    assert seen(wire, made)[-2:] == [("user", f"{results}\n\nStop."), ("user", "Go on.")]
+
+
 @on_every_wire
 def test_leaked_calls_in_the_history_are_mended(wire: str) -> None:
     before = TELL[wire]("", [("user", "Hi"), ("model", LEAKED), ("user", "?")], True)

@@ -14,7 +14,8 @@ from toolcalls.prompts import tools_in
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
-from toolcalls.telling import prompt, result, results_in, template
+from toolcalls.shapes import Unwritable
+from toolcalls.telling import callable_in, prompt, result, results_in, template
 from toolcalls.writing import calls_in
 
 DIALECTS = tuple(all_dialects())
@@ -69,6 +70,18 @@ def test_braces_in_an_answer_are_its_own(dialect: str, text: str) -> None:
     before, _, after = template(dialect).partition("{text}")
     frame = (before + after).replace("{name}", "n").replace("{id}", "i")
     assert sorted(result(dialect, "n", text, "i")) == sorted(frame + text)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_example_is_of_the_first_tool_that_can_be_called(dialect: str) -> None:
+    odd = Tool('my <"tool">', {"type": "object", "properties": {'a "key">': {"type": "string"}}})
+    told = prompt(dialect, [odd, READ])
+    assert ("read_file" in told.rpartition("exactly in this form")[2]) != callable_in(dialect, odd)
+
+
+def test_no_tool_that_can_be_called_is_a_reason_that_names_it() -> None:
+    with pytest.raises(Unwritable, match="my tool"):
+        prompt("pythonic", [Tool("my tool")])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -6,6 +6,7 @@ leave as they came on every kind of route but for native calls that become text.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
@@ -21,10 +22,10 @@ from casefiles import canonical, load, openai_tools
 from conftest import shared_path
 from test_exchange_laws import damaged, taken
 from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
-from toolcalls.events import CallStart, Finish, Verdict
+from toolcalls.events import CallStart, Event, Finish, Reasoning, Text, Verdict
 from toolcalls.evidence import Decision, Kind, decide, terms_of
 from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.frames import SSE, Form
 from toolcalls.policy import REASONS
 from toolcalls.request import Request
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
@@ -55,6 +56,9 @@ def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
     terms, box = terms_of(route, request, decision)
     return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+
+
+LEAK = '<invoke name="Noop"></invoke>'
 
 
 def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -133,6 +137,56 @@ def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
     case = {**case, **case.get("in_whole", {})}
     assert (out == body) == case.get("same", False)
     check(case, understood(json.loads(out)), exchange)
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_blocks_that_the_message_begins_with(case: dict[str, Any]) -> None:
+    body = written(client.at_once(events_of(case)))
+    exchange = exchange_for(case)
+    out = run(exchange, [body])
+    assert (out == body) == case.get("same", False)
+    if not case.get("same", False):
+        got = received(out)
+        assert re.sub("t+", "t", got.order) == re.sub("t+", "t", case["order"])
+        check({**case, "order": got.order}, got, exchange)  # calls that became text join the text before them
+    else:
+        assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
+    assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
+
+
+def test_what_the_message_begins_with_stays_whole_and_in_its_place() -> None:
+    opened = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s=="}
+    said = {"type": "text", "text": "Look.", "citations": [CITATION["citation"]]}
+    call = {**opened, "caller": {"type": "code_execution", "tool_id": "srvtoolu_1"}}
+    events = stream([client.text('So.\n<invoke name="Noop"></invoke>')], "tool_use")
+    events[0]["message"]["content"] = [thought, said, search, call]
+    events[1:-2] = [{**event, "index": 4} if "index" in event else event for event in events[1:-2]]
+    out = client.events_of(run(exchange_for({}), [written(events)]))
+    assert out[0] == events[0], "nothing in them changes, so they stay where they are"
+    assert [event["index"] for event in out if "index" in event] == [4, 4, 4, 5, 5, 5]
+    events[0]["message"]["content"] = [thought, said, search, call, {"type": "text", "text": LEAK}]
+    reply = received(run(exchange_for({}), [written(events)]))
+    assert reply.order == "rtxcctc"
+    assert reply.blocks[:4] == [thought, said, search, call]
+    assert reply.stop == "tool_use"
+
+
+def test_a_long_frame_that_becomes_many_is_looked_at_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New frames are spelt like the one that they stand for; its lines are not read again for each."""
+    looked: list[int] = []
+    spelt = SSE.made
+
+    def made(self: SSE, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+        looked.append(len(like))
+        return spelt(self, data, like, keep=keep, name=name)
+
+    monkeypatch.setattr(SSE, "made", made)
+    body = written(client.at_once(stream([client.text("a\n"), client.thinking("hm")] * 50 + [client.text(LEAK)])))
+    assert received(run(exchange_for({}), [body])).order == "tr" * 50 + "c"
+    assert len(looked) > 200
+    assert sum(looked) < 4 * len(body)
 
 
 # --- what leaves when, and how ----------------------------------------------------------------------------------------
@@ -407,6 +461,17 @@ def clean(text: str) -> str:
 texts = replies.filter(bool).map(clean)
 
 
+def in_blocks(events: Iterable[Event]) -> str:
+    """The text that is shown, without what would be a block of white space alone: the API refuses that in a history."""
+    rows = [""]
+    for event in events:
+        if isinstance(event, Text):
+            rows[-1] += event.text
+        elif isinstance(event, CallStart | Reasoning):
+            rows.append("")
+    return "".join(row for row in rows if row.strip()) if len(rows) > 1 else rows[0]
+
+
 @law
 @given(st.data(), texts, routes)
 def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route) -> None:
@@ -415,7 +480,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     out = run(exchange, data.draw(cut(body)))
     reply = received(out)
     events = read(route, [text])
-    assert reply.text == shown(events)
+    assert reply.text == in_blocks(events)
     ended = {record.id for _, record in exchange.records if record.complete}
     # The JSON of a call that broke off may look whole; then the stop reason says that the reply is not.
     assert reply.stop == "max_tokens" or all(call["id"] in ended for call in reply.calls)
@@ -424,6 +489,8 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
     if shown(events) == text:
         assert out == body
+    else:
+        assert all(block["text"].strip() for block in reply.blocks if block["type"] == "text")
 
 
 @law
@@ -504,7 +571,7 @@ def test_nothing_of_a_whole_reply_is_lost(data: st.DataObject, text: str, route:
     records = [record for _, record in exchange.records]
     assert [call["name"] for call in reply.calls] == [record.name for record in records if record.complete]
     for _, verdict in exchange.verdicts:
-        if verdict.status in {"truncated", "malformed"} and verdict.index is not None:
+        if verdict.status in {"truncated", "malformed"}:
             assert text[verdict.start : verdict.end].strip() in reply.text
 
 

@@ -247,6 +247,14 @@ def test_a_request_is_read(envelope: bool) -> None:
     assert request.response_format
 
 
+@pytest.mark.parametrize("mode", ["ANY", "VALIDATED"])
+def test_tools_that_the_choice_leaves_out_are_not_declared(mode: str) -> None:
+    tools = [{"functionDeclarations": [{"name": name} for name in "abc"]}]
+    config = {"functionCallingConfig": {"mode": mode, "allowedFunctionNames": ["a", "c"]}}
+    body = {"contents": [], "tools": tools, "toolConfig": config}
+    assert [tool.name for tool in WIRE.request(json.dumps(body).encode()).tools] == ["a", "c"]
+
+
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 

@@ -329,7 +329,8 @@ def test_a_body_of_the_responses_api_says_how_its_reply_is_to_be_read() -> None:
         tool_choice={"type": "function", "name": "bash"},
         text={"format": {"type": "json_schema"}},
     )
-    assert request.tools == (BASH,)
+    patch = replace(PATCH, name="ApplyPatch", schema={**PATCH.schema, "required": ["input"]}, form="custom")
+    assert request.tools == (BASH, patch)
     assert (request.tool_choice, request.system, request.response_format) == ("bash", "Be brief.", True)
     assert (request.assistant, request.quotable) == (("So.",), ("Hi", "out"))
     assert request_of(input="Hi", tools=[FLAT]).quotable == ("Hi",)
@@ -337,4 +338,10 @@ def test_a_body_of_the_responses_api_says_how_its_reply_is_to_be_read() -> None:
 
 def test_flat_and_nested_tools_stand_side_by_side() -> None:
     nested = {"type": "function", "function": {"name": "ls"}}
-    assert [tool.name for tool in request_of(messages=[], tools=[FLAT, nested]).tools] == ["bash", "ls"]
+    custom = {"type": "custom", "name": "patch", "format": {"type": "grammar", "syntax": "lark", "definition": "start"}}
+    given = [FLAT, nested, custom, {"type": "custom", "custom": {"name": "sql"}}, {"type": "custom"}]
+    tools = request_of(messages=[], tools=given).tools
+    assert [(tool.name, tool.form) for tool in tools] == [
+        ("bash", ""), ("ls", ""), ("patch", "custom"), ("sql", "custom"),
+    ]  # fmt: skip
+    assert "lark grammar:\nstart" in tools[2].schema["properties"]["input"]["description"]

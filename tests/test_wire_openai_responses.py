@@ -268,6 +268,48 @@ def test_an_annotation_stays_with_the_text_that_a_call_closes() -> None:
     assert [part["annotations"] for part in parts] == [[cite]] * 3
 
 
+def test_text_that_comes_before_its_part_is_told_of_stays_in_what_is_said_of_it() -> None:
+    """F21: events out of order. The end of the text says all of it, also where a call is taken."""
+    events = stream([["See", ".\n", '<invoke name="Noop"></invoke>']])
+    at = next(number for number, event in enumerate(events) if event["type"] == "response.content_part.added")
+    events[at : at + 2] = events[at + 1], events[at]
+    out = run(exchange_for({}), [written([{**event, "sequence_number": at} for at, event in enumerate(events)])])
+    told = [json.loads(line[6:]) for line in out.decode().split("\n") if line.startswith("data: ")]
+    assert "".join(event["delta"] for event in told if event["type"] == "response.output_text.delta") == "See.\n"
+    assert [event["text"] for event in told if event["type"] == "response.output_text.done"] == ["See.\n"]
+    assert any(event["type"] == "response.function_call_arguments.done" for event in told)
+
+
+def test_a_second_part_says_its_own_text_and_no_more() -> None:
+    """Two parts in one message, the second with a call: what is said at its end is its own."""
+    first, second = stream(["One.\n"]), stream([["Two.\n", '<invoke name="Noop"></invoke>']])
+    parts = [event for event in first if "content_index" in event]
+    more = [{**event, "content_index": 1} for event in second if "content_index" in event]
+    at = first.index(parts[-1]) + 1
+    events = [*first[:at], *more, *first[at:]]
+    out = run(exchange_for({}), [written([{**event, "sequence_number": at} for at, event in enumerate(events)])])
+    told = [json.loads(line[6:]) for line in out.decode().split("\n") if line.startswith("data: ")]
+    assert [event["text"] for event in told if event["type"] == "response.output_text.done"] == ["One.\n", "Two.\n"]
+
+
+def test_an_annotation_of_one_reply_is_in_no_other() -> None:
+    """Where a server does not say that a part begins, the part is ours: what is noted of it is this reply's alone."""
+    call = '<invoke name="Noop"></invoke>'
+    before = run(exchange_for({}), [written(stream([f"a\n{call}\nb"]))])
+    where = {"item_id": "m", "output_index": 0, "content_index": 0}
+    cite = {"type": "url_citation", "url": "https://example.test/of-somebody-else"}
+    kind = "response.output_text"
+    events = [
+        {"type": f"{kind}.delta", **where, "delta": "See.\n"},
+        {"type": f"{kind}.annotation.added", **where, "annotation_index": 0, "annotation": cite},
+        {"type": f"{kind}.delta", **where, "delta": call},
+    ]
+    told = run(exchange_for({}), [written(events)]).decode()
+    closed = [json.loads(line[6:]) for line in told.split("\n") if line.startswith("data: ") and "part.done" in line]
+    assert [event["part"]["annotations"] for event in closed] == [[cite]]
+    assert run(exchange_for({}), [written(stream([f"a\n{call}\nb"]))]) == before
+
+
 # --- what a request says ----------------------------------------------------------------------------------------------
 
 

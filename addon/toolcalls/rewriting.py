@@ -14,9 +14,11 @@ Past 300 lines: the four ways share what reads and writes a turn.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import groupby
 
 from toolcalls import rawjson, telling
 from toolcalls.dialects import all_dialects
+from toolcalls.echo import Said
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.events import Text as Shown
 from toolcalls.evidence import Decision
@@ -36,6 +38,7 @@ NOT_EXECUTED = "This call was written as text, so it was not executed."
 _BROKEN = "The call of {} was not written to its end, so it has no meaning: {}"
 _FAILED = "Error: "  # in front of what a tool answered that failed, where a dialect's form has no place to say so
 _UNHELD = "The tool {} was called with {}"
+_NAME, _NAMES = 64, 16  # characters of a name, and names, that a note says
 NATIVELY = "The tools described above are offered natively: call them natively, and write no tool call as text."
 
 
@@ -65,29 +68,29 @@ def rewritten(conversation: Conversation, terms: Terms, decision: Decision) -> R
 
 
 def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
-    """Everything native becomes text in `dialect`; in words where that cannot hold a past call. Raises Unwritable for
-    tools that it cannot teach.
+    """Everything native becomes text in `dialect`; in words where that cannot hold a past call. Raises Unwritable where
+    it can hold a call of none of the tools.
     """
-    conversation, left_out = _tellable(conversation)
+    conversation, left_out = _tellable(conversation, dialect)
     tools = Toolbox(conversation.tools)
     names: dict[str, str] = {}
+    places: dict[str, int] = {}
     turns: list[Turn] = []
     calls = results = 0
     before = None
-    for turn in conversation.turns:
+    for turn in _answered_at_once(conversation.turns):
         past = [block for block in turn.blocks if isinstance(block, PastCall)]
         answers = [block for block in turn.blocks if isinstance(block, Result)]
         calls += len(past)
         results += len(answers)
         names.update((block.id, block.name) for block in past)
+        places.update((block.id, place) for place, block in enumerate(past))
         if past:
             turns.append(_calls_as_text(turn, past, dialect, tools, route))
         elif answers:
-            answer = _results_as_text(turn, dialect, names)
-            if turn.role == "tool" and before == "tool":  # answers to one reply stand in one turn
-                turns[-1] = _joined(turns[-1], answer)
-            else:
-                turns.append(answer)
+            turns.append(_results_as_text(_in_order(turn, answers, places), dialect, names))
+        elif before == "tool" and _is_plain(turn):  # templates of open models refuse two messages of the user in a row
+            turns[-1] = _joined(turns[-1], turn)
         else:
             turns.append(turn)
         before = turn.role
@@ -98,21 +101,29 @@ def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
     return Rewritten(Conversation(tuple(turns)), notes) if notes else Rewritten(conversation)
 
 
-def _tellable(conversation: Conversation) -> tuple[Conversation, tuple[str, ...]]:
-    """The conversation without the tools that no prompt can tell of, and what was left out.
+def _tellable(conversation: Conversation, dialect: str) -> tuple[Conversation, tuple[str, ...]]:
+    """The conversation without the tools that no prompt in `dialect` can tell of, and what was left out.
 
-    The choice is "auto" where it named one of those.
+    The choice is "auto" where it named one of those, or one that nobody has declared.
     """
     untold = {tool.name for tool in conversation.untold}
-    tools = tuple(tool for tool in conversation.tools if tool.name not in untold)
+    told = [(tool, telling.callable_in(dialect, tool)) for tool in conversation.tools if tool.name not in untold]
+    tools = tuple(tool for tool, fits in told if fits)
+    unheld = [tool.name for tool, fits in told if not fits]
+    if unheld and not tools:
+        raise Unwritable(f"{dialect} can hold no call of {_listed(unheld)}")
     choice = conversation.tool_choice
-    notes = [
-        f"left out: {', '.join(names)}, which {why}"
-        for hosted, why in ((True, "only the provider runs"), (False, "the request does not describe"))
-        if (names := [tool.name for tool in conversation.untold if tool.hosted is hosted])
-    ]
-    if untold and choice not in {"none", "auto", "required", "any", *(tool.name for tool in tools)}:
-        notes.append(f"the choice of {choice} is left out with it")
+    reasons = (
+        ("only the provider runs", [tool.name for tool in conversation.untold if tool.hosted]),
+        ("the request does not describe", [tool.name for tool in conversation.untold if not tool.hosted]),
+        (f"{dialect} cannot hold", unheld),
+    )
+    notes = [f"left out: {_listed(names)}, which {why}" for why, names in reasons if names]
+    named = choice not in {"none", "auto", "required", "any"}
+    if named and not any(tool.name == choice or tool.name.endswith(f".{choice}") for tool in tools):
+        if notes or tools:
+            why = "with it" if notes else "since no tool has that name"
+            notes.append(f"the choice of {choice} is left out {why}")
         choice = "auto"
     return replace(conversation, tools=tools, tool_choice=choice, untold=()), tuple(notes)
 
@@ -178,7 +189,7 @@ def mend(conversation: Conversation, terms: Terms) -> Rewritten:
             repeatable = replace(terms, request=replace(terms.request, quotable=tuple(heard)))
             native = _natively(turn, number, repeatable, tools)
         elif turn.role != "system":
-            heard.extend(_heard(turn))
+            heard.extend(map(Said, _heard(turn)))
         leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
         turns.append(native if leaked else turn)
         if leaked:
@@ -293,12 +304,52 @@ def _results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn
     return Turn("user", tuple(blocks), turn.raw if turn.role == "user" else None, changed=True)
 
 
-def _joined(first: Turn, second: Turn) -> Turn:
-    left, right = first.blocks[-1], second.blocks[0]
-    if isinstance(left, Text) and isinstance(right, Text) and left.cache_control is None:
-        both = Text(f"{left.text}\n{right.text}", cache_control=right.cache_control)
-        return first.with_blocks((*first.blocks[:-1], both, *second.blocks[1:]))
-    return first.with_blocks((*first.blocks, *second.blocks))
+def _answered_at_once(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """The turns, those of tools that follow each other as one: they answer the same reply."""
+    for role, group in groupby(turns, lambda turn: turn.role):
+        row = list(group)
+        if role == "tool" and len(row) > 1:
+            yield Turn("tool", tuple(block for turn in row for block in turn.blocks))
+        else:
+            yield from row
+
+
+def _in_order(turn: Turn, answers: Sequence[Result], places: Mapping[str, int]) -> Turn:
+    """The turn with its results in the order of the calls: agents write down first what was done first, and few forms
+    of a result have a place for the call's id. Marks stay where they stand.
+    """
+    sorted_ = sorted(answers, key=lambda answer: places.get(answer.id, len(places)))
+    if all(one is other for one, other in zip(sorted_, answers, strict=True)):
+        return turn
+    rest = iter(sorted_)
+    return turn.with_blocks(
+        [
+            replace(next(rest), cache_control=block.cache_control) if isinstance(block, Result) else block
+            for block in turn.blocks
+        ]
+    )
+
+
+def _joined(results: Turn, said: Turn) -> Turn:
+    """The turn of some results with what the user says behind them."""
+    last, first = results.blocks[-1], said.blocks[0]
+    if isinstance(last, Text) and isinstance(first, Text) and last.cache_control is None:
+        return results.with_blocks((*results.blocks[:-1], Text(f"{last.text}\n\n{first.text}")))
+    return results.with_blocks((*results.blocks, *said.blocks))
+
+
+def _is_plain(turn: Turn) -> bool:
+    """Whether a turn is one text of the user's and says nothing else, so that it can stand in another message."""
+    (block, *others) = turn.blocks or (None,)
+    messages = turn.raw if isinstance(turn.raw, tuple) else (turn.raw,)
+    return (
+        turn.role == "user"
+        and isinstance(block, Text)
+        and not others
+        and block.cache_control is None
+        and set(rawjson.fields(block.raw)) <= {"type", "text"}
+        and all(set(rawjson.fields(message)) <= {"type", "role", "content"} for message in messages)
+    )
 
 
 def _prompt(conversation: Conversation, dialect: str) -> str:
@@ -408,6 +459,12 @@ def _answered(turn: Turn, calls: Sequence[PastCall], dialect: str) -> list[Turn]
 def _notes(where: str, *, calls: int, results: int) -> tuple[str, ...]:
     counted = ((calls, "past call"), (results, "result"))
     return tuple(f"{_many(count, what)} to {where}" for count, what in counted if count)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of tools, as many and as much of each as a line has room for."""
+    shown = [name if len(name) <= _NAME else f"{name[:_NAME]}…" for name in names[:_NAMES]]
+    return ", ".join([*shown, *([f"{len(names) - _NAMES} more"] if len(names) > _NAMES else [])])
 
 
 def _many(count: int, what: str) -> str:

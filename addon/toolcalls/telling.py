@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.schema import declared_keys, required_keys
-from toolcalls.shapes import Call
+from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.values import quote
 from toolcalls.writing import write
@@ -24,6 +24,7 @@ _AGENTS = "[{name}] Result:\n{text}"
 _PLACES = re.compile(r"\{(name|id|text)\}")
 # What an agent adds behind its results in the same message.
 _BEHIND = re.compile(r"<(?:environment_details|feedback|user_message|task)>")
+_PLAIN = re.compile(r"[\w.-]+")
 # Dialects whose agents declare tools as sections of Markdown and not as JSON.
 _SECTIONS = frozenset({"tagged", "morph_xml"})
 
@@ -78,10 +79,13 @@ def results_in(dialect: str, blocks: Sequence[str | None]) -> Found | None:
 
 
 def prompt(dialect: str, tools: Sequence[Tool]) -> str:
-    """The part of a system prompt that declares `tools` and teaches the dialect. Raises `Unwritable`."""
+    """The part of a system prompt that declares `tools` and teaches the dialect.
+
+    Raises `Unwritable` where it can hold a call of none of them.
+    """
     declared = _sections(tools) if dialect in _SECTIONS else _lines(tools)
-    example = write(dialect, [_example(tools[0])], Toolbox(tools))
-    answer = result(dialect, tools[0].name, "what the tool answered", "1")
+    name, example = _taught(dialect, tools)
+    answer = result(dialect, name, "what the tool answered", "1")
     return (
         f"# Tools\n\n{declared}\n\n"
         f"To call a tool, write the call into your reply exactly in this form and nothing behind it:\n\n{example}\n\n"
@@ -119,18 +123,45 @@ def _sections(tools: Sequence[Tool]) -> str:
     return "\n\n".join(sections)
 
 
-def _example(tool: Tool) -> Call:
-    keys = required_keys(tool.schema) or declared_keys(tool.schema)[:1]
+def callable_in(dialect: str, tool: Tool) -> bool:
+    """Whether the dialect can hold a call of the tool."""
+    return _example(dialect, tool.name, json.dumps(tool.schema)) is not None
+
+
+def _taught(dialect: str, tools: Sequence[Tool]) -> tuple[str, str]:
+    """The first tool that the dialect can hold a call of, and that call."""
+    for tool in tools:
+        call = _example(dialect, tool.name, json.dumps(tool.schema))
+        if call is not None:
+            try:
+                return tool.name, write(dialect, [call], Toolbox(tools))
+            except Unwritable:  # beside the other tools it would be read as something else
+                continue
+    raise Unwritable(f"{dialect} can hold no call of {', '.join(tool.name for tool in tools)}")
+
+
+@lru_cache(maxsize=4096)  # agents declare the same tools in every request
+def _example(dialect: str, name: str, schema: str) -> Call | None:
+    """A call of a tool, its schema as JSON; None where the dialect can hold none."""
+    tool = Tool(name, json.loads(schema))
     types = Toolbox([tool])
-    members = [f"{quote(key)}:{_sample(types.types(tool.name, key), key)}" for key in keys]
-    return Call(tool.name, f"{{{','.join(members)}}}")
+    required = required_keys(tool.schema)
+    for keys in [required] if required else [*([key] for key in declared_keys(tool.schema)), []]:
+        members = [f"{quote(key)}:{_sample(types.types(name, key), key)}" for key in keys]
+        call = Call(name, f"{{{','.join(members)}}}")
+        try:
+            write(dialect, [call], types)
+        except Unwritable:
+            continue
+        return call
+    return None
 
 
 def _sample(types: frozenset[str] | None, key: str) -> str:
     """A value of one of these JSON types."""
     samples = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}", "null": "null"}
     if types is None or "string" in types:
-        return quote(f"the {key}")
+        return quote(f"the {key}" if _PLAIN.fullmatch(key) else "a value")
     return next((samples[kind] for kind in samples if kind in types), "null")
 
 

@@ -18,6 +18,7 @@ from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
 
+_TEXT = frozenset({"string"})
 _CLOSER = 80  # characters that what closes a block may have
 
 
@@ -38,7 +39,8 @@ def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
 def as_text(call: Call, tools: Toolbox) -> Call:
     """`call` with its values as strings where the client declared it in prose; itself where nothing changes.
 
-    A native `false` or `{"a": 1}` is what a client without schemas reads as the text `false` or `{"a": 1}`.
+    A native `false` or `{"a": 1}` is what a client without schemas reads as the text `false` or `{"a": 1}`. Prose that
+    names types (OpenHands') is a schema, and a value of such a parameter stays what it is.
     """
     if not tools.textual:
         return call
@@ -46,9 +48,10 @@ def as_text(call: Call, tools: Toolbox) -> Call:
         pairs = members(call.arguments)
     except ValueError:
         return call
-    if all(raw.startswith('"') for _, raw in pairs):
+    stays = {key for key, raw in pairs if raw.startswith('"') or "string" not in (tools.types(call.name, key) or _TEXT)}
+    if all(key in stays for key, _ in pairs):
         return call
-    written = ",".join(f"{quote(key)}:{raw if raw.startswith('"') else quote(raw)}" for key, raw in pairs)
+    written = ",".join(f"{quote(key)}:{raw if key in stays else quote(raw)}" for key, raw in pairs)
     return Call(call.name, f"{{{written}}}")
 
 

@@ -11,8 +11,11 @@ text. Blocks behind get other indices, so from the first change on the codec fol
 every frame goes through `encode`. A call that broke off is closed like any block, as the provider itself does where a
 reply meets its limit: its JSON stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply `input` is an
 object, which cannot be unfinished; there such a call stays text. Calls that become text stand in a text block behind
-the calls, an empty line before the next text block's text, since clients join them. A `message_start` whose `content`
-is not empty passes as it is: no client reads that, and no server is known to send it.
+the calls, an empty line before the next text block's text, since clients join them. White space alone before a call is
+not shown: the API refuses a block of it in the next request.
+
+Clients take the blocks that `message_start` brings along as whole ones before all others (where code that runs at the
+provider calls a tool, the API is said to send such). Where one of them changes, all are told event by event.
 
 The block of a native call that goes (`Gone`) goes with all that is told of it; what stands in its place, a text or a
 call made anew, follows from there. One that had begun to leave is told nothing more, like any call that broke off. In
@@ -156,6 +159,7 @@ class _Reading:
     natives  how many of them are native calls
     lanes    the lane of each text block
     text     the text block that is open
+    given    the lane of each block that the message began with, None for those that are neither text nor a call
     """
 
     def __init__(self) -> None:
@@ -164,11 +168,13 @@ class _Reading:
         self.natives = 0
         self.lanes: dict[int, int] = {}
         self.text: int | None = None
+        self.given: list[int | None] = []
         self._lane = 0
         self._used = False  # the lane has a text block
         self._pending = False  # the lane holds what nothing has ended yet
-        self._fresh = False  # a text block was opened, and nothing of it came
+        self._fresh = False  # a text block was opened, and nothing of it came but white space
         self._calls: dict[int, _Native] = {}
+        self._stopped: dict[int, _Native] = {}  # clients add what comes for these all the same
         self._over = False
 
     def events(self, event: _Event, payload: bytes) -> Iterable[Part]:
@@ -185,11 +191,33 @@ class _Reading:
         if kind == "message_start":
             self._over = False
             self.reply_id = event.message.id if event.message is not None else ""
-        elif kind == "message_delta" and event.delta is not None and event.delta.stop_reason:
+            return self._given(_content(rawjson.fields(payload)))
+        if kind == "message_delta" and event.delta is not None and event.delta.stop_reason:
             return self._finish(_REASONS.get(event.delta.stop_reason, event.delta.stop_reason))
-        elif kind in {"message_stop", "error"} and not self._over:
+        if kind in {"message_stop", "error"} and not self._over:
             return self._finish("" if kind == "message_stop" else "failed")
         return []
+
+    def _given(self, content: Iterable[Any]) -> Iterator[Part]:
+        """The blocks that the message begins with."""
+        self.given = []
+        for at, block in enumerate(map(rawjson.fields, content)):
+            kind = rawjson.word(block, "type")
+            self.blocks = max(self.blocks, at + 1)
+            self.text = None
+            if kind == "text":
+                yield from self._opened(at)
+                if text := rawjson.word(block, "text"):
+                    self._pending = True
+                    yield self._lane, Text(text)
+            elif kind == "tool_use":
+                self._pending = True
+                self._stopped[at] = _Native(self._lane, self.natives, "")
+                yield from _native(self._lane, self.natives, block)
+                self.natives += 1
+            else:
+                yield from self._ends()
+            self.given.append(self._lane if kind in {"text", "tool_use"} else None)
 
     def _start(self, at: int, block: _Block, payload: bytes) -> Iterator[Part]:
         self.blocks = max(self.blocks, at + 1)
@@ -209,9 +237,8 @@ class _Reading:
             yield from self._ends()
             return
         yield from self._opened(at)
-        self._fresh = not block.text
-        self._pending = self._pending or bool(block.text)
-        yield self._lane, Text(block.text)
+        self._fresh = True
+        yield from self._said(self._lane, block.text)
 
     def _opened(self, at: int) -> Iterator[Part]:
         """A text block is open."""
@@ -221,6 +248,15 @@ class _Reading:
         self._used = True
         self.lanes[at] = self._lane
         self.text = at
+
+    def _said(self, lane: int, text: str) -> Iterator[Part]:
+        """Text of a block. White space at its start only opens it, like the event that did."""
+        self._fresh = self._fresh and not text.strip()
+        if self._fresh:
+            yield lane, Text("")
+        if text:
+            self._pending = True
+            yield lane, Text(text)
 
     def _ends(self) -> Iterator[Part]:
         """Another block opens, so what came before it is whole."""
@@ -232,13 +268,10 @@ class _Reading:
         if delta.type == "text_delta":
             if at not in self.lanes:  # nobody has opened it
                 yield from self._opened(at)
-            if delta.text or self._fresh:
-                self._fresh = self._fresh and not delta.text
-                self._pending = self._pending or bool(delta.text)
-                yield self.lanes[at], Text(delta.text)
+            yield from self._said(self.lanes[at], delta.text)
             return
         self._fresh = False
-        native = self._calls.get(at)
+        native = self._calls.get(at) or self._stopped.get(at)
         if delta.type == "input_json_delta" and native is not None and delta.partial_json:
             native.said = True
             yield native.lane, CallPiece(native.index, delta.partial_json)
@@ -250,6 +283,7 @@ class _Reading:
         self.text = None if self.text == at else self.text
         native = self._calls.pop(at, None)
         if native is not None:
+            self._stopped[at] = native
             if not native.said:
                 yield native.lane, CallPiece(native.index, native.input)
             yield native.lane, CallEnd(native.index)
@@ -290,6 +324,7 @@ class _Stream:
         self._next = 0  # the index of the next block
         self._open: _Open | None = None
         self._held: Fields | None = None  # what opens a text block that the client has not got
+        self._blank = ""  # white space at its start
         self._indices: dict[int, int | None] = {}  # where the client sees the upstream's other blocks; None: nowhere
         self._gone: dict[str, Fields] = {}  # native calls that the client has not got, by their ids
         self._left_out = 0  # how many those are
@@ -370,7 +405,7 @@ class _Stream:
         A call that is still open broke off, and nobody may take it for a whole one: one of which nothing came would
         look like a call without arguments.
         """
-        open_, self._open = self._open, None
+        open_, self._open, self._blank = self._open, None, ""
         if open_ is None:
             return
         if open_.call is not None:
@@ -417,6 +452,10 @@ class _Stream:
             return
         open_ = self._open
         if open_ is None or open_.kind != "text":
+            text = self._blank + text
+            if text.isspace():
+                self._blank = text
+                return
             open_ = self._show()
         if gap := self._gap(text):
             self._tell(open_.index, "text_delta", "text", gap)
@@ -441,6 +480,55 @@ class _Stream:
         return self._open
 
     # What the upstream's frames become
+
+    def _began(self, event: Fields, parts: Sequence[Part]) -> None:
+        """The message begins: with nothing, and then with the blocks that it brought along."""
+        content = _content(event)
+        if not content:
+            self._other(event, parts)
+            return
+        self._next, self._open = 0, None
+        self._out.append({**event, "message": {**rawjson.fields(event["message"]), "content": []}})
+        blocks = [rawjson.fields(raw) for raw in content]
+        places: dict[int | str, int] = {}  # of a text by its lane, of a call by its id
+        for place, (lane, block) in enumerate(zip(self._reading.given, blocks, strict=True)):
+            if lane is not None:
+                is_text = rawjson.word(block, "type") == "text"
+                places.setdefault(lane if is_text else rawjson.word(block, "id"), place)
+        come, said, own = 0, "", ""
+        for lane, part in parts:
+            key: int | str = part.id if isinstance(part, CallStart) and part.dialect is None else lane
+            place = places.get(key, -1) if isinstance(part, Text | Reasoning | CallStart) else -1
+            for block in blocks[come : place + 1]:
+                self._given(block)
+                if rawjson.word(block, "type") == "text":
+                    self._wrote = self._wrote or _is_behind(said, own)
+                    said, own = "", rawjson.word(block, "text")
+            come = max(come, place + 1)
+            if isinstance(part, Text):
+                said += part.text
+                if self._held is not None and said == own:  # white space alone, say, but not that of a call
+                    self._show()
+                self._text(part.text)
+            else:
+                self._event(lane, part)
+        for block in blocks[come:]:
+            self._given(block)
+
+    def _given(self, block: Fields) -> None:
+        """Come to a block of the message's own: its text and its call are told by what has become of them."""
+        kind = rawjson.word(block, "type")
+        self._close()
+        self._held = None
+        if kind == "text":
+            self._held = {"type": _START, "index": -1, "content_block": {**block, "text": ""}}
+        elif kind == "tool_use":
+            self._gone[rawjson.word(block, "id")] = block
+            self._left_out += 1
+        else:
+            index = self._take()
+            self._say(_START, index=index, content_block=block)
+            self._say(_STOP, index=index)
 
     def _started(self, event: Fields, parts: Sequence[Part]) -> None:
         at, block = rawjson.number(event, "index", 0), rawjson.fields(event.get("content_block"))
@@ -475,7 +563,8 @@ class _Stream:
         self._held = event
         text = rawjson.word(block, "text")
         same = bool(own) and "".join(part.text for _, part in own if isinstance(part, Text)) == text
-        if same and not (text and self._wrote):
+        shown = bool(text.strip()) or any(isinstance(part, Text) and not part.text for _, part in own)
+        if same and shown and not (text and self._wrote):
             self._show()
         elif text:
             self._held = {**event, "content_block": {**block, "text": ""}}
@@ -511,6 +600,8 @@ class _Stream:
         elif self._open is not None and self._open.kind == "text":
             self._pass(event, self._open.index)
             self._open = None
+        else:
+            self._blank = ""
 
     def _finished(self, event: Fields, parts: Sequence[Part]) -> None:
         self._events(parts)
@@ -538,6 +629,11 @@ def _gap(text: str) -> str:
     return "\n" * max(0, 2 - (len(text) - len(text.lstrip("\n"))))
 
 
+def _content(event: Fields) -> Sequence[Any]:
+    """The blocks that a `message_start` brings along."""
+    return rawjson.items(rawjson.fields(event.get("message")).get("content"))
+
+
 def _is_native(part: Part) -> bool:
     return isinstance(part[1], CallStart) and part[1].dialect is None
 
@@ -545,6 +641,7 @@ def _is_native(part: Part) -> bool:
 type _Handler = Callable[[_Stream, Fields, Sequence[Part]], None]
 
 _HANDLERS: dict[str, _Handler] = {
+    "message_start": _Stream._began,
     _START: _Stream._started,
     _DELTA: _Stream._told,
     _STOP: _Stream._stopped,
@@ -620,8 +717,7 @@ class _Whole:
                 events, own = lanes.pop(lane, []), rawjson.word(rawjson.fields(raw), "text")
                 shown = _text_of(events)
                 made.text(raw, [Text(_gap(shown)), *events] if wrote and shown else events)
-                behind = len(shown) > len(own) and not (own and shown.endswith(own))
-                wrote = lane in standing and behind  # calls stand behind it, as text
+                wrote = lane in standing and _is_behind(shown, own)
             elif (call := standing[lane].next()) is not None:
                 made.call(call, raw)
             elif standing[lane].in_order and lane not in texts:
@@ -640,6 +736,11 @@ class _Whole:
 
 def _text_of(events: Iterable[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, Text))
+
+
+def _is_behind(shown: str, own: str) -> bool:
+    """Whether calls stand behind a text, as text."""
+    return len(shown) > len(own) and not (own and shown.endswith(own))
 
 
 def _in_lanes(content: Iterable[Any]) -> Iterator[tuple[int | None, Any]]:
@@ -740,7 +841,7 @@ class _Content:
         text, self._text = "".join(self._text), []
         if text and text == rawjson.word(rawjson.fields(like), "text"):
             self.blocks.append(like)
-        elif text:
+        elif text.strip():
             rest = rawjson.fields(like) if len(self.blocks) == first else {}
             self.blocks.append({"type": "text", **rest, "text": rawjson.string(text)})
 

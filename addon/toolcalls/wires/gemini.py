@@ -492,7 +492,7 @@ class _Gemini:
         model = outer.get("model")
         config = either(fields, "generationConfig", "generation_config")
         return Request(
-            tools=tuple(tools_of(fields.get("tools"))),
+            tools=tuple(_allowed(tools_of(fields.get("tools")), either(fields, "toolConfig", "tool_config"))),
             tool_choice=choice_of(either(fields, "toolConfig", "tool_config")),
             model=model if isinstance(model, str) else "",
             system="\n".join(_texts(either(fields, "systemInstruction", "system_instruction"))),
@@ -549,6 +549,14 @@ def choice_of(config: object) -> str:
     if mode == "ANY" and isinstance(names, list) and len(names) == 1 and isinstance(names[0], str):
         return names[0]
     return _CHOICES.get(mode, "auto") if isinstance(mode, str) else "auto"
+
+
+def _allowed(tools: Iterable[Tool], config: object) -> Iterator[Tool]:
+    """The tools that a request's `toolConfig` leaves the model, where it leaves several; one is a choice."""
+    calling = either(config, "functionCallingConfig", "function_calling_config")
+    names = either(calling, "allowedFunctionNames", "allowed_function_names")
+    some = isinstance(names, list) and bool(names) and choice_of(config) in {"auto", "required"}
+    return (tool for tool in tools if not some or tool.name in names)
 
 
 def _is_structured(config: object) -> bool:

@@ -18,13 +18,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text, Told
 from toolcalls.frames import Form
 from toolcalls.request import Request, Tool
 from toolcalls.values import quote
@@ -102,8 +102,8 @@ def _reply(payload: bytes) -> _Reply | None:
         return _with_objects(reply, payload) if b'"arguments"' in payload else reply
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # lone surrogates, which msgspec refuses and some servers send
-        return msgspec.convert(json.loads(payload), _Reply)
+    try:  # lone surrogates and bytes that are no UTF-8, which msgspec refuses; clients put U+FFFD for the latter
+        return msgspec.convert(json.loads(_readable(payload)), _Reply)
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
@@ -140,7 +140,7 @@ def _list(raw: msgspec.Raw) -> list[_Fields]:
 
 
 def _readable(raw: bytes | msgspec.Raw) -> str:
-    """For keys that are not UTF-8: the typed decoder skips what it does not look for, and never sees them."""
+    """The text of raw JSON as most clients decode it, also of what is not UTF-8."""
     return bytes(raw).decode(errors="replace")
 
 
@@ -217,9 +217,17 @@ class _Native:
     def __init__(self, index: int, form: str = "") -> None:
         self.index = index
         self.id = ""
+        self.name = ""
         self.unsaid = ""
         self.open = False
         self.form = form
+
+    def named(self, name: str) -> Told | None:
+        """More of its name, which comes in pieces, or once more with every chunk; None for what says nothing new."""
+        if name in {"", self.name}:
+            return None
+        self.name += name
+        return Told(self.name, None, name)
 
     def take(self, call: _Call) -> None:
         """More of its arguments."""
@@ -237,6 +245,14 @@ class _Native:
         if self.form == CUSTOM:
             yield CallPiece(self.index, '"}')
         yield CallEnd(self.index)
+
+
+def _more(call: _Call, native: _Native) -> Literal["", "perhaps", "likely"]:
+    """Whether more of the name may come behind the entry that a call begins with."""
+    if native.unsaid:
+        return ""
+    begun = call.function is not None and call.function.arguments is not None
+    return "perhaps" if begun else "likely"
 
 
 class _Stream:
@@ -319,12 +335,13 @@ class _Stream:
         native.id = native.id or call.id or ""
         native.take(call)
         begins = not native.open and bool(name)
+        told = native.named(name)
         if begins:
-            native.open = True
-            yield CallStart(native.index, name, id=native.id, form=native.form)
+            native.open, told = True, None
+            yield CallStart(native.index, native.name, id=native.id, form=native.form, more=_more(call, native))
         # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
         if native.open and (native.unsaid or not begins):
-            yield CallPiece(native.index, native.unsaid)
+            yield CallPiece(native.index, native.unsaid, told)
             native.unsaid = ""
 
     def _ended(self, lane: int, reason: str) -> Iterable[Part]:
@@ -678,13 +695,12 @@ def choice_in(fields: Mapping[str, Any]) -> str:
 
 
 def _nested(tools: object) -> list[Any]:
-    """The tools of a request, with functions in the Responses API's flat form put into this API's."""
-    found = tools if isinstance(tools, list) else []
+    """The tools of a request, with those in the Responses API's flat form put into this API's."""
     return [
-        {"function": tool}
-        if isinstance(tool, dict) and tool.get("type") == "function" and "function" not in tool
+        {tool["type"]: tool}
+        if isinstance(tool, dict) and tool.get("type") in ("function", CUSTOM) and tool["type"] not in tool
         else tool
-        for tool in found
+        for tool in (tools if isinstance(tools, list) else ())
     ]
 
 

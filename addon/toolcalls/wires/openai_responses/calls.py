@@ -70,6 +70,10 @@ class Kind:
                 return f"{{{quote(key)}:{rawjson.text_of(item[key])}}}"
         return ""
 
+    def json(self, text: str) -> str:
+        """The argument JSON in what an event or an item holds as a text."""
+        return f"{INPUT_BEGINS}{escape(text)}{INPUT_ENDS}" if self is CUSTOM else text
+
     def begun(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
         """An item that has just begun. `like` is one that it is to be like, None for a new one."""
         name = start.name.removeprefix(f"{start.space}.") if start.space else start.name

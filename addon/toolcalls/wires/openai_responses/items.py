@@ -10,7 +10,7 @@ from toolcalls.events import Finish
 from toolcalls.rawjson import Fields
 from toolcalls.wires import Part
 
-NOTHING: list[Any] = []
+NOTHING: tuple[Any, ...] = ()  # an empty array; all replies share it, so nothing can be put into it
 MESSAGE: Fields = {"type": "message", "status": "in_progress", "role": "assistant", "content": NOTHING}
 
 # Statuses and reasons of this API in the words of the hub.

@@ -3,12 +3,17 @@
 Text and arguments are read where they come first: in their deltas, else in the frame that says how they ended, else in
 the whole response. A server that sends deltas says each text up to four times more; so a text at the end of an item
 counts only if none came since the item began, and one of the whole response only if none came at all.
+
+A call's name and arguments, too, are said up to three times more, and many clients take what the item's end or the
+whole response says. Where that is another call than before, it is `Told`.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from toolcalls import rawjson
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text, Told
 from toolcalls.rawjson import Fields
 from toolcalls.values import escape
 from toolcalls.wires import Part
@@ -42,6 +47,38 @@ def native(lane: int, index: int, kind: Kind, item: Fields) -> Iterator[Part]:
         yield lane, CallEnd(index)
 
 
+def _same(left: str, right: str) -> bool:
+    """Whether two argument texts say the same."""
+    if left == right:
+        return True
+    try:
+        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
+    except (ValueError, RecursionError):
+        return False
+
+
+class _Call:
+    """A call as far as it was told. `texts` are what its pieces said."""
+
+    __slots__ = ("index", "kind", "lane", "name", "texts")
+
+    def __init__(self, lane: int, index: int, kind: Kind, name: str) -> None:
+        self.lane = lane
+        self.index = index
+        self.kind = kind
+        self.name = name
+        self.texts: list[str] = []
+
+    def told(self, end: Fields) -> Iterator[Part]:
+        """An event or an item that says at the end what the call is. Nothing, where that was said before."""
+        said = self.kind.json("".join(self.texts))
+        name = self.kind.name(end) or self.name
+        arguments = (self.kind.arguments(end) if any(key in end for key in self.kind.holds) else "") or said
+        if name != self.name or not _same(arguments, said):
+            self.name = name
+            yield self.lane, CallPiece(self.index, "", Told(name, arguments, name))
+
+
 class Reading:
     """What is known of the reply so far. It runs ahead of the encoding half, which follows the client."""
 
@@ -57,9 +94,9 @@ class Reading:
         self._spoken: set[tuple[str, int]] = set()  # the same by their items' ids, where the places are wrong
         self._since = False  # text came since the latest item began
         self._latest: tuple[int, int] | None = None  # the place of the latest text
-        self._calls: dict[int, tuple[int, int]] = {}  # by place: lane and index
+        self._calls: dict[int, _Call] = {}  # by place
         self._said: set[int] = set()  # the places of calls whose arguments have begun to come
-        self._ids: set[str] = set()  # of the calls that came
+        self._ids: dict[str, list[_Call]] = {}  # the calls that came; some servers give several the same id
         self._ended = False
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
@@ -127,8 +164,11 @@ class Reading:
         item = rawjson.fields(event.get("item"))
         self._since = False
         if (kind := kind_of(item)) is not None:
-            if not (place_of(event) in self._calls and rawjson.word(item, "call_id") in self._ids):  # told twice
+            known = self._calls.get(place_of(event))
+            if known is None or rawjson.word(item, "call_id") not in self._ids:
                 yield from self._begun(event, item, kind)
+            else:  # told twice
+                yield from known.told(item)
             return
         yield from self._ends()
         if rawjson.word(item, "type") == "message":
@@ -137,21 +177,26 @@ class Reading:
     def _begun(self, event: Fields, item: Fields, kind: Kind) -> Iterator[Part]:
         self._open = bool(self._lanes)  # calls before the first text are told with it
         index = len(self._calls)
-        self._calls[place_of(event)] = self._lane, index
-        self._ids.add(rawjson.word(item, "call_id"))
-        yield self._lane, CallStart(index, kind.name(item), id=rawjson.word(item, "call_id"), form=kind.form)
+        name, id_ = kind.name(item), rawjson.word(item, "call_id")
+        call = self._calls[place_of(event)] = _Call(self._lane, index, kind, name)
+        self._ids.setdefault(id_, []).append(call)
+        yield self._lane, CallStart(index, name, id=id_, form=kind.form)
 
     def _arguments(self, event: Fields, kind: Kind, piece: bool) -> Iterator[Part]:
         place = place_of(event)
-        if place not in self._calls or not (piece or place not in self._said):
+        call = self._calls.get(place)
+        if call is None:
             return
-        lane, index = self._calls[place]
         said = rawjson.word(event, "delta" if piece else kind.holds[0])
+        if place in self._said and not piece:
+            yield from call.told(event)
+            return
+        call.texts.append(said)
         if said and kind is CUSTOM:
             said = escape(said) if place in self._said else INPUT_BEGINS + escape(said)
         if said:
             self._said.add(place)
-            yield lane, CallPiece(index, said)
+            yield call.lane, CallPiece(call.index, said)
 
     def _done(self, event: Fields) -> Iterator[Part]:
         item, place = rawjson.fields(event.get("item")), place_of(event)
@@ -166,15 +211,18 @@ class Reading:
         place = place_of(event)
         if place not in self._calls:
             yield from self._begun(event, item, kind)
-        lane, index = self._calls[place]
+        call = self._calls[place]
         is_whole = rawjson.word(item, "status") != "incomplete"
+        arguments = kind.arguments(item)
         if place not in self._said:
-            if arguments := kind.arguments(item):
-                yield lane, CallPiece(index, arguments)
+            if arguments:
+                call.texts.append(rawjson.word(item, kind.holds[0]) if kind is CUSTOM else arguments)
+                yield call.lane, CallPiece(call.index, arguments)
         elif kind is CUSTOM and is_whole:
-            yield lane, CallPiece(index, INPUT_ENDS)
+            yield call.lane, CallPiece(call.index, INPUT_ENDS)
         if is_whole:
-            yield lane, CallEnd(index)
+            yield from call.told(item)
+            yield call.lane, CallEnd(call.index)
 
     def _message(self, item: Fields, place: int) -> Iterator[Part]:
         """The texts of a message that is there as a whole."""
@@ -185,17 +233,26 @@ class Reading:
 
     # The end
 
+    def places(self, lane: int, index: int) -> list[int]:
+        """The places of a call that the stream has told."""
+        return [place for place, call in self._calls.items() if (call.lane, call.index) == (lane, index)]
+
     def _finished(self, kind: str, event: Fields) -> Iterator[Part]:
         if self._ended:
             return
         self._ended = True
         response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
         silent = not self._told
+        met: Counter[str] = Counter()
         for place, item in enumerate(map(rawjson.fields, rawjson.items(response.get("output")))):
-            call = kind_of(item)
-            if call is not None and rawjson.word(item, "call_id") not in self._ids:
+            kind_of_call, id_ = kind_of(item), rawjson.word(item, "call_id")
+            if kind_of_call is not None and id_ in self._ids:
+                met[id_] += 1
+                if rawjson.word(item, "status") != "incomplete":
+                    yield from self._ids[id_][: met[id_]][-1].told(item)
+            elif kind_of_call is not None:
                 self._open = bool(self.late)
-                yield from native(self._lane, len(self._calls) + len(self.untold), call, item)
+                yield from native(self._lane, len(self._calls) + len(self.untold), kind_of_call, item)
                 self.untold[place] = item
             elif silent:
                 for part in self._message(item, place):

@@ -165,9 +165,11 @@ class Stream:
         if segment is None:  # a refusal behind a call that was made
             segment = client.show(message, message.held, place_of(event, "content_index"))
             message.held.clear()
-        if is_text(part):
+        where = within(event, segment)
+        begun = segment.part is not None and where.get("content_index") == len(segment.content)
+        if is_text(part) and not begun:  # else its text came before it was told of
             segment.begin(part)
-        client.hand_on(event, **within(event, segment))
+        client.hand_on(event, **where)
 
     def _brings(self, parts: Sequence[Part], event: Fields) -> bool:
         """Whether a frame that says how a text ended is the first to say it; then the client is told what became of it.
@@ -348,6 +350,13 @@ class Stream:
         client = self._client
         response = rawjson.fields(event.get("response"))
         output = rawjson.items(response.get("output"))
+        self._cut.update(
+            place
+            for lane, said in parts
+            if isinstance(said, Gone)
+            for place in self._reading.places(lane, said.index)
+            if place in self._natives
+        )
         client.tell(self._late(self._untold(parts), output))
         client.end_thought()
         client.end_own()
@@ -419,7 +428,8 @@ class Stream:
         if native.kind.whole:
             return {**native.item, "status": rawjson.string("incomplete")}
         held = {native.kind.holds[0]: "".join(native.pieces), "status": "incomplete"}
-        return {**item, **{key: rawjson.string(word) for key, word in held.items()}}
+        named = {"name": native.item["name"]} if "name" in native.item else {}
+        return {**item, **named, **{key: rawjson.string(word) for key, word in held.items()}}
 
 
 type _Handler = Callable[[Stream, Fields, Sequence[Part]], None]
