@@ -182,12 +182,16 @@ def test_why_tells_every_condition(desk: Desk, case: str) -> None:
 
 
 def test_why_tells_of_a_native_twin(desk: Desk) -> None:
-    """In a stream of this API a native call is not known to be whole before the reply ends."""
+    """One that comes behind the text is not known to when the text is lifted."""
     reply = json.loads(whole(CALL))
     reply["choices"][0]["message"]["tool_calls"] = [NATIVE]
     desk.flow("", body=json.dumps(reply).encode(), kind="application/json")
     assert _why(desk.run("toolcalls.why @focus")) == {"Bash (invoke) declined: duplicate": {"6"}}
-    desk.flow("", body=b"".join([chunk({"tool_calls": [NATIVE]}), *streamed(f"\n{CALL}")]))
+    native = chunk({"tool_calls": [NATIVE]})
+    desk.flow("", body=b"".join([native, *streamed(f"\n{CALL}")]))
+    assert _why(desk.run("toolcalls.why @focus")) == {"Bash (invoke) declined: duplicate": {"6"}}
+    *text, finish, done = streamed(f"{CALL}\n")
+    desk.flow("", body=b"".join([*text, native, finish, done]))
     assert _why(desk.run("toolcalls.why @focus")) == {"Bash (invoke) lifted": set()}
 
 

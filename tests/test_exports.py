@@ -22,6 +22,7 @@ import manyflows
 from toolcalls import cli
 from toolcalls.exports import har, jsonl
 from toolcalls.mitm.offline.export import data_of
+from toolcalls.mitm.offline.files import configuration
 from toolcalls.mitm.seen import seen
 
 otel = pytest.importorskip("toolcalls.exports.otel", reason="the extra `otel` is not installed")
@@ -68,6 +69,38 @@ def _schema_paths(schema: Any, path: str = "") -> Iterator[str]:
         yield from _schema_paths(member, f"{path}{key}.")
     if isinstance(schema.get("items"), dict):
         yield from _schema_paths(schema["items"], path.removesuffix(".") + "[].")
+
+
+def test_a_request_that_failed_is_a_line_without_what_the_server_said(tmp_path: Path) -> None:
+    flow = manyflows.flow_of("refused", [manyflows.user("hi")], [b"{}"], told=False)
+    assert flow.response is not None
+    flow.response.status_code, flow.response.text = 429, '{"error": "no more of: hi"}'
+    out = tmp_path / "out.jsonl"
+    assert _export(manyflows.write(tmp_path / "one.flow", [flow]), "jsonl", str(out)) == 0
+    line = json.loads(out.read_text("utf-8"))
+    assert (line["status"], line["wire"], line["verdicts"], line["error"]) == (429, "openai_chat", [], None)
+    assert "no more of" not in out.read_text("utf-8")
+    assert not list(jsonschema.Draft202012Validator(json.loads(jsonl.schema())).iter_errors(line))
+    (chat,) = [span for span in otel.spans_of([seen(flow, {"wire": "openai_chat"})]) if span.name.startswith("chat")]
+    assert (chat.status.status_code.name, chat.status.description) == ("ERROR", None)
+    assert chat.attributes["error.type"] == "429"
+
+
+@pytest.mark.parametrize(
+    ("format_", "found"),
+    [("jsonl", r'"cost": ([\d.e-]+)'), ("har", r'"cost": ([\d.e-]+)'),
+     ("otel", r'"toolcalls\.cost", "value": \{"doubleValue": ([\d.e-]+)')],
+)  # fmt: skip
+def test_a_cost_is_written_where_the_configuration_has_prices(
+    recording: Path, tmp_path: Path, format_: Any, found: str
+) -> None:
+    config, out = tmp_path / "rules.yaml", tmp_path / "out"
+    config.write_text("prices: [{model: 'qwen*', input: 100, output: 1000}]\n")
+    prices = configuration(str(config)).prices
+    for arguments, costs in (([], []), (["--config", str(config)], [0.1222, 0.158])):
+        assert _export(recording, format_, str(out), *arguments) == 0
+        assert sorted(map(float, re.findall(found, out.read_text("utf-8")))) == pytest.approx(costs)
+    assert re.findall(found, data_of(manyflows.session(), format_, prices=prices).decode())
 
 
 @pytest.mark.parametrize("more", [(), ("--content",)], ids=["bare", "content"])

@@ -7,23 +7,34 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from mitmproxy import http
+from mitmproxy import contentviews, http
+from mitmproxy.flow import Error
 from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 import manyflows
-from live import CALL, PATH, asked, streamed
+import responsesclient
+from live import CALL, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.passage import Block
 from toolcalls.insight.turn import told
+from toolcalls.mitm import connection, live, store, websocket
 from toolcalls.mitm import page as page_module
-from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.page import Page
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.seen import seen
+from toolcalls.mitm.views import ToolCallsView
+from toolcalls.mitm.views.message import is_ours
 
+CREATE = {
+    "type": "response.create",
+    "model": "m",
+    "input": "go",
+    "prompt_cache_key": "s7",
+    "tools": [{"type": "function", **one["function"]} for one in TOOLS],
+}
 TEXT = f"Let me look.\n\n{CALL}\n"
 
 
@@ -106,6 +117,35 @@ def test_a_request_whose_reply_is_not_read_goes_again(monkeypatch: pytest.Monkey
             addon.response(flow)
             await page.refresh([flow])
             assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_request_that_failed_is_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that stands still mostly does so behind an error of the server's."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, page):
+            refused, broken = _flow(), _flow()
+            for flow in (refused, broken):
+                addon.request(flow)
+                await page.refresh([refused, broken])
+            said = json.dumps({"error": {"message": f"overloaded {manyflows.SECRET} <b>"}}).encode()
+            refused.response = http.Response.make(529, said, {"content-type": "application/json"})
+            addon.responseheaders(refused)
+            addon.response(refused)
+            broken.error = Error("peer closed connection")
+            addon.error(broken)
+            await page.refresh([refused, broken])
+            html = "".join(block.html for block in live_session(page.sessions.one("s1")))
+            assert "HTTP 529" in html
+            assert "overloaded &lt;redacted&gt; &lt;b&gt;" in html
+            assert "no reply" in html
+            assert "peer closed connection" in html
+            assert "waiting for the reply" not in html
+            revision = page.sessions.revision
+            await page.refresh([refused, broken])
+            assert page.sessions.revision == revision, "it is told once"
 
     _run(work)
 
@@ -195,6 +235,153 @@ def test_hostile_text_is_text_in_why() -> None:
     assert "<script" not in head.html
     assert "<img" not in head.html
     assert "\\u202e" in head.html
+
+
+def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a turn from its request on, the list says what it does, and an open view shows its latest message."""
+
+    async def work() -> None:
+        monkeypatch.setattr(websocket, "ahead_of", lambda _: lambda _: None)
+        with _proxy(monkeypatch) as (addon, page):
+            flow = tflow.twebsocketflow()
+            flow.request.path, flow.request.method = "/v1/responses", "GET"
+            flow.request.headers["upgrade"] = "websocket"
+            flow.live = True
+            assert flow.websocket is not None
+            flow.websocket.messages = messages = []
+            monkeypatch.setitem(live.ctx.master.addons.lookup, "view", addon)  # somebody looks at the list
+            addon.websocket_start(flow)
+
+            def say(mine: bool, *said: dict[str, Any]) -> None:
+                for one in said:
+                    at = 102.0 + len(messages)
+                    messages.append(WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), at))
+                    addon.websocket_message(flow)
+
+            async def turns() -> list[tuple[str, str, str]]:
+                await page.refresh([flow])
+                session = page.sessions.one("s7")
+                return [(one.id, one.state, one.summary) for one in session.turns] if session else []
+
+            def shown() -> tuple[bool, str]:
+                metadata = contentviews.Metadata(flow=flow, websocket_message=messages[-1])
+                ours = is_ours(metadata)
+                return ours, ToolCallsView().prettify(messages[-1].content, metadata) if ours else ""
+
+            first = [["Look.\n", CALL[:50], CALL[50:55], CALL[55:]]]
+            events = responsesclient.stream(first)
+            half = next(place for place, one in enumerate(events) if one.get("delta") == CALL[50:55])
+            assert await turns() == []
+            say(True, CREATE)
+            assert await turns() == [(flow.id, "waiting", "")]
+            say(False, *events[: half + 1])
+            assert await turns() == [(flow.id, "streaming", "… lifting Bash (invoke)")]
+            assert "the reply is still coming: … lifting Bash (invoke)" in shown()[1]
+            addon._live._look()
+            assert flow.comment == "… lifting Bash (invoke)"
+            say(False, *events[half + 1 :])
+            assert await turns() == [(flow.id, "ended", "lifted Bash (invoke)")]
+            assert shown()[1].startswith("lifted Bash (invoke)")
+            assert flow.comment == "lifted Bash (invoke)"
+
+            say(True, CREATE)
+            assert await turns() == [
+                (flow.id, "ended", "lifted Bash (invoke)"),
+                (f"{flow.id}.1", "waiting", ""),
+            ]
+            say(False, *events[: half + 1])
+            assert (await turns())[1] == (f"{flow.id}.1", "streaming", "… lifting Bash (invoke)")
+            addon.websocket_end(flow)
+            assert [state for _, state, _ in await turns()] == ["ended", "ended"]
+            await page.refresh([])
+            assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody looks between a message's coming and its being changed, dropped, or preceded by ours."""
+    flow = tflow.twebsocketflow()
+    assert flow.websocket is not None
+    flow.websocket.messages = messages = []
+    reading = connection.Reading()
+
+    def read_on() -> None:
+        reading.take(*reading.news(flow))
+        assert reading.turns == connection.turns_of(flow)
+
+    for number in range(3):
+        for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
+            message = WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), 100.0 + len(messages))
+            messages.append(message)
+            read_on()
+            if one.get("delta") == "a":
+                messages.insert(-1, WebSocketMessage(Opcode.TEXT, False, b"{}", message.timestamp, injected=True))
+            elif one.get("delta") == "b":
+                message.dropped = True
+            elif mine:
+                place = sum(one.from_client for one in messages) - 1
+                connection.keep_original(flow, message, place, message.content)
+                message.content = b'{"type": "response.create", "rewritten": 1}'
+            if number:
+                read_on()
+    assert [turn.sent is not None for turn in reading.turns] == [True] * 3
+    read = []
+    monkeypatch.setattr(connection, "_about_quickly", lambda content: read.append(content) or ("", ""))
+    messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
+    reading.take(*reading.news(flow))
+    assert len(read) == 1, "what was read is not read again"
+
+
+def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the summary of its replies that have ended; a comment of the user's own stays."""
+    coming: list[tuple[int, Any]] = []
+    monkeypatch.setattr(live.websocket, "coming", lambda _: coming)
+    monkeypatch.setattr(live, "telling", lambda said: said)
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, _):
+            flow = tflow.twebsocketflow()
+            store.annotate(flow, {"summary": "lifted Bash (invoke)", "worst": "lifted", "verdicts": []})
+            one = live.Live()
+            monkeypatch.setitem(live.ctx.master.addons.lookup, "view", addon)
+            coming.append((1, "… lifting Bash (invoke)"))
+            one.begin(flow)
+            one._look()
+            assert flow.comment == "lifted Bash (invoke) · … lifting Bash (invoke)"
+            one.end(flow)
+            assert flow.comment == "lifted Bash (invoke)"
+            flow.comment = "mine"
+            one.begin(flow)
+            one._look()
+            one.stop()
+            assert flow.comment == "mine"
+
+    _run(work)
+
+
+def test_a_page_that_nothing_has_changed_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks every second, and most of the time nothing is new."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            flows: list[object] = list(manyflows.session())
+            made = []
+
+            def content() -> list[Block]:
+                made.append(page.sessions.revision)
+                return live_overview(page.sessions)
+
+            for _ in range(3):
+                await page.refresh(flows)
+                await page.drawn("overview", content, ())
+            assert len(made) == 1
+            await page.drawn("overview", content, ("other prices",))
+            await page.refresh(flows[:3])
+            await page.drawn("overview", content, ("other prices",))
+            assert len(made) == 3
+
+    _run(work)
 
 
 def test_a_websocket_is_told_as_its_latest_reply() -> None:

@@ -20,10 +20,11 @@ import manyflows
 from live import LIMIT, Reply, asked, post, streamed, upstream
 from screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
-from toolcalls.insight.page import report_page
+from toolcalls.insight.page import report_page, style
 from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
+from toolcalls.insight.turn import OUTCOMES
 from toolcalls.mitm.page import Page
 
 if TYPE_CHECKING:
@@ -126,6 +127,25 @@ def _watched(page: "Page") -> tuple[list[str], list[str]]:
 
 def _no_wider_than_the_window(page: "Page") -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
+    """The browser's check of contrasts sees no drawing: https://www.w3.org/TR/WCAG22/#contrast-minimum"""
+
+    def light(color: str) -> float:
+        parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        r, g, b = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    schemes = re.findall(r":root \{(.*?)\}", style(), re.DOTALL)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+);", scheme))
+        colors = {name: color if len(color) == 7 else f"#{color[1:2] * 6}" for name, color in colors.items()}
+        for outcome in OUTCOMES:
+            on = colors["on-leak" if outcome == "leak" else "on"]
+            dark, bright = sorted((light(on), light(colors[outcome])))
+            assert (bright + 0.05) / (dark + 0.05) >= 4.5, outcome
 
 
 @needs_browser

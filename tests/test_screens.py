@@ -91,7 +91,8 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
             shown.get_by_text("rule fenced: it stands in a fenced code block").wait_for()
 
             shown = open_response(page, f"/hostile{PATH}")
-            shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = 1</script>").first.wait_for()
+            shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = ").first.wait_for()
+            shown.get_by_text("↳ 1</script><img src=x onerror='window.ran = 1'>").first.wait_for()
             assert not any(hidden in shown.inner_text() for hidden in HIDDEN)
             assert page.evaluate("window.ran") is None
 
@@ -140,6 +141,12 @@ def test_console(folder: Path) -> None:
         post(shown.url, asked(), path=f"/hostile{PATH}")
         listed = shown.wait_for("/hostile")
         assert "👀" in listed
+        post(shown.url, asked(), path=f"/again{PATH}")
+        shown.wait_for("/again")
+        shown.press("Down")
+        shown.press("Up")
+        screen = shown.wait_for("lifted Bash (invoke) · 1 declined: undeclared")
+        assert not any(hidden in screen for hidden in HIDDEN)
         shown.press("Enter")
         shown.wait_for("Flow Details")
         shown.press("Right")

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import manyflows
 from conftest import shared_path
-from toolcalls.insight import replies
+from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.conversation import MESSAGES, Asked, Message, asked_of
+from toolcalls.insight.body import MESSAGE, MESSAGES, TOOLS
+from toolcalls.insight.conversation import Asked, Message, asked_of
 from toolcalls.insight.differences import between
 from toolcalls.insight.passage import duration, session_body
 from toolcalls.insight.prices import cost_of, money
@@ -171,6 +172,29 @@ def test_what_each_request_changed() -> None:
     assert [one.rewrites for _, one in found] == [False, False, True, True]
 
 
+def test_settings_that_differ_are_told() -> None:
+    def asked(**settings: Any) -> Asked:
+        body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "user": manyflows.SECRET, **settings}
+        return asked_of("openai_chat", json.dumps(body).encode())
+
+    before = asked(temperature=0, stop=["x"], key=manyflows.SECRET, long="a" * 5000 + "b", user="one")
+    now = asked(temperature=0.7, stop=["x"], key=f"{manyflows.SECRET}1", long="a" * 5000 + "c", max_tokens=9)
+    long = f'"{"a" * 79}…'
+    assert between(before, now).settings == (
+        ("temperature", "0", "0.7"),
+        ("key", '"<redacted>"', '"<redacted>"'),
+        ("long", long, long),
+        ("max_tokens", "", "9"),
+    )
+    assert between(before, before).settings == ()
+    assert not between(before, now).rewrites
+    turns = [replace(turn, asked=one) for turn, one in zip(_turns()[:2], (before, now), strict=True)]
+    shown = session_body(_session(turns), "s")
+    assert "the same messages, 4 settings differ, 1 as before" in shown
+    assert "<p>temperature: 0 → 0.7</p>" in shown
+    assert "<p>max_tokens: not there → 9</p>" in shown
+
+
 def test_a_side_request_is_not_the_one_before() -> None:
     """An agent asks for a title in between; the next request goes on from the one that it shares a beginning with."""
     first, second, *_ = _turns()
@@ -229,6 +253,66 @@ def test_the_requests_of_any_api(body: dict[str, Any]) -> None:
     assert asked.messages[3].results == 1
     assert asked.answered == ("toolu_1",)
     assert [name for name, _ in asked.tools] == ["Bash"]
+
+
+@pytest.mark.parametrize("wire", ["gemini", "no_such_wire"])
+def test_the_envelope_of_code_assist_is_taken_off(wire: str) -> None:
+    body = {"model": "gemini-3", "project": "p", "request": {**_GEMINI, "session_id": "s-1"}}
+    asked = asked_of(wire, json.dumps(body).encode())
+    assert (asked.model, asked.session) == ("gemini-3", "s-1")
+    assert [message.excerpt for message in asked.messages][:2] == ["Be careful.", "hello"]
+    assert [name for name, _ in asked.tools] == ["Bash"], "so a call that leaked is known for one"
+
+
+def test_functions_of_the_older_form_are_tools() -> None:
+    body = {"messages": [{"role": "user", "content": "hi"}], "functions": [{"name": "Bash"}]}
+    assert [name for name, _ in asked_of("openai_chat", json.dumps(body).encode()).tools] == ["Bash"]
+
+
+def _many(count: int) -> Asked:
+    messages = [{"role": "user", "content": f"m{number}"} for number in range(count)]
+    tools = [{"type": "function", "function": {"name": f"t{number}"}} for number in range(TOOLS + 9)]
+    return asked_of("openai_chat", json.dumps({"messages": messages, "tools": tools}).encode())
+
+
+def test_of_very_many_messages_the_last_are_told_and_what_is_new_is_found() -> None:
+    before, now = _many(MESSAGES + 5), _many(MESSAGES + 7)
+    assert (now.count, before.left_out) == (MESSAGES + 7, now.left_out)
+    assert len(now.messages) <= MESSAGES
+    assert now.messages[-1].excerpt == f"m{MESSAGES + 6}"
+    assert len(now.tools) == TOOLS
+    difference = between(before, now)
+    assert [change.kind for change in difference.changes] == ["added", "added"]
+    assert len(_many(MESSAGES).messages) == MESSAGES
+
+
+@pytest.mark.parametrize("wire", ["openai_chat", "no_such_wire"])
+def test_of_a_message_that_is_too_large_the_beginning_is_read(wire: str) -> None:
+    def large(end: str) -> Message:
+        content = f"Look: {manyflows.SECRET} {'x' * MESSAGE}{end}"
+        body = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": content}]}
+        return asked_of(wire, json.dumps(body).encode()).messages[1]
+
+    message = large("a")
+    assert message.role == "user"
+    assert "Look: <redacted> xxx" in message.text
+    assert len(message.text) < 100_000
+    assert message.digest == large("a").digest
+    assert message.digest != large("b").digest
+
+
+def test_telling_of_a_request_searches_no_more_than_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search holds Python's lock to its end, and the proxy with it."""
+    searched: list[int] = []
+
+    def watched(text: str) -> str:
+        searched.append(len(text))
+        return text
+
+    monkeypatch.setattr(conversation, "redacted_text", watched)
+    body = json.dumps({"messages": [{"role": "user", "content": "x" * 10**6}] * 3, "model": "m" * 10**6}).encode()
+    assert asked_of("openai_chat", body).count == 3
+    assert max(searched) < 1000
 
 
 _UNREADABLE = [b"", b"{", b"[]", b"1", b'{"messages": 1}', b'{"messages": [1, null, []]}', b"[" * 10**5]
@@ -321,7 +405,7 @@ def test_a_rewording_accounts_for_both_texts(old: str, new: str) -> None:
     assert size("same", "new") == len(_message(new).text)
 
 
-def test_no_secret_is_kept_of_a_message() -> None:
+def test_no_secret_is_told_of_a_message() -> None:
     message = _message(f"{LONG}{manyflows.SECRET} {LONG}")
     assert message.kept
     assert "<redacted>" in message.text

@@ -567,6 +567,21 @@ def test_a_folded_text_counts_what_it_leaves_out(text: str, most: int, tail: int
         assert "\n".join(shown) == text
 
 
+def test_what_went_out_is_never_wider_than_a_window() -> None:
+    """mitmweb wraps nothing, so the end of a long line is past the edge of the window."""
+    long = "echo " + "x" * 300
+    for text in (long, f"{long}\nls"):
+        laid_out = lines.pretty(json.dumps({"command": text, "path": "a"}))
+        made = [line.removesuffix(",") for line in lines.block("call", laid_out)]
+        assert max(map(len, made)) <= lines._CODE + len("  call      ") + len(lines._MORE)
+        assert "x" * 300 in "".join(line.strip(" │↳") for line in made)
+
+
+def test_json_that_is_nested_deeper_than_a_line_is_wide() -> None:
+    arguments = '{"a":' * 70 + json.dumps("x\n" + "y" * 200) + "}" * 70
+    assert any("yyy" in line for line in lines.pretty(arguments))
+
+
 @given(st.lists(st.text(alphabet="ab é漢 ", max_size=400), max_size=3))
 def test_wrapped_lines_make_up_the_long_ones(given_: list[str]) -> None:
     made = list(lines.wrapped(given_))

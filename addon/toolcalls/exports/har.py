@@ -3,12 +3,13 @@
 `content` is what the client got and `postData` what it sent; what passed on the upstream's side, where that differs,
 and the report stand in fields of our own, which by the specification begin with an underscore:
 
-entry._toolcalls              the report, with `session`, `agent` and `seconds`
+entry._toolcalls              the report, with `session`, `agent`, `seconds`, `tokens` and `cost`
 request._upstreamPostData     what the upstream was sent
 response._upstreamContent     what the upstream sent
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,6 +17,7 @@ from toolcalls import __version__
 from toolcalls.exports.jsonl import record
 from toolcalls.insight.seen import Seen
 from toolcalls.redaction import REDACTED, redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
+from toolcalls.route import Price
 
 
 def document(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -30,9 +32,9 @@ def text(entries: list[dict[str, Any]]) -> str:
     return json.dumps(document(entries), indent=1) + "\n"
 
 
-def entry(seen: Seen) -> dict[str, Any]:
+def entry(seen: Seen, prices: Sequence[Price] = ()) -> dict[str, Any]:
     """One exchange. What is not known is -1, as the specification says; times are in milliseconds."""
-    about = record(seen, content=True)
+    about = record(seen, content=True, prices=prices)
     report = redacted_value({key: value for key, value in seen.report.items() if key != "verdicts"})
     request: dict[str, Any] = {
         "method": seen.method,
@@ -78,6 +80,7 @@ def entry(seen: Seen) -> dict[str, Any]:
             "agent": about["agent"],
             "seconds": about["seconds"],
             "tokens": about["tokens"],
+            "cost": about["cost"],
             "error": about["error"],
         },
     }

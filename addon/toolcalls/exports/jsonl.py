@@ -4,12 +4,15 @@ New fields may come at any time without a new version, so a reader ignores those
 """
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from toolcalls.insight.prices import cost_of
 from toolcalls.insight.seen import Seen
 from toolcalls.insight.turn import outcome_of, reply_of, told
 from toolcalls.redaction import redacted_body, redacted_text, redacted_url, redacted_value
+from toolcalls.route import Price
 
 SCHEMA = "toolcalls.exchange"
 VERSION = 1
@@ -18,7 +21,7 @@ _REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
 _VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id", "rule")
 
 
-def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
+def record(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> dict[str, Any]:
     """An exchange as plain data. `content` adds arguments, the reply's text and the request's body."""
     turn = told(seen)
     report = seen.report
@@ -56,6 +59,7 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
             "cached": turn.tokens.cached,
             "reasoning": turn.tokens.reasoning,
         },
+        "cost": cost_of(turn.model, turn.tokens, prices),
         "seconds": {
             "requested": _rounded(seen.requested),
             "replied": _rounded(seen.replied),
@@ -65,7 +69,7 @@ def record(seen: Seen, *, content: bool = False) -> dict[str, Any]:
             "end": _rounded(turn.seconds),
         },
         "request": {
-            "messages": len(turn.asked.messages),
+            "messages": turn.asked.count,
             "tools": [name for name, _ in turn.asked.tools],
             "bytes": len(seen.asked),
         },
@@ -82,9 +86,9 @@ def schema() -> str:
     return (files(__package__) / "exchange.schema.json").read_text("utf-8")
 
 
-def line(seen: Seen, *, content: bool = False) -> str:
+def line(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> str:
     """An exchange as one line, with its line end: ASCII, so that nothing in it ends a line early."""
-    return json.dumps(record(seen, content=content)) + "\n"
+    return json.dumps(record(seen, content=content, prices=prices)) + "\n"
 
 
 def _rounded(seconds: float | None) -> float | None:

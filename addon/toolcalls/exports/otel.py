@@ -34,10 +34,13 @@ from opentelemetry.trace import (
 )
 
 from toolcalls import __version__
+from toolcalls.insight.conversation import excerpt
+from toolcalls.insight.prices import cost_of
 from toolcalls.insight.replies import Lane, Reply
 from toolcalls.insight.seen import Seen
 from toolcalls.insight.turn import Turn, reply_of, told
 from toolcalls.redaction import redacted_text, redacted_value
+from toolcalls.route import Price
 
 _PROVIDERS = {"openai_chat": "openai", "openai_responses": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 _ROLES = {"assistant": "assistant", "system": "system", "tool": "tool"}
@@ -71,7 +74,7 @@ class _Kept(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-def spans_of(exchanges: Iterable[Seen], *, content: bool = False) -> list[ReadableSpan]:
+def spans_of(exchanges: Iterable[Seen], *, content: bool = False, prices: Sequence[Price] = ()) -> list[ReadableSpan]:
     """The spans of exchanges, those of one session behind its first. Holds all of them: pass what fits in memory."""
     ids, kept = _Ids(), _Kept()
     resource = Resource({"service.name": "mitmproxy-toolcalls", "service.version": __version__})
@@ -84,7 +87,7 @@ def spans_of(exchanges: Iterable[Seen], *, content: bool = False) -> list[Readab
         sessions.setdefault(turn.session, []).append((turn, seen))
     for name, turns in sessions.items():
         turns.sort(key=lambda one: one[0].started)
-        _Trace(name, turns, tracer, ids, content=content).write()
+        _Trace(name, turns, tracer, ids, content=content, prices=prices).write()
     return kept.spans
 
 
@@ -129,12 +132,22 @@ def lines(spans: Sequence[ReadableSpan]) -> str:
 class _Trace:
     """One session."""
 
-    def __init__(self, name: str, turns: list[tuple[Turn, Seen]], tracer: Any, ids: _Ids, *, content: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        turns: list[tuple[Turn, Seen]],
+        tracer: Any,
+        ids: _Ids,
+        *,
+        content: bool,
+        prices: Sequence[Price],
+    ) -> None:
         self._name = name
         self._turns = turns
         self._tracer = tracer
         self._ids = ids
         self._content = content
+        self._prices = prices
         self._trace = _id(16, name, turns[0][0].id)
         self._answered: dict[str, tuple[float, Seen]] = {}
         for turn, seen in reversed(turns):
@@ -191,6 +204,7 @@ class _Trace:
             "toolcalls.policy": turn.policy,
             "toolcalls.summary": turn.summary,
             "toolcalls.worst": turn.worst,
+            "toolcalls.cost": cost_of(turn.model, turn.tokens, self._prices),
             "toolcalls.seconds_to_first_byte": turn.after(turn.moments.first_byte),
             "toolcalls.seconds_to_first_argument": turn.after(turn.moments.first_argument),
             "toolcalls.seconds_to_call_complete": turn.after(turn.moments.call_complete),
@@ -204,8 +218,8 @@ class _Trace:
             event["toolcalls.repairs"] = list(verdict.get("repairs", ()))
             known = {key: value for key, value in event.items() if value not in (None, [])}
             span.add_event("toolcalls.verdict", redacted_value(known), _nanoseconds(turn.started + (turn.seconds or 0)))
-        if not 200 <= seen.status < 300 or turn.error:
-            span.set_status(StatusCode.ERROR, turn.error or None)
+        if not 200 <= seen.status < 300 or seen.error:
+            span.set_status(StatusCode.ERROR, excerpt(seen.error) or None)
             span.set_attribute("error.type", str(seen.status) if seen.status >= 400 else "connection")
         span.end(_nanoseconds(turn.started + (turn.seconds or 0.0)))
         self._tools(turn, seen, reply, parent)

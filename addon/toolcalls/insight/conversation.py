@@ -2,14 +2,14 @@
 
 Where the wire's own format (`turns`) reads the body, it is used; for other wires any list of messages is taken that the
 APIs have (`messages`, `input`, `contents`), and a message is the strings that stand in it. A message's digest is of
-what it says, without marks for caches, which clients move from message to message. Work is linear in the body; most of
-a request is what the one before it said, and messages that are known are not made anew.
+what it says, without marks for caches, which clients move from message to message. Work is linear in the body, and done
+in small parts (`body`); most of a request is what the one before it said, and known messages are not made anew.
 """
 
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -17,14 +17,15 @@ from typing import Any
 import msgspec
 
 from toolcalls import rawjson
+from toolcalls.insight.body import Body, body_of
 from toolcalls.redaction import redacted_text
 from toolcalls.turns import Block, Conversation, PastCall, Result, Text, formats
 
 EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
-MESSAGES = 3000  # of one request; of a longer one, the last
-TOOLS = 500
 _NAME = 80
+_SETTING = 2048  # bytes of a setting that are looked at
+_BEHIND = 512  # characters behind what is shown that are searched, too, so that no secret is cut in two
 
 _IN_USER_ID = re.compile(r"session_([A-Za-z0-9-]{8,64})\Z")
 _UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "thoughtSignature", "encrypted_content"})
@@ -34,7 +35,8 @@ _UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "though
 class Message:
     """One message. `size` is in characters, `calls` are names, `results` is how many results of tools it holds.
 
-    `kept` is the text without secrets, compressed (zlib), up to `KEPT` characters; b"" where `excerpt` is all of it.
+    `kept` is the text as it came, compressed (zlib), up to `KEPT` characters; b"" where `excerpt` is all of it. Most
+    messages are never looked at, and to search all of them for secrets takes longer than all else that is done here.
     """
 
     role: str
@@ -48,7 +50,9 @@ class Message:
     @property
     def text(self) -> str:
         """What it says, without secrets, as far as it is kept."""
-        return zlib.decompress(self.kept).decode("utf-8", "surrogatepass") if self.kept else self.excerpt
+        if not self.kept:
+            return self.excerpt
+        return redacted_text(zlib.decompress(self.kept).decode("utf-8", "surrogatepass"))[:KEPT]
 
 
 # Messages by role and digest.
@@ -61,9 +65,11 @@ class Asked:
 
     messages     system texts first where the API keeps them apart
     tools        names, each with a digest of its declaration
+    settings     what else it says, by name: the beginning of the JSON, and a digest of it
     answered     the ids of the calls whose results it brings
     session      the id of the session where the body holds one, "" where it does not
     unread       why there are no messages, "" when there are or need not be
+    left_out     how many messages stood before these
     """
 
     messages: tuple[Message, ...] = ()
@@ -73,43 +79,55 @@ class Asked:
     session: str = ""
     size: int = 0
     unread: str = ""
+    left_out: int = 0
+    settings: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many messages the request has."""
+        return self.left_out + len(self.messages)
 
 
 def asked_of(wire: str, body: bytes, known: Known | None = None) -> Asked:
     """A request's body. One that cannot be read gives `unread`, never an error. `known` messages are not made anew."""
+    parts = body_of(body)
+    if parts is None:
+        return Asked(size=len(body), unread="the request is no JSON object")
+    conversation = _read(wire, parts.json)
     try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        return Asked(size=len(body), unread="the request is not JSON")
-    if not isinstance(fields, dict):
-        return Asked(size=len(body), unread="the request is not a JSON object")
-    conversation = _read(wire, body)
-    try:
-        messages = list(_native(conversation, known or {}) if conversation is not None else _any(fields, known or {}))
-        tools = list(_tools(fields.get("tools")))
+        messages = list(_native(conversation, known or {}) if conversation is not None else _any(parts, known or {}))
+        tools = list(_tools(map(rawjson.value, parts.tools)))
     except RecursionError:
         return Asked(size=len(body), unread="the request is nested too deeply")
     return Asked(
-        messages=tuple(message for message, _ in messages[-MESSAGES:]),
-        tools=tuple(tools[:TOOLS]),
+        messages=tuple(message for message, _ in messages),
+        tools=tuple(tools),
         answered=tuple(id_ for _, ids in messages for id_ in ids),
-        model=excerpt(_string(fields.get("model")), _NAME),
-        session=excerpt(_session(fields), _NAME),
+        model=excerpt(parts.model, _NAME),
+        session=excerpt(_session(parts), _NAME),
         size=len(body),
         unread="" if messages else "the request has no messages",
+        left_out=parts.left_out,
+        settings=tuple(
+            (excerpt(key, _NAME), excerpt(raw[:_SETTING].decode("utf-8", "replace"), _NAME), _digest_of(raw))
+            for key, raw in parts.settings.items()
+        ),
     )
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:
-    """The beginning of a text without secrets. More than is kept is searched, so that none is cut in two."""
-    clean = redacted_text(text[: 4 * length])
+    """The beginning of a text without secrets."""
+    clean = redacted_text(text[: length + _BEHIND])
     return clean if len(clean) <= length else clean[:length] + "…"
 
 
 def digest_of(value: Any) -> str:
     """A short digest of plain data."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode(), digest_size=9).hexdigest()
+    return _digest_of(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _digest_of(data: bytes) -> str:
+    return blake2b(data, digest_size=9).hexdigest()
 
 
 def _digest_of_texts(role: str, texts: list[str]) -> str:
@@ -126,20 +144,15 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _session(fields: dict[str, Any]) -> str:
-    """`prompt_cache_key`, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a text that ends with it.
-
-    The rest of a user's id names an account, and is nobody's business.
+def _session(body: Body) -> str:
+    """`prompt_cache_key`, Code Assist's `session_id`, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a
+    text that ends with it. The rest of a user's id names an account, and is nobody's business.
     """
-    metadata = fields.get("metadata")
-    user_id = _string(metadata.get("user_id")) if isinstance(metadata, dict) else ""
-    if key := _string(fields.get("prompt_cache_key")):
+    if key := body.text("prompt_cache_key") or body.text("session_id"):
         return key
+    user_id = rawjson.word(rawjson.fields(body.members.get("metadata")), "user_id")
     if user_id.startswith("{"):
-        try:
-            return _string(json.loads(user_id).get("session_id"))
-        except (ValueError, RecursionError):
-            return ""
+        return rawjson.word(rawjson.fields(user_id.encode("utf-8", "surrogatepass")), "session_id")
     found = _IN_USER_ID.search(user_id[-200:])
     return found[1] if found else ""
 
@@ -170,20 +183,19 @@ def _said(block: Block) -> str:
     return " ".join(_strings(block.raw))
 
 
-def _any(fields: dict[str, Any], known: Known) -> Iterator[tuple[Message, list[str]]]:
+def _any(body: Body, known: Known) -> Iterator[tuple[Message, list[str]]]:
     """The messages of any API."""
     for key in ("system", "instructions", "systemInstruction", "system_instruction"):
-        if fields.get(key):
-            yield _message("system", list(_strings(fields[key])), (), 0, known), []
+        if said := rawjson.value(body.members.get(key)):
+            yield _message("system", list(_strings(said)), (), 0, known), []
     for key in ("messages", "input", "contents"):
-        listed = fields.get(key)
-        if isinstance(listed, str):
-            yield _message("user", [listed], (), 0, known), []
-        for item in listed if isinstance(listed, list) else ():
-            ids: list[str] = []
-            calls: list[str] = []
-            _parts(item, calls, ids)
-            yield _message(_role(item), list(_strings(item)), tuple(calls), len(ids), known), ids
+        if said := body.text(key):
+            yield _message("user", [said], (), 0, known), []
+    for item in map(rawjson.value, body.messages):
+        ids: list[str] = []
+        calls: list[str] = []
+        _parts(item, calls, ids)
+        yield _message(_role(item), list(_strings(item)), tuple(calls), len(ids), known), ids
 
 
 def _message(role: str, texts: list[str], calls: tuple[str, ...], results: int, known: Known) -> Message:
@@ -194,8 +206,7 @@ def _message(role: str, texts: list[str], calls: tuple[str, ...], results: int, 
     text = "\n".join(filter(None, texts))
     kept = b""
     if len(text) > EXCERPT:
-        clean = redacted_text(text[: KEPT + 4 * EXCERPT])[:KEPT]
-        kept = zlib.compress(clean.encode("utf-8", "surrogatepass"), 1)
+        kept = zlib.compress(text[: KEPT + _BEHIND].encode("utf-8", "surrogatepass"), 1)
     return Message(role, digest, sum(map(len, texts)), excerpt(text), calls, results, kept)
 
 
@@ -245,8 +256,8 @@ def _strings(value: Any) -> Iterator[str]:
         yield json.dumps(value)
 
 
-def _tools(declared: Any) -> Iterator[tuple[str, str]]:
-    for item in declared if isinstance(declared, list) else ():
+def _tools(declared: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for item in declared:
         if not isinstance(item, dict):
             continue
         inner = item.get("functionDeclarations", item.get("function_declarations"))

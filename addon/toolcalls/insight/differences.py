@@ -4,6 +4,7 @@ An agent sends the whole conversation every time, so two requests usually share 
 is skipped; what is left of both is compared as lines are, unless it is long, and then it is told as removed and added.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
@@ -33,13 +34,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`same` is how many messages stayed. `system` says whether one of the changes is to a system message."""
+    """`same` is how many messages stayed. `system` says whether one of the changes is to a system message.
+
+    settings   what else differs: the name, what it was and what it is, "" for nothing
+    """
 
     same: int
     changes: tuple[Change, ...]
     tools_added: tuple[str, ...] = ()
     tools_removed: tuple[str, ...] = ()
     tools_changed: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def system(self) -> bool:
@@ -76,7 +81,18 @@ def between(before: Asked, now: Asked) -> Difference:
         tools_added=tuple(name for name in has if name not in had),
         tools_removed=tuple(name for name in had if name not in has),
         tools_changed=tuple(name for name in has if name in had and has[name] != had[name]),
+        settings=tuple(_settings(before, now)),
     )
+
+
+def _settings(before: Asked, now: Asked) -> Iterator[tuple[str, str, str]]:
+    old = {name: (text, digest) for name, text, digest in before.settings}
+    new = {name: (text, digest) for name, text, digest in now.settings}
+    nothing = ("", "")
+    for name in dict.fromkeys((*old, *new)):
+        was, is_ = old.get(name, nothing), new.get(name, nothing)
+        if was[1] != is_[1]:
+            yield name, was[0], is_[0]
 
 
 def _compared(old: tuple[Message, ...], new: tuple[Message, ...]) -> tuple[int, list[Change]]:

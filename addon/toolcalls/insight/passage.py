@@ -276,7 +276,7 @@ def _request(session: Session, place: int, anchor: str) -> str:
             _message("said", message.role, message.excerpt, message.size) for message in asked.messages[:20]
         )
         return (
-            f"<details><summary>Request: {counted(len(asked.messages), 'message')}, "
+            f"<details><summary>Request: {counted(asked.count, 'message')}, "
             f"{counted(len(asked.tools), 'tool')}, {asked.size:,} bytes</summary><p>Tools: {_text(tools + more)}</p>"
             f'<ul class="changes">{first}</ul></details>'
         )
@@ -302,8 +302,9 @@ def _summed(difference: Difference) -> str:
     tools = [*difference.tools_added, *difference.tools_removed, *difference.tools_changed]
     if difference.system:
         parts.append("system prompt changed")
-    if tools:
-        parts.append(f"{len(tools)} {'tool differs' if len(tools) == 1 else 'tools differ'}")
+    for count, word in ((len(tools), "tool"), (len(difference.settings), "setting")):
+        if count:
+            parts.append(f"{counted(count, word)} differ{'s' if count == 1 else ''}")
     parts.append(f"{difference.same} as before")
     return ", ".join(parts) + (" · not only the end changed" if difference.rewrites else "")
 
@@ -315,12 +316,15 @@ def _cache(difference: Difference) -> str:
 
 
 def _tools(difference: Difference) -> str:
+    """What differs of the tools and of the settings."""
     named = {
         "Tools added": difference.tools_added,
         "Tools removed": difference.tools_removed,
         "Tools declared otherwise": difference.tools_changed,
     }
-    return "".join(f"<p>{words}: {_text(', '.join(names))}</p>" for words, names in named.items() if names)
+    told = [(words, ", ".join(names)) for words, names in named.items() if names]
+    told += [(name, f"{was or 'not there'} → {now or 'not there'}") for name, was, now in difference.settings]
+    return "".join(f"<p>{_text(words)}: {_text(said)}</p>" for words, said in told)
 
 
 def _change(change: Change) -> str:

@@ -28,7 +28,7 @@ def story(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str, s
         elif status == "lowered" and dialect != report.get("dialect"):
             got = f"got it as text in another dialect ({report.get('dialect')})"
         elif verdict.get("index") is not None and report.get("kind") == "lift":
-            got = "got the beginning of a native call; the finish reason says that it is not whole"
+            got = "got the beginning of a native call, which is never completed"
         elif status == "truncated":
             got = "got no call"
     return model, "did not get it" if status == "blocked" else got

@@ -1,7 +1,8 @@
 """One exchange as it is told: who asked, what became of each call, how long it took, what it cost. Bounded and clean.
 
 A turn holds no body. Texts in it are beginnings, with secrets taken out, so a turn may be kept for long and shown to
-whoever may see mitmproxy's page. `told` does all the work that a turn costs; it is linear in the exchange.
+whoever may see mitmproxy's page; of the messages of its request more is kept, and searched for secrets when it is asked
+for. `told` does all the work that a turn costs; it is linear in the exchange.
 """
 
 from collections.abc import Mapping
@@ -20,11 +21,13 @@ ARGUMENTS = 1000  # characters of a call's arguments that are kept
 TEXT = 600  # of a reply's text
 CALLS = 200  # verdicts of one turn
 _NAME = 120
+_ERRORS = 400  # the first status of an error
+_REFUSAL = 2048  # bytes of what a server says with one
 _CHANGES = 20  # of one call, and notes of one turn
 
 # Quoted text, and text that repeats the request: no reader takes it for a call, and none should.
 QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning", "echo"})
-_NO_CALL = QUOTED | {"duplicate", "not_a_call", "invented_result", "dropped_result"}
+_NO_CALL = QUOTED | {"duplicate", "repeated", "not_a_call", "invented_result", "dropped_result"}
 
 type Outcome = Literal["success", "repair", "decline", "leak", "broken"]
 OUTCOMES: dict[Outcome, str] = {
@@ -142,7 +145,7 @@ def told(seen: Seen, known: Known | None = None, asked: Asked | None = None) -> 
         worst=report.get("worst"),
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
         notes=tuple(f"{note['rule']}: {note['text']}" for note in _notes(report)),
-        error=excerpt(seen.error),
+        error=_error(seen),
         finish=None if not finishes else "" if None in finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
         text=excerpt(reply.text, TEXT),
         tokens=reply.tokens,
@@ -152,6 +155,13 @@ def told(seen: Seen, known: Known | None = None, asked: Asked | None = None) -> 
         asked=asked,
         state=seen.state,
     )
+
+
+def _error(seen: Seen) -> str:
+    """Why the connection broke, or the beginning of what a server said instead of a reply."""
+    if seen.error or seen.status < _ERRORS or seen.client is None:
+        return excerpt(seen.error)
+    return excerpt(seen.client[:_REFUSAL].decode("utf-8", "replace"))
 
 
 def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -217,6 +227,6 @@ def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     status, reason = plain["status"], plain.get("reason")
     if status in {"lifted", "lowered", "native"}:
         return "repair" if plain.get("repairs") else "success"
-    if status != "declined":
+    if status != "declined" and reason != "repeated":
         return "broken"
     return "leak" if waits and reason not in _NO_CALL else "decline"

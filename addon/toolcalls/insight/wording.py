@@ -34,7 +34,8 @@ class Piece:
 @lru_cache(maxsize=512)
 def rewording(was: Message, now: Message) -> tuple[Piece, ...]:
     """What two messages differ in, in order; () where the difference lies behind what is kept of them."""
-    return tuple(_bounded(_pieces(was.text, now.text))) if was.text != now.text else ()
+    old, new = was.text, now.text
+    return tuple(_bounded(_pieces(old, new))) if old != new else ()
 
 
 def _pieces(old: str, new: str) -> Iterator[Piece]:

@@ -29,6 +29,7 @@ from toolcalls.frames import Form
 from toolcalls.mitm import connection, store, websocket
 from toolcalls.mitm.codings import decoder_of
 from toolcalls.mitm.commands import Commands, bind_keys
+from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.journal import Journal
 from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
@@ -61,6 +62,7 @@ class ToolCalls:
         self._recorded = store.Recorded()
         self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
         self._live = Live()
+        self._focus = Focus()
         # mitmproxy finds their commands and hooks here.
         self.addons = [Commands(lambda: self._rules), Page(lambda: self._rules)]
 
@@ -105,8 +107,11 @@ class ToolCalls:
             self._recorder = recorder
 
     def running(self) -> None:
-        """Show the comments in mitmweb's list, which has a column for them; the user's own columns and keys stay."""
+        """Show the comments: in mitmweb's list, which has a column for them, and in the console those of the flow in
+        focus. The user's own columns and keys stay.
+        """
         bind_keys()
+        self._focus.start()
         options: Any = ctx.options  # its methods have no types
         self._warn_of_listeners(options)
         if "web_columns" in options and not options.has_changed("web_columns"):
@@ -125,6 +130,7 @@ class ToolCalls:
     def done(self) -> None:
         """mitmproxy stops, or loads the addon anew; then replies go on, and the new addon settles them."""
         self._live.stop()
+        self._focus.stop()
         if ctx.master.should_exit.is_set():
             for flow in list(self._plans):
                 if flow.error is None:
@@ -209,9 +215,14 @@ class ToolCalls:
         if ahead is None:
             logger.warning(f"{_about(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy")
             return
-        self._messages[flow] = websocket.Messages(
+
+        def settle(number: int, exchange: Exchange) -> None:
+            self._live.end(flow)
+            self._told(flow, exchange, number)
+
+        self._messages[flow] = websocket.reading[flow] = websocket.Messages(
             plan,
-            lambda number, exchange: self._told(flow, exchange, number),
+            settle,
             ahead,
             lambda message, number: connection.keep_original(flow, message, number, message.content),
         )
@@ -220,10 +231,13 @@ class ToolCalls:
         """The next message, of either side."""
         if flow in self._messages and flow.websocket is not None:
             self._messages[flow].take(flow.websocket.messages[-1])
+            if self._messages[flow].coming:
+                self._live.begin(flow)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed."""
         messages = self._messages.pop(flow, None)
+        websocket.reading.pop(flow, None)
         if messages is not None:
             if held := messages.close():
                 logger.warning(f"toolcalls: a WebSocket closed while {held} messages were held; they are lost")

@@ -31,6 +31,7 @@ from toolcalls.mitm.offline.export import data_of
 from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.rules import Rules
+from toolcalls.mitm.seen import failed, is_told
 from toolcalls.mitm.tables import briefly, calls_of, cell, counted, explained, in_lines, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
@@ -229,13 +230,12 @@ class Commands:
     @_choice("format", "toolcalls.export.formats")
     def export(self, format: str, flows: Sequence[flow.Flow], path: mitmproxy.types.Path) -> None:  # noqa: A002
         """Write what the addon knows of flows to a file that only its owner can read, for other programs."""
-        ours = [
-            one for one in flows if isinstance(one, http.HTTPFlow) and isinstance(one.metadata.get(store.REPORT), dict)
-        ]
+        ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (is_told(one) or failed(one))]
         if not ours:
             raise exceptions.CommandError("the addon has read none of these flows")
         try:
-            _write(path, data_of(ours, next(one for one in FORMATS if one == format), content=True))
+            prices = self._configured().current().prices
+            _write(path, data_of(ours, next(one for one in FORMATS if one == format), content=True, prices=prices))
         except ValueError as missing:  # an extra that is not installed
             raise exceptions.CommandError(str(missing)) from None
         except OSError as error:

@@ -13,7 +13,7 @@ Whatever stands there may come from a file, so nothing of it is trusted to have 
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,10 +94,18 @@ def reports_of(flow: http.HTTPFlow) -> list[dict[str, Any]]:
 
 def originals_of(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
     """What messages said that left otherwise, by their side and number."""
+    return _originals(_kept(flow))
+
+
+def _kept(flow: http.HTTPFlow) -> list[Any]:
     found = flow.metadata.get(MESSAGES)
+    return found if isinstance(found, list) else []
+
+
+def _originals(kept: Iterable[Any]) -> dict[tuple[bool, int], bytes]:
     return {
         (bool(one[0]), one[1]): one[2]
-        for one in (found if isinstance(found, list) else ())
+        for one in kept
         if isinstance(one, list) and len(one) == 3 and isinstance(one[1], int) and isinstance(one[2], bytes)
     }
 
@@ -159,27 +167,68 @@ class Turn:
                 side.microseconds.append(after)
 
 
-def turns_of(flow: http.HTTPFlow) -> list[Turn]:
-    """The turns of a connection, in the order in which they were asked for."""
-    turns: list[Turn] = []
-    open_: dict[str, deque[Turn]] = {}
-    asked = -1
-    for place, (message, original) in enumerate(came(flow)):
-        if message.from_client:
-            asked += 1
-        if not message.is_text:
-            continue
+class Reading:
+    """The turns of a connection, read on from where they were read last: it may have a hundred thousand messages, and
+    who looks at it while it grows looks again and again.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.turns: list[Turn] = []  # in the order in which they were asked for
+        self._last: tuple[WebSocketMessage, bytes, bool] | None = None  # that was read, as it was then
+        self._open: dict[str, deque[Turn]] = {}
+        self._counter = Counter()
+        self._asked = -1
+        self._read = 0  # messages
+        self._known = 0  # messages that left otherwise than they came
+        self._changed: dict[tuple[bool, int], bytes] = {}
+
+    def news(self, flow: http.HTTPFlow) -> tuple[list[WebSocketMessage], list[Any]]:
+        """What has come since, for `take`; all of it where the last message was read before the addon had it in hand,
+        which may have changed or dropped it, or put others in front of it.
+        """
+        messages = flow.websocket.messages if flow.websocket is not None else []
+        if self._last is not None:
+            message, content, dropped = self._last
+            here = self._read <= len(messages) and messages[self._read - 1] is message
+            if not here or (message.content, message.dropped) != (content, dropped):
+                self._begin()
+        return messages[self._read :], _kept(flow)[self._known :]
+
+    def take(self, messages: list[WebSocketMessage], kept: list[Any]) -> None:
+        """Go on with the `news`."""
+        self._changed.update(_originals(kept))
+        self._known += len(kept)
+        for message in messages:
+            place, self._read = self._read, self._read + 1
+            number = self._counter.number(message)
+            original = None if number is None else self._changed.get((message.from_client, number), message.content)
+            if message.from_client:
+                self._asked += 1
+            if message.is_text:
+                self._next(message, place, original)
+            self._last = message, message.content, message.dropped
+
+    def _next(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
         content = message.content if original is None else original
         kind, stream = _about_quickly(content)
         if message.from_client and kind == ASKS:
             sent = message.content if message.content != content else None
-            turn = Turn(asked, content, sent, message.timestamp, [place])
-            turns.append(turn)
-            open_.setdefault(stream, deque()).append(turn)
-        elif not message.from_client and open_.get(stream):
-            turn = open_[stream][0]
+            turn = Turn(self._asked, content, sent, message.timestamp, [place])
+            self.turns.append(turn)
+            self._open.setdefault(stream, deque()).append(turn)
+        elif not message.from_client and self._open.get(stream):
+            turn = self._open[stream][0]
             turn.take(message, place, original)
             if original is not None and kind in ENDS:
                 turn.ended = message.timestamp
-                open_[stream].popleft()
-    return turns
+                self._open[stream].popleft()
+
+
+def turns_of(flow: http.HTTPFlow) -> list[Turn]:
+    """The turns of a connection, in the order in which they were asked for."""
+    reading = Reading()
+    reading.take(*reading.news(flow))
+    return reading.turns

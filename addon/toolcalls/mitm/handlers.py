@@ -63,6 +63,11 @@ class _Shown(_Handler):
         """Which of the pages this is."""
         raise NotImplementedError
 
+    @property
+    def stamp(self) -> object:
+        """What the content depends on besides the sessions (`Page.drawn`)."""
+        return self.page.prices
+
     async def prepared(self) -> None:
         """What has to be done before the content can be made."""
         await self.page.refresh(list(self.view))
@@ -70,7 +75,7 @@ class _Shown(_Handler):
     async def get(self) -> None:
         """The page, or what is new of it."""
         await self.prepared()
-        view = await self.page.drawn(self.place, self.content)
+        view = await self.page.drawn(self.place, self.content, self.stamp)
         revision = self.page.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
@@ -114,6 +119,10 @@ class Why(_Shown):
             self.blocks = await self.page.why(flow)
         except Unread as reason:
             self.blocks = pages.live_why(None, [["", str(reason), ""]])
+
+    @property
+    def stamp(self) -> object:
+        return None  # it is made already
 
     def content(self) -> list[Block]:
         return self.blocks

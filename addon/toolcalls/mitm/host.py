@@ -1,23 +1,34 @@
-"""Which mitmproxy the addon runs in. Runs in old ones too, so it needs nothing of ours and no new syntax.
+"""What the addon needs of its host. Runs in old mitmproxys too, so it needs nothing of ours and no new syntax.
 
-Older than `OLDEST` do not guard mitmweb with a login (CVE-2025-23217) and cannot store what was streamed.
+Older than `OLDEST` do not guard mitmweb with a login (CVE-2025-23217) and cannot store what was streamed. A mitmproxy
+that was installed by itself (by a package manager, with pipx) has not all that we import.
 """
 
 import logging
 import re
+import sys
+from importlib.util import find_spec
 
 from mitmproxy import version
 
 OLDEST = "12.2.2"
+# What we import and mitmproxy does not bring: module, and what installs it. tests/test_host.py knows pyproject.toml.
+NEEDED = {"msgspec": "msgspec", "yaml": "pyyaml", "regex": "regex", "lxml": "lxml", "pygal": "pygal"}
 
 
 def is_usable() -> bool:
-    """Whether this mitmproxy is new enough. If not, one line says so: an error while it starts makes mitmproxy exit."""
-    usable = _numbers(version.VERSION) >= _numbers(OLDEST)
-    if not usable:
-        logger = logging.getLogger(__name__)
-        logger.error(f"toolcalls: needs mitmproxy {OLDEST} or newer, this is {version.VERSION}")
-    return usable
+    """Whether the addon can run here. If not, one line says why: an error while it starts makes mitmproxy exit."""
+    wrong = ""
+    if _numbers(version.VERSION) < _numbers(OLDEST):
+        wrong = f"needs mitmproxy {OLDEST} or newer, this is {version.VERSION}"
+    elif missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
+        wrong = (
+            f"this mitmproxy ({sys.executable}) has no {', '.join(missing)}; start the one in .venv/bin of the "
+            "repository, which `make demo` sets up"
+        )
+    if wrong:
+        logging.getLogger(__name__).error(f"toolcalls: {wrong}")
+    return not wrong
 
 
 def _numbers(text: str) -> tuple[int, ...]:

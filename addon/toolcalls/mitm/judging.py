@@ -19,6 +19,7 @@ from typing import get_args
 from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
+from toolcalls.echo import Quotable
 from toolcalls.events import Text, Verdict
 from toolcalls.exchange import Exchange
 from toolcalls.frames import FRAMES, Form
@@ -273,7 +274,7 @@ class _Case:
 
     def _echo(self) -> tuple[bool | None, str]:
         written = self.written.strip()
-        repeats = bool(written) and any(written in quoted for quoted in self._terms.request.quotable)
+        repeats = bool(written) and Quotable(self._terms.request.quotable).trace(written) is not None
         return self._taken("echo") if repeats else (True, "")
 
     def _twin(self) -> tuple[bool | None, str]:

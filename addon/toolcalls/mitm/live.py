@@ -5,7 +5,8 @@ where somebody can see them (mitmweb, the console). For each that grew it puts t
 flow and tells mitmproxy that the flow has changed. Copying a body that has grown large takes time, so it is then shown
 less often: what a reply costs here stays a small part of a second per second, however long it is.
 
-A comment of the user's own is never touched; ours is taken back before the reply's report brings its summary.
+A comment of the user's own is never touched; ours is taken back before the reply's report brings its summary. On a
+connection with several replies (WebSocket) the summary of those that have ended stays in front of what the next does.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
+from toolcalls.mitm import store, websocket
 from toolcalls.mitm.tap import Tap
 from toolcalls.mitm.telling import telling
 
@@ -42,8 +44,8 @@ class Live:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, flow: http.HTTPFlow) -> None:
-        """A reply begins to stream through a tap."""
-        if "view" not in ctx.master.addons.lookup:  # mitmdump: there is no list
+        """A reply begins to stream through a tap, or is awaited on a connection; it may be said more than once."""
+        if flow in self._shown or "view" not in ctx.master.addons.lookup:  # mitmdump: there is no list
             return
         self._shown[flow] = _Shown()
         self._wait()
@@ -53,8 +55,7 @@ class Live:
         shown = self._shown.pop(flow, None)
         if shown is None:
             return
-        if shown.comment and flow.comment == shown.comment:
-            flow.comment = ""
+        _take_back(flow, shown)
         asyncio.get_running_loop().call_soon(redraw)
 
     def stop(self) -> None:
@@ -63,8 +64,7 @@ class Live:
             self._timer.cancel()
             self._timer = None
         for flow, shown in self._shown.items():
-            if shown.comment and flow.comment == shown.comment:
-                flow.comment = ""
+            _take_back(flow, shown)
         self._shown.clear()
 
     def _wait(self) -> None:
@@ -82,6 +82,8 @@ class Live:
 
     def _refresh(self, flow: http.HTTPFlow, now: float) -> bool:
         """Put what came so far into the flow. Whether there was anything new."""
+        if flow.websocket is not None:
+            return self._refresh_connection(flow, now)
         shown, response = self._shown[flow], flow.response
         tap: Any = response.stream if response is not None else None
         if response is None or not isinstance(tap, Tap):
@@ -95,10 +97,39 @@ class Live:
         body = tap.client.whole()
         if body is not None:
             response.raw_content = body
-        comment = telling(tap.exchange)
-        if flow.comment in {"", shown.comment}:
-            flow.comment = shown.comment = comment
+        _comment(flow, shown, telling(tap.exchange))
         return True
+
+    def _refresh_connection(self, flow: http.HTTPFlow, now: float) -> bool:
+        """The same for a connection. mitmproxy has its messages already."""
+        shown, coming = self._shown[flow], websocket.coming(flow)
+        if not coming:
+            del self._shown[flow]
+            return False
+        shown.due = now + INTERVAL
+        size = 0 if flow.websocket is None else len(flow.websocket.messages)
+        if size == shown.size:
+            return False
+        shown.size = size
+        parts = [_summary(flow), *(telling(exchange) for _, exchange in coming)]
+        _comment(flow, shown, " · ".join(filter(None, parts)))
+        return True
+
+
+def _summary(flow: http.HTTPFlow) -> str:
+    """What the flow's report says in a line; "" where it has none yet."""
+    report = flow.metadata.get(store.REPORT)
+    return str(report.get("summary", "")) if isinstance(report, dict) else ""
+
+
+def _comment(flow: http.HTTPFlow, shown: _Shown, comment: str) -> None:
+    if flow.comment in {"", shown.comment, _summary(flow)}:
+        flow.comment = shown.comment = comment
+
+
+def _take_back(flow: http.HTTPFlow, shown: _Shown) -> None:
+    if shown.comment and flow.comment == shown.comment:
+        flow.comment = _summary(flow)
 
 
 def redraw() -> None:

@@ -3,14 +3,15 @@
 Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new, have
 another report, or whose reply is coming, are told, in a thread, so that the loop goes on, and no more at a time than
 take a moment; the page asks again every second and gets the parts that have changed. A reply that is coming is told
-again and again, so the more that costs, the rarer it is done. What is shown is bounded as `Sessions` is.
+again and again, and so is a page drawn, so the more that costs, the rarer it is done. What is shown is bounded as
+`Sessions` is.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from secrets import token_hex
 from time import monotonic
@@ -24,10 +25,11 @@ from toolcalls.insight.passage import Block
 from toolcalls.insight.seen import State
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
-from toolcalls.mitm import store
+from toolcalls.mitm import store, websocket
+from toolcalls.mitm.connection import Reading
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.seen import all_seen, is_told, seen_so_far, state_of
+from toolcalls.mitm.seen import all_seen, failed, is_told, so_far, state_of
 from toolcalls.mitm.tables import explained
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.route import Price
@@ -36,22 +38,44 @@ logger = logging.getLogger(__name__)
 
 PATH = "/toolcalls"
 _MOMENT = 0.5  # seconds that one look may take to tell turns
-_SHARE = 10  # a reply that is coming is told anew when this many times what that took last has passed
+_SHARE = 10  # a reply that is coming is told anew, and a page drawn, when this many times what that took has passed
 _VIEWS = 8  # pages of which is remembered what they have
 
 
 @dataclass(slots=True)
 class _Told:
-    """What was told of a flow: its report, or how many bytes of its reply, and when it may be told again.
+    """What was told of a flow whose reply has ended: its report.
 
     ids   of its exchanges: a WebSocket has several
     """
 
+    report: Mapping[str, Any]
+    ids: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Coming:
+    """What was told of a reply that is awaited or coming: how much of it, and when it may be told again.
+
+    size   bytes of the reply, or messages of the connection
+    ids    of the exchanges, as in `_Told`
+    reading   of a connection
+    """
+
     state: State
-    report: Mapping[str, Any] | None = None
-    size: int = -1
+    size: int
     due: float = 0.0
     ids: tuple[str, ...] = ()
+    reading: Reading = field(default_factory=Reading)
+
+
+@dataclass(slots=True)
+class _View:
+    """What one page shows, of what that was made (`Page.drawn`), and when it may be made again."""
+
+    changes: Changes = field(default_factory=Changes)
+    stamp: object = None
+    due: float = 0.0
 
 
 class Page:
@@ -66,9 +90,10 @@ class Page:
         self.sessions = Sessions()
         self._configured = rules
         self._told: dict[str, _Told] = {}
+        self._coming: dict[str, _Coming] = {}
         self._lock = asyncio.Lock()
         self._rules: list[Any] = []
-        self._views: OrderedDict[str, Changes] = OrderedDict()
+        self._views: OrderedDict[str, _View] = OrderedDict()
         self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
         self._run = token_hex(4)  # a page that was loaded before a restart must not take our revisions for its own
 
@@ -104,9 +129,10 @@ class Page:
         """Bring the sessions up to date with mitmweb's flows."""
         async with self._lock:
             here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow) and state_of(flow) is not None}
-            for gone in self._told.keys() - here.keys():
-                for id_ in (gone, *self._told.pop(gone).ids):
-                    self.sessions.discard(id_)
+            for told_ in (self._told, self._coming):
+                for gone in told_.keys() - here.keys():
+                    for id_ in (gone, *told_.pop(gone).ids):
+                        self.sessions.discard(id_)
             until = monotonic() + _MOMENT
             for flow in here.values():
                 if monotonic() > until:
@@ -119,42 +145,62 @@ class Page:
 
     async def _tell(self, flow: http.HTTPFlow) -> None:
         """Put a flow into the sessions if there is anything new to tell of it."""
-        state = state_of(flow)
+        report = flow.metadata[store.REPORT] if is_told(flow) else failed(flow)
+        if report is not None:
+            await self._tell_ended(flow, report)
+        if report is None or websocket.coming(flow):
+            await self._tell_coming(flow)
+        else:
+            self._coming.pop(flow.id, None)
+
+    async def _tell_ended(self, flow: http.HTTPFlow, report: Mapping[str, Any]) -> None:
         was = self._told.get(flow.id)
+        if was is not None and was.report == report:
+            return
+        known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
+        ended = await asyncio.to_thread(all_seen, flow, report)
+        self._told[flow.id] = _Told(report, tuple(one.id for one in ended))
+        for one in ended:
+            if one.id not in known:
+                self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
+
+    async def _tell_coming(self, flow: http.HTTPFlow) -> None:
+        state = state_of(flow)
         if state is None:
             return
-        if state == "ended":
-            report = flow.metadata[store.REPORT]
-            if was is None or was.report is not report:
-                known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-                ended = await asyncio.to_thread(all_seen, flow)
-                self._told[flow.id] = _Told(state, report, ids=tuple(one.id for one in ended))
-                for one in ended:
-                    if one.id not in known:
-                        self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
-            return
-        tap = tap_of(flow)
-        size = -1 if tap is None else tap.upstream.size
-        now = monotonic()
+        was, size, now = self._coming.get(flow.id), _size(flow), monotonic()
         if was is not None and was.state == state and (was.size == size or now < was.due):
             return
-        found = self._told[flow.id] = _Told(state, None, size)
-        before = self.sessions.turn(flow.id)
-        asked = None if before is None else before.asked
-        turn = await asyncio.to_thread(told, seen_so_far(flow), self.sessions.known, asked)
-        if not is_told(flow):  # else it has ended meanwhile, and the next look tells all of it
-            self.sessions.put(turn)
-        found.due = monotonic() + _SHARE * (monotonic() - now)
+        replies = {number for number, _ in websocket.coming(flow)}
+        coming = self._coming[flow.id] = _Coming(state, size)
+        if was is not None:
+            coming.reading = was.reading
+        found = await asyncio.to_thread(so_far(flow, coming.reading))
+        coming.ids = tuple(one.id for one in found)
+        for one in found:
+            before = self.sessions.turn(one.id)
+            asked = None if before is None else before.asked
+            turn = await asyncio.to_thread(told, one, self.sessions.known, asked)
+            over = is_told(flow) if not replies else not replies <= {number for number, _ in websocket.coming(flow)}
+            if not over:  # else it has ended meanwhile, and the next look tells all of it
+                self.sessions.put(turn)
+        coming.due = monotonic() + _SHARE * (monotonic() - now)
 
-    async def drawn(self, name: str, content: Callable[[], Sequence[Block]]) -> Changes:
-        """What `content` makes of the sessions, in a thread, while they stay as they are. `name` is the page's."""
+    async def drawn(self, name: str, content: Callable[[], Sequence[Block]], stamp: object = None) -> Changes:
+        """What `content` makes of the sessions, in a thread, while they stay as they are. `name` is the page's.
+
+        stamp   what the content depends on besides the sessions; None for content that is made at once
+        """
         async with self._lock:
-            view = self._views.setdefault(name, Changes())
+            view = self._views.setdefault(name, _View())
             self._views.move_to_end(name)
             while len(self._views) > _VIEWS:
                 self._views.popitem(last=False)
-            view.put(await asyncio.to_thread(content))
-            return view
+            now, made_of = monotonic(), (self.sessions.revision, stamp)
+            if view.stamp is None or stamp is None or (view.stamp != made_of and now >= view.due):
+                view.changes.put(await asyncio.to_thread(content))
+                view.stamp, view.due = made_of, monotonic() + _SHARE * (monotonic() - now)
+            return view.changes
 
     async def why(self, flow: object) -> list[Block]:
         """Why the text of a reply is a call or none: what `toolcalls.why` says, worked out once, in a thread."""
@@ -179,3 +225,11 @@ class Page:
         """Which revision a browser has, 0 for one of another run or one that is forgotten."""
         before, _, number = revision.rpartition(".")
         return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0
+
+
+def _size(flow: http.HTTPFlow) -> int:
+    """How much has come of what is coming, -1 for nothing."""
+    if flow.websocket is not None:
+        return len(flow.websocket.messages)
+    tap = tap_of(flow)
+    return -1 if tap is None else int(tap.upstream.size)

@@ -3,7 +3,7 @@
 Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,15 +13,17 @@ from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls import report as reports
+from toolcalls.exchange import Exchange
 from toolcalls.insight.seen import Pieces, Seen, State
-from toolcalls.mitm import store
+from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import CodingError, decoded
-from toolcalls.mitm.connection import Turn, reports_of, turns_of
+from toolcalls.mitm.connection import Reading, Turn, reports_of, turns_of
 from toolcalls.mitm.plan import form_of, wire_for
 from toolcalls.mitm.telling import telling
 from toolcalls.mitm.views.message import tap_of
 
 _SWITCHED = 101  # the status of an upgrade
+_ERRORS = 400  # the first status of an error
 
 
 class _Kind(msgspec.Struct):
@@ -36,35 +38,96 @@ def is_told(flow: object) -> bool:
     return isinstance(flow, http.HTTPFlow) and isinstance(flow.metadata.get(store.REPORT), dict)
 
 
+def failed(flow: object) -> dict[str, Any] | None:
+    """The report of a request that an API answered with an error, or not at all: there is nothing in it but the API.
+    None for any other flow.
+    """
+    if not isinstance(flow, http.HTTPFlow) or is_told(flow) or flow.request.method != "POST":
+        return None
+    wire = wire_for(flow.request)
+    refused = flow.error is not None if flow.response is None else flow.response.status_code >= _ERRORS
+    return {"wire": wire.name} if wire is not None and refused else None
+
+
 def state_of(flow: object) -> State | None:
     """How far the reply of a flow is that the addon reads, or may come to read; None for any other flow."""
     if not isinstance(flow, http.HTTPFlow):
         return None
-    if is_told(flow):
+    if is_told(flow) or failed(flow) is not None:
         return "ended"
+    if websocket.coming(flow):
+        return "streaming"
     if tap_of(flow) is not None:
         return "streaming"
     awaited = flow.live and flow.response is None and flow.error is None and flow.request.timestamp_end is not None
     return "waiting" if awaited and wire_for(flow.request) is not None else None
 
 
-def seen_so_far(flow: http.HTTPFlow) -> Seen:
-    """A flow whose reply is awaited or coming, as far as it came; its summary is what the reply does at the moment."""
+def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], list[Seen]]:
+    """What makes the exchanges of a flow that are awaited or coming, as far as they came by now; the summary of each is
+    what its reply does at the moment.
+
+    To be called by the loop, and to be worked off in a thread: only what may change meanwhile is copied here.
+
+    reading   of the same connection at an earlier look, to be gone on with
+    """
+    if flow.websocket is not None:
+        coming = {number: _report_so_far(exchange) for number, exchange in websocket.coming(flow)}
+        again = Reading() if reading is None else reading
+        news = again.news(flow)
+
+        def read_on() -> list[Seen]:
+            again.take(*news)
+            return _coming(flow, again.turns, coming)
+
+        return read_on
     tap = tap_of(flow)
     if tap is None:
-        return replace(seen(flow, {}), state="waiting")
-    exchange = tap.exchange
-    report = reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
-    upstream, client = tap.upstream, tap.client
-    return replace(
-        seen(flow, report),
-        state="streaming",
-        upstream=upstream.whole(),
-        client=upstream.whole() if tap.encoded else client.whole(),
-        upstream_pieces=Pieces(upstream.microseconds, upstream.sizes),
-        client_pieces=Pieces(client.microseconds, client.sizes),
-        ended=None,
-    )
+        return lambda: [replace(seen(flow, {}), state="waiting")]
+    report, encoded = _report_so_far(tap.exchange), tap.encoded
+    upstream = tap.upstream.copy()
+    client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
+
+    def made() -> list[Seen]:
+        body = upstream.whole()
+        pieces = Pieces(upstream.microseconds, upstream.sizes)
+        same = client is upstream
+        one = replace(
+            seen(flow, report),
+            state="streaming",
+            upstream=body,
+            client=body if same else client.whole(),
+            upstream_pieces=pieces,
+            client_pieces=pieces if same else Pieces(client.microseconds, client.sizes),
+            ended=None,
+        )
+        return [one]
+
+    return made
+
+
+def _report_so_far(exchange: Exchange) -> dict[str, Any]:
+    return reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
+
+
+def _coming(flow: http.HTTPFlow, turns: Sequence[Turn], coming: Mapping[int, Mapping[str, Any]]) -> list[Seen]:
+    """The replies of a connection that have not ended, by the reports of their numbers."""
+    upgrade = _seen(flow, {})
+    return [
+        replace(
+            _of_turn(upgrade, turn, coming[turn.number]),
+            id=_id(flow, place),
+            state="streaming" if turn.upstream.lines else "waiting",
+            ended=None,
+        )
+        for place, turn in enumerate(turns)
+        if turn.number in coming
+    ]
+
+
+def _id(flow: http.HTTPFlow, place: int) -> str:
+    """The first exchange of a connection has the flow's id, each other that with its number behind it (`flow_of`)."""
+    return f"{flow.id}.{place}" if place else flow.id
 
 
 def seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
@@ -80,15 +143,13 @@ def all_seen(
 ) -> list[Seen]:
     """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
     own. `turns` are other reports than the flow holds.
-
-    The first exchange of a connection has the flow's id, each other that with its number behind it (`flow_of`).
     """
     if flow.websocket is None:
         return [seen(flow, report)]
     reports = {one.get("number"): one for one in [*turns] or reports_of(flow)}
     upgrade = _seen(flow, {})
     found = [
-        replace(_of_turn(upgrade, turn, reports[turn.number]), id=f"{flow.id}.{place}" if place else flow.id)
+        replace(_of_turn(upgrade, turn, reports[turn.number]), id=_id(flow, place))
         for place, turn in enumerate(turns_of(flow))
         if turn.number in reports
     ]

@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.proxy.layers.websocket import WebsocketConnection, WebsocketLayer
@@ -227,6 +228,14 @@ class Messages:
         if out[-1] != content:
             self._change(message, number, _sendable(out[-1]))
 
+    @property
+    def coming(self) -> list[tuple[int, Exchange]]:
+        """The replies that were asked for and have not ended, each with the number of the message that asked for it."""
+        found = [turn for turns in self._turns.values() for turn in turns]
+        return sorted(
+            ((turn.number, turn.exchange) for turn in found if turn.exchange is not None), key=lambda one: one[0]
+        )
+
     def close(self) -> int:
         """The connection is closed, and nothing can be sent any more; returns how many messages were held."""
         held = 0
@@ -237,6 +246,16 @@ class Messages:
                     self._settle(turn.number, turn.exchange)
         self._turns.clear()
         return held
+
+
+# The connections that are read now: who looks at a flow finds here how far its replies are.
+reading: WeakKeyDictionary[http.HTTPFlow, Messages] = WeakKeyDictionary()
+
+
+def coming(flow: http.HTTPFlow) -> list[tuple[int, Exchange]]:
+    """The replies of a connection that are awaited or coming (`Messages.coming`); [] for any other flow."""
+    messages = reading.get(flow) if flow.websocket is not None else None
+    return [] if messages is None else messages.coming
 
 
 def reread(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:

@@ -236,7 +236,7 @@ def _keep_tools(fields: Fields, gone: set[str]) -> None:
     kept: list[Fields] = []
     for raw in _listed(fields["tools"]):
         tool = rawjson.fields(raw)
-        for key in set(_DECLARATIONS) & set(tool):
+        for key in [key for key in _DECLARATIONS if key in tool]:
             declared = [
                 one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") not in gone
             ]
@@ -249,14 +249,15 @@ def _allow(fields: Fields, gone: set[str]) -> None:
     """Take names from those that may be called; with none of them left, the list is gone and the model may choose."""
     key = next((key for key in _TOOL_CONFIG if key in fields), "")
     config = rawjson.fields(fields.get(key))
-    for calling in set(_CALLING) & set(config):
-        chosen = rawjson.fields(config[calling])
-        for names in set(_ALLOWED) & set(chosen):
-            listed = rawjson.items(chosen[names])
+    for calling in [calling for calling in _CALLING if calling in config]:
+        for names in _ALLOWED:  # people write either spelling, and some both
+            chosen = rawjson.fields(config[calling])
+            listed = rawjson.items(chosen.get(names))
             kept = [raw for raw in listed if rawjson.value(raw) not in gone]
             if len(kept) < len(listed):
                 fewer = {names: kept} if kept else {"mode": rawjson.string("AUTO")}
-                fields[key] = {**config, calling: {**rawjson.without(chosen, names), **fewer}}
+                config = {**config, calling: {**rawjson.without(chosen, names), **fewer}}
+                fields[key] = config
 
 
 def _choose(fields: Fields, choice: str) -> None:

@@ -10,9 +10,10 @@ from toolcalls.commands.console import BadInput, encoded, put
 from toolcalls.exports import Format, har, jsonl
 from toolcalls.insight.seen import Seen
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
-from toolcalls.mitm.seen import all_seen, is_told
+from toolcalls.mitm.seen import all_seen, failed, is_told
+from toolcalls.route import Price
 
-_MISSING = "this needs the extra `otel`: pip install 'mitmproxy-toolcalls[otel]'"
+_MISSING = "this needs the extra `otel`: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 
 
 def run(arguments: Namespace) -> int:
@@ -22,37 +23,43 @@ def run(arguments: Namespace) -> int:
     output: str = arguments.output
     counted = _Counted(found)
     if arguments.format == "otel" and output.startswith(("http://", "https://")):
-        _send(counted, output, content=arguments.content)
+        _send(counted, output, content=arguments.content, prices=config.prices)
     else:
         with written(output) as file:
             if arguments.format == "jsonl":  # line by line, whatever the size of the file
                 for one in counted:
-                    file.write(jsonl.line(one, content=arguments.content).encode())
+                    file.write(jsonl.line(one, content=arguments.content, prices=config.prices).encode())
             else:
-                file.write(_data(arguments.format, counted, content=arguments.content))
+                file.write(_data(arguments.format, counted, content=arguments.content, prices=config.prices))
     put(encoded(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
     return 0
 
 
-def data_of(flows: Sequence[http.HTTPFlow], format_: Format, *, content: bool = False) -> bytes:
-    """A file of the flows that the addon has read; others are passed by. Raises BadInput when an extra is missing."""
-    return _data(format_, (one for flow in flows if is_told(flow) for one in all_seen(flow)), content=content)
+def data_of(
+    flows: Sequence[http.HTTPFlow], format_: Format, *, content: bool = False, prices: Sequence[Price] = ()
+) -> bytes:
+    """A file of the flows that the addon has read, or that failed; others are passed by. Raises BadInput when an extra
+    is missing.
+    """
+    told = ((flow, None if is_told(flow) else failed(flow)) for flow in flows)
+    found = (one for flow, report in told if report or is_told(flow) for one in all_seen(flow, report))
+    return _data(format_, found, content=content, prices=prices)
 
 
-def _data(format_: Format, found: Iterable[Seen], *, content: bool) -> bytes:
+def _data(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequence[Price]) -> bytes:
     if format_ == "jsonl":
-        return "".join(jsonl.line(one, content=content) for one in found).encode()
+        return "".join(jsonl.line(one, content=content, prices=prices) for one in found).encode()
     if format_ == "har":
-        return har.text([har.entry(one) for one in found]).encode()
+        return har.text([har.entry(one, prices) for one in found]).encode()
     otel = _otel()
-    made: str = otel.lines(otel.spans_of(found, content=content))
+    made: str = otel.lines(otel.spans_of(found, content=content, prices=prices))
     return made.encode()
 
 
-def _send(found: Iterable[Seen], endpoint: str, *, content: bool) -> None:
+def _send(found: Iterable[Seen], endpoint: str, *, content: bool, prices: Sequence[Price]) -> None:
     otel = _otel()
     try:
-        otel.send(otel.spans_of(found, content=content), otel.otlp(endpoint))
+        otel.send(otel.spans_of(found, content=content, prices=prices), otel.otlp(endpoint))
     except otel.NotSent as error:
         raise BadInput(f"{endpoint}: {error}") from error
 

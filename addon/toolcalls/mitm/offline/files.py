@@ -21,7 +21,7 @@ from toolcalls.mitm import store, websocket
 from toolcalls.mitm.connection import reports_of
 from toolcalls.mitm.judging import recorded
 from toolcalls.mitm.plan import Unread
-from toolcalls.mitm.seen import all_seen
+from toolcalls.mitm.seen import all_seen, failed
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 
@@ -73,8 +73,10 @@ def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
 
 
 def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
-    """The exchanges that a flow holds, with what the addon said of them or would say; [] for one that it passes by."""
-    made = report_of(flow, config)
+    """The exchanges that a flow holds, with what the addon said of them or would say, and those that failed; [] for one
+    that it passes by.
+    """
+    made = report_of(flow, config) or failed(flow)
     if made is None:
         return []
     turns: list[dict[str, Any]] = []

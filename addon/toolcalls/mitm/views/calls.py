@@ -218,7 +218,8 @@ def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
         if text:
             yield from ("    " + line for line in wrapped(folded(text)))
         for name, pieces in islice(lane.calls.values(), _MOST_VERDICTS):
-            yield f"    → {clipped(name, 100)} {clipped(''.join(pieces), 240)}"
+            made = f"→ {clipped(name, 100)} {clipped(''.join(pieces), 240)}"
+            yield from (f"    {line}" for line in wrapped([made]))
         yield ""
     if got.left_out:
         yield f"… {counted(got.left_out, 'byte')} in the middle of the body are not read here …"

@@ -15,7 +15,8 @@ from toolcalls.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text
-_WRAP = 110  # characters of a line of prose; mitmweb wraps nothing, and models write a paragraph as one line
+_WRAP = 76  # characters of a line of prose: mitmweb wraps nothing, and half of a browser's window holds about 80
+_CODE = 70  # characters of a line of code or JSON, which stand further to the right
 _MORE = "↳ "  # before what goes on from the line above
 _VALUE, _VALUE_END = 60, 10  # lines of the beginning and of the end of a long string in JSON
 MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is shown as it came, folded
@@ -35,8 +36,8 @@ def field(name: str, value: str) -> Iterator[str]:
 
 
 def block(name: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines, already visible, with a name in front of the first."""
-    for number, line in enumerate(lines):
+    """Lines, already visible, with a name in front of the first; very long ones as several."""
+    for number, line in enumerate(wrapped(lines, _CODE)):
         yield f"  {'' if number else name:<9} {line}".rstrip(" ")
 
 
@@ -49,9 +50,12 @@ def clipped(text: str, width: int) -> str:
 
 def shown(text: str) -> Iterator[str]:
     """Lines that show what they hold. Tabs stay: in code they are seen, and hide nothing."""
-    for line in text.split("\n"):
-        rest = f" … {len(line) - _LINE:,} more" if len(line) > _LINE else ""
-        yield "\t".join(visible(part) for part in line[:_LINE].removesuffix("\r").split("\t")) + rest
+    return (_seen(line.removesuffix("\r")) for line in text.split("\n"))
+
+
+def _seen(line: str) -> str:
+    rest = f" … {len(line) - _LINE:,} more" if len(line) > _LINE else ""
+    return "\t".join(visible(part) for part in line[:_LINE].split("\t")) + rest
 
 
 def folded(text: str, *, lines: int = 400, tail: int = 40, size: int = 32 * 1024) -> Iterator[str]:
@@ -87,13 +91,13 @@ def _end(text: str, lines: int) -> str:
     return text[at + 1 :]
 
 
-def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of prose, long ones as several: cut behind a space, each but the first with a `↳` before it."""
+def wrapped(lines: Iterable[str], width: int = _WRAP) -> Iterator[str]:
+    """Lines, long ones as several: cut behind a space, each but the first with a `↳` before it."""
     for line in lines:
         start, mark = 0, ""
-        while len(line) - start > _WRAP:
-            space = line.rfind(" ", start + _WRAP // 2, start + _WRAP)
-            end = start + _WRAP if space < 0 else space + 1
+        while len(line) - start > width:
+            space = line.rfind(" ", start + width // 2, start + width)
+            end = start + width if space < 0 else space + 1
             yield mark + line[start:end]
             start, mark = end, _MORE
         yield mark + line[start:]
@@ -130,7 +134,8 @@ def pretty(arguments: str) -> list[str]:
         count = value.count("\n") + 1
         length = f"  ({counted(count, 'line')}, {counted(len(value), 'character')})" if count > 20 else ""
         out.append(visible(before) + length)
-        out += [bar + "\t".join(visible(part) for part in one.split("\t")) for one in _folded_value(value)]
+        width = max(_CODE - len(bar), _WIDTH)  # JSON may be nested deeper than a line is wide
+        out += [bar + one for one in wrapped(map(_seen, _folded_value(value)), width)]
     return out
 
 

@@ -3,11 +3,12 @@
 While a reply streams, its tap has all of this and the flow has no report yet; so an open view shows the reply as far as
 it came. Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
 
-Over WebSocket a reply is shown with the message that ends it: all messages of a connection are on the screen at once.
+Over WebSocket a reply is shown with the message that ends it, while it comes with its latest one: all messages of a
+connection are on the screen at once.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -16,8 +17,10 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, http
 
 from toolcalls import report as reports
+from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
-from toolcalls.mitm.connection import ENDS, Turn, about, reports_of, turns_of
+from toolcalls.mitm import websocket
+from toolcalls.mitm.connection import ENDS, Reading, Turn, about, reports_of
 from toolcalls.mitm.store import REPORT, TIMES, UPSTREAM
 from toolcalls.mitm.telling import telling
 from toolcalls.wires import Wire, all_wires
@@ -75,7 +78,8 @@ def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
     if isinstance(report, dict):
         return report
     tap = tap_of(flow)
-    return None if tap is None else reports.of(tap.exchange, model=tap.exchange.terms.request.model)
+    coming = [exchange for _, exchange in websocket.coming(flow)] if tap is None else [tap.exchange]
+    return reports.of(coming[-1], model=coming[-1].terms.request.model) if coming else None
 
 
 def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
@@ -87,7 +91,7 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     if not is_ours(metadata) or not isinstance(flow, http.HTTPFlow) or flow.response is None:
         raise ValueError("the addon has not read this message")
     if (found := _turn_of(metadata)) is not None:
-        return _of_turn(*found)
+        return _of_turn(found)
     report = report_of(flow) or {}
     wire = all_wires().get(str(report.get("wire")))
     form = wire.form(flow.request.path, flow.response.headers.get("content-type", "")) if wire else None
@@ -121,29 +125,65 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     )
 
 
-# The turns of a connection with so many messages and reports, as every message of it is shown.
-_turns: WeakKeyDictionary[http.HTTPFlow, tuple[tuple[int, int], dict[int, tuple[Turn, Mapping[str, Any]]]]]
-_turns = WeakKeyDictionary()
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A reply over WebSocket with its report; `telling` is what one that is coming does, None for one that ended."""
+
+    turn: Turn
+    report: Mapping[str, Any]
+    telling: str | None = None
 
 
-def _turn_of(metadata: contentviews.Metadata) -> tuple[Turn, Mapping[str, Any]] | None:
-    """The turn that the message shown ends, and its report; None for any other message."""
+class _Looking:
+    """What is known of a connection while it is looked at, since every message of it is shown.
+
+    state   how many messages and reports there were
+    shown   the replies, by the ids of the messages that show them: these live as long as their flow
+    """
+
+    def __init__(self) -> None:
+        self.reading = Reading()
+        self.state = (0, 0)
+        self.shown: dict[int, _Shown] = {}
+
+
+_looking: WeakKeyDictionary[http.HTTPFlow, _Looking] = WeakKeyDictionary()
+
+
+def _turn_of(metadata: contentviews.Metadata) -> _Shown | None:
+    """The turn that the message shown ends, or is the latest of; None for any other message."""
     flow, message = metadata.flow, metadata.websocket_message
     if message is None or message.from_client or not isinstance(flow, http.HTTPFlow) or flow.websocket is None:
         return None
-    if about(message.content)[0] not in ENDS:
+    coming = dict(websocket.coming(flow))
+    if not coming and about(message.content)[0] not in ENDS:
         return None
-    reports = {one.get("number"): one for one in reports_of(flow)}
-    state = len(flow.websocket.messages), len(reports)
-    if (known := _turns.get(flow)) is None or known[0] != state:
-        ended = [turn for turn in turns_of(flow) if turn.ended is not None and turn.number in reports]
-        known = _turns[flow] = state, {turn.messages[-1]: (turn, reports[turn.number]) for turn in ended}
-    place = next((place for place, one in enumerate(flow.websocket.messages) if one is message), -1)
-    return known[1].get(place)
+    ended = {int(one["number"]): one for one in reports_of(flow)}
+    state = len(flow.websocket.messages), len(ended)
+    known = _looking.setdefault(flow, _Looking())
+    if known.state != state:
+        known.reading.take(*known.reading.news(flow))
+        messages = flow.websocket.messages
+        places = _places(known.reading.turns, ended, coming)
+        known.state, known.shown = state, {id(messages[place]): shown for place, shown in places}
+    return known.shown.get(id(message))
 
 
-def _of_turn(turn: Turn, report: Mapping[str, Any]) -> Reply:
+def _places(
+    turns: Iterable[Turn], ended: Mapping[int, Mapping[str, Any]], coming: Mapping[int, Exchange]
+) -> Iterator[tuple[int, _Shown]]:
+    """The replies with the places of the messages that show them."""
+    for turn in turns:
+        if turn.ended is not None and turn.number in ended:
+            yield turn.messages[-1], _Shown(turn, ended[turn.number])
+        elif (exchange := coming.get(turn.number)) is not None and len(turn.messages) > 1:
+            report = reports.of(exchange, model=exchange.terms.request.model)
+            yield turn.messages[-1], _Shown(turn, report, telling(exchange))
+
+
+def _of_turn(shown: _Shown) -> Reply:
     """A reply over WebSocket. Its times count from the request."""
+    turn, report = shown.turn, shown.report
     upstream, client = turn.upstream.body, turn.client.body
     client = upstream if client == upstream else client
     theirs, mine = (side.microseconds for side in (turn.upstream, turn.client))
@@ -155,7 +195,8 @@ def _of_turn(turn: Turn, report: Mapping[str, Any]) -> Reply:
         upstream,
         _fitting((mine, turn.client.sizes), client),
         _fitting((theirs, turn.upstream.sizes), upstream),
-        live=False,
+        live=shown.telling is not None,
+        telling=shown.telling or "",
         replied=0.0,
     )
 
