@@ -6,30 +6,35 @@ them stand the faults that the generator has found, each as the stream that show
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from reliability import generated, invariants, naughty, run
+from reliability import generated, invariants, leftovers, naughty, run
 from reliability.driving import driven
 from reliability.faults import FAULTS, Faulted, given
 from reliability.invariants import Breach
-from reliability.jobs import Tally
+from reliability.jobs import Job, Tally
 from reliability.materials import PATHS, SUITES, Reply
 from reliability.rows import Row, merged, table
 from reliability.said import with_tools
 from reliability.spliced import envelopes
 from spoken import SPOKEN
+from toolcalls import redaction
 from toolcalls.exchange import Exchange
+from toolcalls.exports import FORMATS
 from toolcalls.ledger import Ledger
 from toolcalls.mitm.tap import Tap
 from toolcalls.request import Tool
 from toolcalls.route import Route
+from toolcalls.wires.openai_responses import items
 
 FRACTIONS = {
     "recordings": 0.005,
@@ -46,6 +51,8 @@ BASH = Tool("Bash", {"type": "object", "properties": {"command": {"type": "strin
 LIFTS = with_tools(Route(client="native", upstream="text"), [BASH])
 CALL = '<invoke name="Bash"><parameter name="command">ls -la</parameter></invoke>'
 WORDS = "Nothing to see here: a < b, and 2 > 1.\n"
+CONTENT = [f"export, {format_}, content={content}" for format_ in FORMATS for content in (False, True)]
+PAGES = ("HTML report", "page, session")
 
 
 @pytest.mark.parametrize("group", FRACTIONS)
@@ -191,6 +198,53 @@ def test_a_secret_that_is_told_is_noticed() -> None:
         assert kinds(naughty._breaches(header, CALL, fails=False)) == {"secret"}
 
 
+@pytest.mark.parametrize(
+    ("header", "places"),
+    [
+        ({"x-api-key": "sk-ant-CANARY"}, {"recording", "redacted recording", *CONTENT[2:4]}),
+        ({"body": "refresh_token=CANARY"}, {"recording", "redacted recording", *CONTENT[1:4], CONTENT[5], *PAGES}),
+        ({":path": "/v1/x?key=CANARY"}, {"recording", "redacted recording", *CONTENT[:4], *PAGES}),
+    ],
+    ids=["header", "body", "query"],
+)
+def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], places: set[str]) -> None:
+    """With nothing taken out: exports, the HTML report and recordings are searched, too."""
+    nothing = re.compile("(?!)(?P<query>)(?P<before>)(?P<scheme>)(?P<jar>)(?P<name>)")
+    kept = redaction.KEPT_HEADERS | {"x-api-key"}
+    with (
+        patch.object(redaction, "_SECRETS", nothing),
+        patch.object(redaction, "_SECRET_KEY", nothing),
+        patch.object(redaction, "KEPT_HEADERS", kept),
+        patch.object(redaction, "_KEPT_QUERY", {"key": re.compile(".*")}),
+    ):
+        found = list(naughty._breaches(header, CALL, fails=False))
+    assert kinds(iter(found)) == {"secret"}
+    assert {breach.text.partition(":")[0] for breach in found} == places
+
+
+def test_what_a_reply_leaves_behind_is_noticed() -> None:
+    """What the next reply of the process would find: here the note of a citation, in a list that all replies share."""
+    where = {"item_id": "m", "output_index": 0, "content_index": 0}
+    kind = "response.output_text"
+    cite = {"type": f"{kind}.annotation.added", **where, "annotation": {"url": "https://example.test/"}}
+    events = [{"type": f"{kind}.delta", **where, "delta": WORDS}, cite]
+    body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    reply = Reply("made", PATHS["openai-responses"], "text/event-stream", b'{"input": []}', body)
+
+    def outcome() -> Iterator[Breach]:
+        yield from invariants.untouched(driven(reply, [body], route=LIFTS), Faulted(body, (body,)))
+
+    tally = Tally("x")
+    tally.count("as it is", outcome())
+    assert tally.row == Row("x", 1, 1)
+    with patch.object(items, "NOTHING", []), patch.object(leftovers, "LOOKOUT", leftovers.Lookout()):
+        tally = Tally("x")
+        tally.count("shared", outcome())
+        tally.count("shared", iter(()))
+    assert tally.row.survived == 1
+    assert "shared: I8 left behind: toolcalls.wires.openai_responses.items.NOTHING holds" in tally.row.failures[0]
+
+
 # --- the table and the goals ------------------------------------------------------------------------------------------
 
 
@@ -236,6 +290,35 @@ def test_a_run_that_misses_a_goal_fails(capsys: pytest.CaptureFixture[str]) -> N
         assert run.main(arguments) == 0
     with patch("reliability.run.done", lambda *_: iter([])):
         assert run.main(arguments) == 1
+
+
+def counted(number: int) -> Row:
+    """A job of `five`."""
+    return Row("five", 1, 1, failures=(f"number {number}",))
+
+
+def five(_fraction: float, _seed: int) -> Iterator[Job]:
+    """Stands in for a group's jobs."""
+    return (Job(counted, (number,)) for number in range(5))
+
+
+def test_the_parts_of_a_run_are_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each input once, added up in a file; a part comes only once, and not to those of another run."""
+    arguments = ["--only", "sse", "--jobs", "1", "--into", str(tmp_path / "sum.json")]
+    with patch("reliability.sse.jobs", five):
+        for part in ("1/3", "3/3", "2/3"):
+            assert run.main([*arguments, "--seed", "5", "--part", part]) == 0
+            told = capfd.readouterr().out
+        assert "parts 1, 2, 3 of 3" in told
+        assert told.startswith(table([Row("five", 5, 5)]))
+        assert sorted(line for line in told.split("\n") if line.startswith("five: ")) == [
+            f"five: number {number}" for number in range(5)
+        ]
+        for wrong in (["--seed", "5", "--part", "2/3"], ["--seed", "6", "--part", "2/3"], ["--part", "2/4"]):
+            assert run.main([*arguments, *wrong]) == 1
+            assert "nothing is tried" in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        run.main([*arguments, "--part", "4/3"])
 
 
 # --- what it found ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 from mitmproxy import http
 
@@ -38,7 +39,9 @@ class Outcome:
 
     left       what left for each piece that came, and at the end
     upstream, client   both bodies as the tap keeps them for the flow
-    held       the most bytes that had come (without coding) and not left, counted after each piece
+    held       the most bytes of frames that waited for undecided text, counted after each piece
+    undecided  the most characters of text in one lane that waited, counted alike
+    route      with the limits that hold
     slowest    CPU seconds that the slowest piece took; `size` is the number of bytes that it had
     failure    our own fault that the product caught, or one that came out of it
     """
@@ -49,6 +52,8 @@ class Outcome:
     verdicts: tuple[tuple[int, Verdict], ...]
     records: tuple[tuple[int, Record], ...]
     held: int
+    undecided: int
+    route: Route
     slowest: float
     size: int
     encoded: bool
@@ -122,7 +127,8 @@ def driven(
     """Take a reply through. `pieces` are in the content coding `coding`; `ends`: the body ended, else it broke off."""
     tap = tap_of(reply, route, coding)
     left: list[bytes] = []
-    came = gone = held = size = 0
+    held = undecided = size = 0
+    exchange: Any = tap.exchange
     slowest = 0.0
     failure: BaseException | None = None
     gc.disable()  # what the collector spends on the streams that are kept here is not the addon's time
@@ -136,10 +142,11 @@ def driven(
                 took = time.thread_time() - before
                 if took > slowest:
                     slowest, size = took, len(piece)
-                came += len(piece)
-                gone += len(out)
                 left.append(out if isinstance(out, bytes) else b"".join(out))
-                held = max(held, came - gone)
+                if exchange._queue:  # nobody else is told what waits
+                    held = max(held, sum(len(unit.frame.raw) for unit in exchange._queue))
+                    waiting = (sum(size for _, size in text.waiting) for text in exchange._lanes.values())
+                    undecided = max(undecided, *waiting, 0)
             before = time.thread_time()
             if ends:
                 out = tap(b"")
@@ -160,6 +167,8 @@ def driven(
         verdicts=tuple(tap.exchange.verdicts),
         records=tuple(tap.exchange.records),
         held=held,
+        undecided=undecided,
+        route=tap.exchange.terms.route,
         slowest=slowest,
         size=size,
         encoded=tap.encoded,

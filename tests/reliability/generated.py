@@ -5,6 +5,7 @@ against their case where the fault does not change what is said, and against the
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from random import Random
 
@@ -20,6 +21,8 @@ from toolcalls.route import Route
 
 # What was said has no order any more. Bytes that are no UTF-8 may stand in an index, too, and make it another.
 _DISORDER = {"F19", "F20", "F21", "F27"}
+# These are driven once more where as little may wait as can.
+_CROWDED = {"F02", "F03"}
 RECORDED = "faults: recorded"
 SPLICED = "faults: spliced"
 
@@ -44,7 +47,7 @@ def over_recorded(start: int, end: int, fraction: float, seed: int) -> Row:
         for fault in FAULTS:
             name = f"stream={reply.id} fault={fault.id} seed={seed}"
             if chosen(name, fraction, seed) and (faulted := made(reply, fault, seed)) is not None:
-                tally.count(name, recorded_breaches(reply, faulted))
+                tally.count(name, recorded_breaches(reply, fault, faulted))
     return tally.row
 
 
@@ -54,13 +57,23 @@ def made(reply: Reply, fault: Fault, seed: int) -> Faulted | None:
     return fault.make(given(reply.body, form), Random(seed_of(seed, reply.id, fault.id)))
 
 
-def recorded_breaches(reply: Reply, faulted: Faulted) -> Iterator[Breach]:
+def recorded_breaches(reply: Reply, fault: Fault, faulted: Faulted) -> Iterator[Breach]:
     """What a fault over a reply without a text call breaks."""
     outcome = driven(reply, faulted.pieces, ends=faulted.ends, coding=faulted.coding)
     yield from invariants.sound(outcome, faulted)
     yield from invariants.untouched(outcome, faulted)
     if not faulted.raw:
         yield from invariants.same(outcome, _at_once(reply, faulted), cut=not faulted.ends)
+    if fault.id in _CROWDED:
+        crowded = driven(reply, faulted.pieces, ends=faulted.ends, route=_tight(LIFTS, reply))
+        yield from invariants.sound(crowded, faulted)
+        yield from invariants.untouched(crowded, faulted)
+
+
+def _tight(route: Route, reply: Reply) -> Route:
+    """The route, where no more may wait than the largest frame: then text that is undecided for long becomes text."""
+    largest = max(map(len, given(reply.body, form_of(reply)).frames), default=0)
+    return replace(route, max_frame_bytes=max(1024, largest))
 
 
 def _at_once(reply: Reply, faulted: Faulted, route: Route = LIFTS) -> Outcome:
@@ -107,5 +120,11 @@ def spliced_breaches(one: Spliced, fault: Fault, faulted: Faulted) -> Iterator[B
         yield from invariants.as_expected(one, outcome)
     if fault.effect == "cut":
         yield from invariants.cut_short(outcome, drive([one.reply.body]), ends=faulted.ends)
+    if fault.id in _CROWDED:
+        tight = _tight(one.route, one.reply)
+        crowded = driven(one.reply, faulted.pieces, route=tight)
+        yield from invariants.sound(crowded, faulted)
+        yield from invariants.same(crowded, _at_once(one.reply, faulted, tight), cut=False)
+        yield from invariants.in_order(one, crowded, faulted)
     broken = list(invariants.conserved(one, outcome, faulted))
     yield from invariants.accounted(one, outcome, faulted) if broken and fault.id in _DISORDER else broken

@@ -1,4 +1,4 @@
-"""What must hold of every reply, whatever came: the seven invariants, each a function that lists what breaks it.
+"""What must hold of every reply, whatever came: the eight invariants, each a function that lists what breaks it.
 
 I1  what holds no call leaves byte for byte, or as far as it came
 I2  text, calls and declined candidates make up what was said, nothing twice and nothing missing
@@ -7,6 +7,7 @@ I4  nothing raises and nothing stalls
 I5  what is held back is bounded, and a client that is cut off has lost only that
 I6  no call comes of a reply that was cut off before its arguments were closed
 I7  every candidate and every native call has exactly one record
+I8  nothing of it is left behind for the next reply (`leftovers`, which every tally asks)
 
 A breach is counted as one of four: bytes lost or altered, a call invented, a hang, or (`failed`) anything else.
 """
@@ -21,7 +22,7 @@ from reliability import heard
 from reliability.driving import Outcome, Stalled, plan_of
 from reliability.faults import Faulted
 from reliability.spliced import Spliced
-from toolcalls.events import Event, Markup, Text, Verdict
+from toolcalls.events import CallStart, Event, Markup, Reasoning, Text, Verdict
 from toolcalls.mitm.codings import CodingError
 from toolcalls.reader import Reader
 from toolcalls.wires import all_wires
@@ -31,9 +32,10 @@ type Kind = Literal["lost", "invented", "hang", "failed"]
 
 STALL = 0.25  # seconds of CPU for a piece, and what its bytes may take beyond that
 STALL_BYTE = 20e-6  # a hundred times what a byte takes in a piece of many events
-HELD_FRAMES = 64 * 1024 * 400  # bytes that text of the limit may stand in: a frame of 400 bytes for each character
+LOOK_AHEAD = 4096  # characters that are unread beside the text that is held: white space, the beginning of a tag
 
 _BROKEN = {"truncated", "malformed"}
+_TOKEN = re.compile(r"<[|\uff5c][^<>|\uff5c]{1,64}[|\uff5c]>")
 _BLANK_LINES = re.compile(rb"(?:\r\n|\n|\r)+")
 
 
@@ -56,8 +58,10 @@ def sound(outcome: Outcome, faulted: Faulted) -> Iterator[Breach]:
         yield Breach("failed", "I4 a body that is not in its coding was not noticed")
     if outcome.slowest > STALL + STALL_BYTE * outcome.size:
         yield Breach("hang", f"I4 {outcome.slowest:.2f} s of CPU for a piece of {outcome.size} bytes")
-    if outcome.held > HELD_FRAMES:
-        yield Breach("failed", f"I5 {outcome.held} bytes held")
+    if outcome.held > outcome.route.max_frame_bytes:
+        yield Breach("failed", f"I5 {outcome.held} bytes of frames wait, {outcome.route.max_frame_bytes} may")
+    if outcome.undecided > outcome.route.max_buffer_bytes + LOOK_AHEAD:
+        yield Breach("failed", f"I5 {outcome.undecided} characters wait, {outcome.route.max_buffer_bytes} may")
     if not outcome.encoded and outcome.client != outcome.out:
         yield Breach("lost", "I5 what the client got is not what is kept of it")
     if outcome.upstream != faulted.body + faulted.raw:
@@ -131,7 +135,9 @@ def as_expected(one: Spliced, outcome: Outcome) -> Iterator[Breach]:
         kind: Kind = "invented" if len(complete) > len(wanted) else "lost"
         yield Breach(kind, f"I2 calls {complete} instead of {wanted}")
     shown = case.shown
-    if all_wires()[one.wire].calls_are_whole and any(status in _BROKEN for status, *_ in case.verdicts):
+    unsent = all_wires()[one.wire].calls_are_whole and any(status in _BROKEN for status, *_ in case.verdicts)
+    blank = one.wire == "anthropic" and _dense(said.text) == _dense(shown)  # a block of white space alone
+    if unsent or blank:
         shown = shown_of(one, read(one, heard.Heard(case.text, finish="stop")))
     if said.text != shown:
         yield Breach("lost", f"I2 text {said.text!r} instead of {shown!r}")
@@ -161,17 +167,48 @@ def conserved(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Brea
 def accounted(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Breach]:
     """I2 where events come twice or out of order, so that nobody can say in which order the text was meant.
 
-    What is shown is all that was said, but for the spans of calls; and no more calls than verdicts say, of declared
-    tools.
+    What is shown is all that was said, but for the spans of calls and the tokens that are a dialect's frame wherever
+    they stand; and no more calls than verdicts say, of declared tools.
     """
     before = heard.heard(one.wire, one.form, faulted.body)
     after = heard.heard(one.wire, one.form, outcome.out)
     taken = [verdict for _, verdict in outcome.verdicts if verdict.index is not None]
     said, shown = _dense(before.text + before.behind), _dense(after.text + after.behind)
+    for token in _frame_tokens(one, said):
+        said, shown = said.replace(token, ""), shown.replace(token, "")
     if len(said) - len(shown) > sum(verdict.end - verdict.start for verdict in taken) or len(shown) > len(said):
         yield Breach("lost", f"I2 {shown!r} is shown of {said!r}, with {taken}")
     if not taken and sorted(said) != sorted(shown):
         yield Breach("lost", f"I2 {shown!r} is shown of {said!r}")
+    yield from _made_by_verdicts(one, outcome)
+
+
+def _frame_tokens(one: Spliced, text: str) -> list[str]:
+    """The special tokens in a text that no reply shows, whatever stands beside them: `<|message_sep|>` of GigaChat."""
+    tokens = sorted(set(_TOKEN.findall(text)))
+    alone = ((token, read(one, heard.Heard(f"a {token} b", finish="stop"))) for token in tokens)
+    return [
+        token
+        for token, events in alone
+        if not any(isinstance(event, Verdict) for event in events)
+        and "".join(event.text for event in events if isinstance(event, Text)) == "a  b"
+    ]
+
+
+def in_order(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Breach]:
+    """I2 where a limit decides how much of the text is a call: what is shown was said, in that order, and no more calls
+    are made than verdicts say, of declared tools.
+    """
+    before = heard.heard(one.wire, one.form, faulted.body)
+    after = heard.heard(one.wire, one.form, outcome.out)
+    said, shown = iter(before.text + before.behind), after.text + after.behind
+    if not all(character in said for character in shown):
+        yield Breach("lost", f"I2 {shown!r} is shown of {before.text + before.behind!r}")
+    yield from _made_by_verdicts(one, outcome)
+
+
+def _made_by_verdicts(one: Spliced, outcome: Outcome) -> Iterator[Breach]:
+    taken = [verdict for _, verdict in outcome.verdicts if verdict.index is not None]
     names = {tool.name for tool in plan_of(one.reply.path, one.reply.request, one.route).terms.request.tools}
     lifted = [verdict.name for verdict in taken if verdict.status == "lifted"]
     calls = [name for name, _ in outcome.complete]
@@ -210,10 +247,14 @@ def _within(wanted: list[Any], found: list[Any]) -> list[Any]:
 
 
 def shown_of(one: Spliced, events: list[Event]) -> str:
-    """The text that a client is shown. Where a call is never split, one that broke off was not sent, and is text."""
+    """The text that a client is shown. Where a call is never split, one that broke off was not sent, and is text; and
+    the Messages API has no block of white space alone beside another.
+    """
     whole = all_wires()[one.wire].calls_are_whole
     shown: list[str] = []
     markup: list[str] = []
+    if one.wire == "anthropic":
+        return _in_blocks(events)
     for event in events:
         if isinstance(event, Text):
             shown.append(event.text)
@@ -224,6 +265,17 @@ def shown_of(one: Spliced, events: list[Event]) -> str:
                 shown.extend(markup)
             markup = []
     return "".join(shown)
+
+
+def _in_blocks(events: list[Event]) -> str:
+    """The text of the blocks of a message."""
+    blocks = [""]
+    for event in events:
+        if isinstance(event, Text):
+            blocks[-1] += event.text
+        elif isinstance(event, CallStart | Reasoning):
+            blocks.append("")
+    return blocks[0] if len(blocks) == 1 else "".join(text for text in blocks if text.strip())
 
 
 def read(one: Spliced, said: heard.Heard) -> list[Event]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reliability import leftovers
 from reliability.invariants import Breach
 from reliability.rows import Row
 
@@ -32,7 +33,7 @@ def serially(jobs: Iterable[Job]) -> Iterator[Row]:
 
 @dataclass
 class Tally:
-    """Counts the inputs of one group."""
+    """Counts the inputs of one group, and looks after each whether it has left anything behind (I8)."""
 
     group: str
     n: int = 0
@@ -40,10 +41,14 @@ class Tally:
     counted: dict[str, int] = field(default_factory=lambda: {"lost": 0, "invented": 0, "secret": 0, "hang": 0})
     failures: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        leftovers.LOOKOUT.changes()  # what was before is not its inputs'
+
     def count(self, name: str, breaches: Iterable[Breach]) -> None:
         """One input, and what it broke. An input counts once in each counter, however often it broke it."""
         self.n += 1
-        found = list(breaches)
+        found = list(breaches)  # here it is tried
+        found += [Breach("failed", f"I8 left behind: {one}") for one in leftovers.LOOKOUT.changes()]
         if not found:
             self.survived += 1
             return

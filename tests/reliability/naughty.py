@@ -2,12 +2,14 @@
 
 As text they pass byte for byte on every wire. In names and values they stay inside their JSON strings: every frame is
 JSON, the client gets the value as it was written, and one record of ours is one line. Canaries in headers, URLs and
-bodies appear in none of our outputs: log lines, journal, comment, report, view, exports, redacted recordings.
+bodies appear in none of our outputs: log lines, journal, comment, report, view, exports (with and without content),
+the HTML report and mitmweb's pages, recordings of our own and redacted ones.
 """
 
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -31,17 +33,25 @@ from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
 from toolcalls import report
-from toolcalls.exports import har, jsonl
+from toolcalls.exports import FORMATS
+from toolcalls.insight.page import live_overview, live_page, live_session, live_why, report_page
+from toolcalls.insight.sessions import Sessions
+from toolcalls.insight.turn import told as told_turn
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.judging import conditions, replies
+from toolcalls.mitm.offline.export import data_of
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.seen import seen
+from toolcalls.mitm.tables import explained
 from toolcalls.report import visible
 from toolcalls.request import Tool
+from toolcalls.route import Config
 
 TEXTS = "naughty strings"
 SECRETS = "secrets"
 CANARIES = ("CANARY", "Q0FOQVJZ")  # the second is the first in base64
+_PATIENCE = 30.0  # seconds until the recorder's thread must have written, also on a machine that is busy
 
 
 @cache
@@ -169,11 +179,11 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
     path = PATH + ("?" + path.partition("?")[2] if "?" in path else "")
     cookie = header.pop("set-cookie", None)
     with TemporaryDirectory() as folder, _logged() as log:
-        journal = Path(folder) / "log.jsonl"
+        journal, records = Path(folder) / "log.jsonl", Path(folder) / "records"
         flow = _flow(path, header, said, cookie)
         addon = ToolCalls()
         with taddons.context(addon) as context:
-            context.configure(addon, toolcalls_log=str(journal))
+            context.configure(addon, toolcalls_log=str(journal), toolcalls_record=str(records))
             for hook in (addon.requestheaders, addon.request, addon.responseheaders):
                 hook(flow)
             assert flow.response is not None
@@ -184,6 +194,7 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
                 tap(piece)
             addon.response(flow)
             view = contentviews.prettify_message(flow.response, flow, "tool calls").text
+            yield "recording", _recorded(records)
             addon.done()
         flow.response.stream = False
         yield "log", log.getvalue()
@@ -191,12 +202,36 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
         yield "comment", flow.comment + flow.marked
         yield "report", repr(flow.metadata.get(store.REPORT))
         yield "view", view
-        one = seen(flow)
-        yield "export, JSON lines", jsonl.line(one, content=True)
-        yield "export, HAR", har.text([har.entry(one)])
+        for format_ in FORMATS:
+            for content in (False, True):
+                yield f"export, {format_}, content={content}", data_of([flow], format_, content=content).decode()
+        yield from _pages(flow)
         kept = io.BytesIO()
         FlowWriter(kept).add(redacted(flow))
         yield "redacted recording", kept.getvalue().decode(errors="replace")
+
+
+def _recorded(folder: Path) -> str:
+    """What the option `toolcalls_record` has written, as soon as it has."""
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        found = b"".join(path.read_bytes() for path in folder.glob("*.flow"))
+        if found.endswith(b"}"):  # a flow is one netstring of a dictionary
+            return found.decode(errors="replace")
+        time.sleep(0.01)
+    raise AssertionError(f"nothing was recorded in {_PATIENCE:g} s")
+
+
+def _pages(flow: http.HTTPFlow) -> Iterator[tuple[str, str]]:
+    """The HTML report, and the three pages that mitmweb has."""
+    sessions = Sessions()
+    sessions.put(told_turn(seen(flow)))
+    (session,) = sessions.all()
+    yield "HTML report", report_page(sessions, "made.flow")
+    yield "page, overview", live_page(live_overview(sessions), "1")
+    yield "page, session", live_page(live_session(session), "1")
+    rows = explained([one for _, reply in replies(flow, Config()) for one in conditions(reply)])
+    yield "page, why", live_page(live_why(flow.id, rows), "1")
 
 
 class _Failing:
