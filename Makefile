@@ -2,7 +2,7 @@
 # pyproject.toml has not changed. Works with GNU make 3.81 (macOS) and later.
 #
 #   PYTHON=/path/to/python3.12   the Python to build .venv from (else one that is found on PATH)
-#   ARGS='-k scanner'            more arguments for pytest, the demo or the benchmark
+#   ARGS='tests/test_cli.py'     more arguments for pytest, the demo or the benchmark
 
 BIN := .venv/bin
 ARGS ?=
@@ -12,7 +12,7 @@ ARGS ?=
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
-		printf '%-13s %s\n' "$$target" "$$does"; done
+		printf '%-18s %s\n' "$$target" "$$does"; done
 
 demo: setup ## play a recorded reply through mitmdump: what came in, what went out, the verdicts
 	@$(BIN)/toolcalls demo $(ARGS)

@@ -1,10 +1,13 @@
 """The command line, as a script sees it: bytes in, bytes and an exit status out, nothing else."""
 
 import base64
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +216,19 @@ def test_write() -> None:
     assert run.stdout.decode() == f"<function_calls>\n{CALL}\n</function_calls>"
 
 
+def test_calls_are_a_list_or_what_parse_gives(tools: str) -> None:
+    bare = toolcalls("write", "--dialect", "invoke", stdin='\n [{"name": "read_file", "arguments": {"path": "a.py"}}]')
+    assert (bare.returncode, bare.stderr) == (0, b"")
+    parsed = toolcalls("parse", "--tools", tools, stdin=bare.stdout)
+    assert toolcalls("write", "--dialect", "invoke", stdin=parsed.stdout).stdout == bare.stdout
+
+
+def test_a_form_that_needs_the_declaration_says_so() -> None:
+    run = toolcalls("write", "--dialect", "tagged", stdin='[{"name": "look_up", "arguments": {"path": "a.py"}}]')
+    assert run.returncode == 1
+    assert b"no tool of this name is declared" in run.stderr
+
+
 def test_arguments_as_an_object_keep_what_was_written() -> None:
     arguments = '{"n": 1e400, "big": 123456789012345678901234567890, "d": [ 1.10, {"k" : "\\ud800 x"} ], "t": true}'
     run = toolcalls("write", "--dialect", "invoke", stdin='{"calls": [{"name": "f", "arguments": ' + arguments + "}]}")
@@ -395,6 +411,17 @@ def test_every_command_shows_an_example(command: str, capsys: pytest.CaptureFixt
     assert left.value.code == 0
     example = capsys.readouterr().out.partition("\nexample:\n")[2]
     assert f"toolcalls {command}" in example
+
+
+@pytest.mark.parametrize("command", ["parse", "write", "rewrite"])
+def test_the_help_names_every_member_of_a_job(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    source = inspect.getsource(import_module(f"toolcalls.commands.{command}"))
+    read = {name for pair in re.findall(r'\bjob\.\w+\("(\w+)"|"(\w+)" in job\b', source) for name in pair if name}
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    rows = capsys.readouterr().out.partition("--jsonl job")[2].splitlines()[1:]
+    told = {name for row in rows for name in re.split(r", | or ", row.strip().partition("  ")[0])}
+    assert told == read
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

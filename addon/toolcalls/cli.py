@@ -17,8 +17,33 @@ from typing import NoReturn
 
 from toolcalls import __version__
 
-_TOOLS = "the tools that may be called: a JSON list in OpenAI form, or of {name, parameters}"
+_TOOLS = "the tools that are declared: a JSON list in OpenAI form, or of {name, parameters}"
 _POLICY = "standard, strict or lenient (default: standard)"
+
+# What a line of --jsonl may hold, by command. tests/test_cli.py holds them against what the commands read.
+_JOBS = {
+    "parse": """\
+  text or chunks        the reply, or the list of its pieces
+  chunk                 as --chunk
+  request               the request's body, of Chat Completions: tools, and texts that may be quoted
+  tools                 tools beside those of the request
+  dialect, policy       as the options; dialect may be a list
+  allowed_tools         regular expressions for the names that may be called
+  finish                stop, length, content_filter or cut
+  starts_in_reasoning   true where the text begins in the model's reasoning""",
+    "write": """\
+  calls                 a list of {name, arguments}; arguments is an object, or its JSON text
+  dialect, tools        as the options""",
+    "rewrite": """\
+  body or body_base64   the reply's body
+  chunk, chunks         as --chunk; chunks is a list of sizes, in bytes
+  cut                   true where the connection broke behind the body
+  request, tools        the request's body; tools beside those of it
+  wire, client, upstream, policy, content_type, route, agent   as the options
+  dialects              a list of those that are read
+  allowed_tools         regular expressions for the names that may be called""",
+}
+_JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with its result):\n"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
             name,
             help=about,
             description=about[0].upper() + about[1:] + ".",
-            epilog=f"example:\n{example}",
+            epilog=f"example:\n{example}" + (_JOB + _JOBS[name] if name in _JOBS else ""),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         added.set_defaults(module=module or f"toolcalls.commands.{name.replace('-', '_')}")
@@ -97,10 +122,10 @@ def _parser() -> argparse.ArgumentParser:
 
     write = command(
         "write",
-        'write calls as text: {"calls": [{"name", "arguments"}]}; exit status 1 when the dialect cannot hold them',
+        "write calls as text; exit status 1 when the dialect cannot hold them",
         """  echo '{"calls": [{"name": "ls", "arguments": {"path": "."}}]}' | toolcalls write --dialect invoke""",
     )
-    _input(write, "the calls")
+    _input(write, "the calls: a JSON list of {name, arguments}, or an object with it as `calls`, as `parse` gives it")
     write.add_argument("--dialect", metavar="NAME", help="the dialect to write; a job may name its own")
     write.add_argument("--tools", metavar="FILE", help=_TOOLS)
 

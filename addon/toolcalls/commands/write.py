@@ -37,6 +37,8 @@ def run(arguments: Namespace) -> int:
         work_off(arguments.file, lambda job: _job(job, arguments.dialect, tools))
         return 0
     document = read_json(arguments.file)
+    if document.lstrip().startswith("["):
+        document = f'{{"calls": {document}}}'
     try:
         text = _written(Job(document), arguments.dialect, tools)
     except Unwritable as refusal:

@@ -73,8 +73,10 @@ def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
     if main.parent == folder:  # gone in a moment: what was installed brings no file for -s
         say("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
         main = Path.cwd() / "toolcalls_addon.py"
-    say(f"    mitmweb -s {_near(main)} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
-    say("  do the same to a reply that you saved: toolcalls parse --help, toolcalls rewrite --help")
+    mitmweb = f"{_program('mitmweb')} -s {_near(main)}"
+    say(f"    {mitmweb} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
+    toolcalls = _program("toolcalls")
+    say(f"  do the same to a reply that you saved: {toolcalls} parse --help, {toolcalls} rewrite --help")
 
 
 def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
@@ -141,6 +143,13 @@ def _places(folder: Path) -> tuple[Path, Path]:
     loader = folder / "main.py"
     loader.write_text(_LOADER, encoding="utf-8")
     return package / "_recordings", loader
+
+
+def _program(name: str) -> str:
+    """A program of this Python's as the user would type it: with its folder, where the shell would not find it."""
+    beside = Path(sys.executable).with_name(name)
+    found = shutil.which(name)
+    return _near(beside) if beside.is_file() and (found is None or not beside.samefile(found)) else name
 
 
 def _near(path: Path) -> str:
