@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,15 @@ def test_a_call_that_does_not_arrive_is_a_failure(clone: Path) -> None:
     assert run.stderr.startswith("toolcalls demo: the client should have got ")
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """What was started in the background of a script ignores SIGINT, and so would all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])
 @pytest.mark.parametrize("when", ["$ mitmdump", "the model server sends"], ids=["starting", "streaming"])
 def test_nothing_is_left_when_it_is_interrupted(number: int, status: int, when: str, tmp_path: Path) -> None:
