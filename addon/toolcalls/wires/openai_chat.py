@@ -265,6 +265,7 @@ class _Stream:
         self.bare = False
         self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
         self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
+        self._free: dict[int, int] = {}  # by lane, the one behind the highest of them
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
         self._made: set[tuple[int, int]] = set()
         self._calls: dict[int, dict[int, bool]] = {}  # by lane, those that the client has; True for the older form
@@ -329,9 +330,10 @@ class _Stream:
                 yield from native.ends()
             taken = self._indices.setdefault(lane, set())
             form = LEGACY if index == _LEGACY_PLACE else ""
-            free = max(taken, default=-1) + 1
+            free = self._free.get(lane, 0)
             native = self._natives[lane, index] = _Native(free if form or index in taken else index, form)
             taken.add(native.index)
+            self._free[lane] = max(free, native.index + 1)
         native.id = native.id or call.id or ""
         native.take(call)
         begins = not native.open and bool(name)
