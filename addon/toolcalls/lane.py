@@ -33,7 +33,6 @@ from toolcalls.events import (
 )
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
-from toolcalls.ledger import same_arguments
 from toolcalls.policy import Terms
 from toolcalls.processors import Chain, Left, Processing
 from toolcalls.reader import Reader
@@ -43,7 +42,7 @@ from toolcalls.screening import Screen
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.twins import Twins
-from toolcalls.values import members
+from toolcalls.values import members, same_arguments
 from toolcalls.writing import as_text, closing, separated, stands, write
 
 

@@ -10,7 +10,6 @@ repeats the request (the echo condition), and where the reply carries a native c
 Past 300 lines, because every fate of text is decided on the same few fields, and here only.
 """
 
-import json
 import re
 from enum import Enum, auto
 
@@ -21,7 +20,7 @@ from toolcalls.nesting import Nesting
 from toolcalls.policy import Terms
 from toolcalls.scanner import Scanner
 from toolcalls.tools import Toolbox
-from toolcalls.values import escape, members
+from toolcalls.values import escape, members, same_arguments
 
 # A character of text becomes six of JSON at most (`\u0000`), and a closing tag a few; so many are read at once as fit.
 _GROWTH = 8
@@ -670,13 +669,3 @@ class Ledger:
                 candidate.index,
             )
         )
-
-
-def same_arguments(left: str, right: str) -> bool:
-    """Whether two argument texts mean the same object."""
-    if left == right:
-        return True
-    try:
-        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
-    except (ValueError, RecursionError):
-        return False

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone
-from toolcalls.ledger import same_arguments
+from toolcalls.values import same_arguments
 
 # How much longer the same object may be written: every character as an escape, and some white space.
 _GROWTH = 8

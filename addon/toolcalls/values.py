@@ -33,6 +33,7 @@ __all__ = [
     "parameter_types",
     "quote",
     "required_keys",
+    "same_arguments",
     "to_json",
     "to_text",
 ]
@@ -270,3 +271,13 @@ def _decimal(text: str) -> str | None:
 def _carried(text: str) -> str:
     """Strict JSON as it stands, but for raw surrogates: they are inside strings, and UTF-8 cannot carry them."""
     return text if text.isascii() else _SURROGATE.sub(_as_escape, text)
+
+
+def same_arguments(left: str, right: str) -> bool:
+    """Whether two argument texts mean the same object."""
+    if left == right:
+        return True
+    try:
+        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
+    except (ValueError, RecursionError):
+        return False

@@ -8,14 +8,13 @@ A call's name and arguments, too, are said up to three times more, and many clie
 whole response says. Where that is another call than before, it is `Told`.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text, Told
 from toolcalls.rawjson import Fields
-from toolcalls.values import escape
+from toolcalls.values import escape, same_arguments
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,
@@ -47,16 +46,6 @@ def native(lane: int, index: int, kind: Kind, item: Fields) -> Iterator[Part]:
         yield lane, CallEnd(index)
 
 
-def _same(left: str, right: str) -> bool:
-    """Whether two argument texts say the same."""
-    if left == right:
-        return True
-    try:
-        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
-    except (ValueError, RecursionError):
-        return False
-
-
 class _Call:
     """A call as far as it was told. `texts` are what its pieces said."""
 
@@ -74,7 +63,7 @@ class _Call:
         said = self.kind.json("".join(self.texts))
         name = self.kind.name(end) or self.name
         arguments = (self.kind.arguments(end) if any(key in end for key in self.kind.holds) else "") or said
-        if name != self.name or not _same(arguments, said):
+        if name != self.name or not same_arguments(arguments, said):
             self.name = name
             yield self.lane, CallPiece(self.index, "", Told(name, arguments, name))
 
