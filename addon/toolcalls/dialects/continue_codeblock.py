@@ -19,7 +19,7 @@ from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
-from toolcalls.shapes.words import MAX_WORD, NAME, word
+from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote, to_json, to_text
 
@@ -103,8 +103,7 @@ class _ContinueCodeblock:
         return "\n".join(self._write_call(call, tools) for call in calls)
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:
-        if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
-            raise Unwritable(f"{call.name!r} is not a name that stands on a line")
+        check_name(call.name, "on a line")
         lines = [_FENCE, f"{_NAMED[0]} {call.name}"]
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or len(key) >= MAX_WORD or not _LINE.fullmatch(key):

@@ -12,10 +12,10 @@ the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge` (in `<too
 from collections.abc import Sequence
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
-from toolcalls.shapes.words import MAX_WORD, NAME, word
+from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.tools import Toolbox
 from toolcalls.values import members
 
@@ -103,8 +103,7 @@ class _Elements:
         """One element a call; "" for no calls."""
         blocks = []
         for call in calls:
-            if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
-                raise Unwritable(f"{call.name!r} is not a name that stands in an element")
+            check_name(call.name, "in an element")
             members(call.arguments)
             blocks.append(
                 f"<tool_call>\n<name>{call.name}</name>\n<arguments>{call.arguments}</arguments>\n</tool_call>"

@@ -18,7 +18,7 @@ from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.keyedvalue import Notation, Values
-from toolcalls.shapes.words import KEY, MAX_WORD, NAME, past, word
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, past, word
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, to_json, to_text
 
@@ -114,8 +114,7 @@ class Keyed:
         return "".join(self._write_call(call, tools) for call in calls)
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:
-        if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
-            raise Unwritable(f"{call.name!r} is not a name that stands before a brace")
+        check_name(call.name, "before a brace")
         pairs = []
         for key, raw in sorted(members(call.arguments), key=lambda pair: pair[0]):
             if not raw.startswith('"') and to_json(raw, tools.types(call.name, key), infer=tools.infer) != raw:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.scanner import Scanner, Step
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.jsonvalue import mark, payload, value
-from toolcalls.shapes.words import MAX_WORD, NAME, word
+from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.tools import Toolbox
 from toolcalls.values import members
 
@@ -99,8 +99,7 @@ class NamedJson:
         """One call a paragraph; "" for no calls."""
         blocks = []
         for call in calls:
-            if not call.name or len(call.name) > MAX_WORD or not NAME.fullmatch(call.name):
-                raise Unwritable(f"{call.name!r} is not a name that stands in words")
+            check_name(call.name, "in words")
             members(call.arguments)
             before, _, after = self.layout.partition("{json}")
             blocks.append(before.replace("{name}", call.name) + call.arguments + after)

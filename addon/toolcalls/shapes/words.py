@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Unwritable
 
 # Characters of a name or a key. What is longer is none.
 MAX_WORD = 256
@@ -24,6 +25,12 @@ def word(scan: Scanner, pattern: re.Pattern[str], ahead: int = 0) -> Step[str]:
         if at + size < len(scan.text) or scan.ended:
             return scan.text[at : at + size]
         yield
+
+
+def check_name(name: str, place: str) -> None:
+    """Raise Unwritable for a tool's name that `word` would not read where it is written."""
+    if not name or len(name) > MAX_WORD or not NAME.fullmatch(name):
+        raise Unwritable(f"{name!r} is not a name that stands {place}")
 
 
 def character(scan: Scanner, ahead: int = 0) -> Step[str]:
