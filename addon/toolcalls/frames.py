@@ -9,6 +9,8 @@ CR, and a frame ends with a blank line. Line ends that stand before a frame's fi
 at once as a frame without data. That also settles a CRLF that is cut: a blank line is taken at its CR, without waiting
 for a LF that may never come, and the LF, if it comes, is such a stray line end. So the cutting of the bytes changes
 where stray line ends are counted, never the data of the frames that have any, nor the joined bytes.
+
+A little over 300 lines: four forms under one law, short enough to be read together.
 """
 
 import re
