@@ -183,12 +183,13 @@ async def disks(scene: Scene) -> AsyncIterator[Row]:
         if own:
             async with scene.proxy(server.url, prefix=["unshare", "-rm"]) as proxy:
                 await _goes_on(read_only, "before", proxy, saying, 3)
+                await _written_out(read_only, "before", proxy, 3)
                 await _mounted(proxy, "mount", "-t", "tmpfs", "-o", "ro", "none", str(proxy.record))
                 await _goes_on(read_only, "while it is", proxy, saying, count)
                 await _failed(read_only, "while it is", proxy, "Read-only")
                 await _mounted(proxy, "umount", str(proxy.record))
                 await _goes_on(read_only, "behind it", proxy, saying, 3)
-                await _again(read_only, proxy, 6)
+                await _written_out(read_only, "behind it", proxy, 6)
             _counted(read_only, "behind it", proxy)
             yield read_only.row()
         async with scene.proxy(server.url) as proxy:
@@ -199,7 +200,7 @@ async def disks(scene: Scene) -> AsyncIterator[Row]:
             await _failed(gone, "while it is", proxy, "No such file")
             proxy.record.mkdir()
             await _goes_on(gone, "behind it", proxy, saying, 3)
-            await _again(gone, proxy, 3)
+            await _written_out(gone, "behind it", proxy, 3)
             with gone.input("secrets") as problems:
                 problems.extend(proxy.leaks())
         _counted(gone, "behind it", proxy)
@@ -237,9 +238,9 @@ def _whole(folder: Path) -> list[Problem]:
     return [] if found else [("lost", "nothing was recorded before the disk was full")]
 
 
-async def _again(tally: Tally, proxy: Proxy, least: int) -> None:
-    """Once the disk is back, it is written again."""
-    with tally.input("written again"):
+async def _written_out(tally: Tally, when: str, proxy: Proxy, least: int) -> None:
+    """What the proxy has to write comes behind the end that its clients see."""
+    with tally.input(f"{when}, written"):
         async with asyncio.timeout(PATIENCE):
             while len(recorded(proxy)) < least:
                 await asyncio.sleep(0.05)
