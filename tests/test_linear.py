@@ -146,3 +146,27 @@ def test_a_long_value_in_one_piece_is_linear() -> None:
         return lambda: read(Route(), [text])
 
     grows_with_its_input(work, 5000)
+
+
+def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
+    """Whether the call is whole is asked where text comes, and costs its length."""
+    wire, request = all_wires()["openai_chat"], Request(tools=TOOLS)
+    decision = decide(Route(), request, {}, ())
+    begun = {"index": 0, "id": "c", "function": {"name": "Save", "arguments": '{"text": "'}}
+
+    def work(size: int) -> Callable[[], object]:
+        further = event(chunk({"tool_calls": [{"index": 0, "function": {"arguments": "x" * 1000}}]}))
+        said = event(chunk({"content": "\n<invoke>"}))
+        frames = [event(chunk(HEAD)), event(chunk({"tool_calls": [begun]})), *([further, said] * size)]
+
+        def run() -> None:
+            terms, tools = terms_of(Route(max_call_chars=1 << 30), request, decision)
+            exchange = Exchange(wire, terms, decision, tools, form="sse")
+            for frame in frames:
+                exchange.feed(frame)
+            exchange.close()
+            assert exchange.failure is None
+
+        return run
+
+    grows_with_its_input(work, 500)

@@ -56,12 +56,13 @@ type Outcome = Event | str | Settled
 
 # Finish reasons after which nothing may be completed.
 _CUT = frozenset({"length", "content_filter", "failed"})
+_LOOKS = 8  # at whether a native call is whole that nothing has ended
 
 
 class Record:
     """A call of the reply, as the report shows it. `index` and `id` are the client's."""
 
-    __slots__ = ("complete", "dialect", "form", "id", "index", "looked", "name", "pieces", "room", "space")
+    __slots__ = ("complete", "dialect", "form", "id", "index", "looked", "looks", "name", "pieces", "room", "space")
 
     def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
         self.index = index
@@ -73,6 +74,7 @@ class Record:
         self.pieces: list[str] = []
         self.complete = False
         self.looked = 0  # how many pieces it had when it was looked at whether they are all
+        self.looks = _LOOKS  # how often that may still be done
         self.room: int | None = None  # characters of a native call that are still kept; below 0 none are any more
 
     def take(self, piece: CallPiece) -> None:
@@ -85,6 +87,11 @@ class Record:
             self.pieces.clear()
         if piece.told is not None and piece.told.arguments is None:
             self.name = piece.told.name
+
+    def close(self) -> None:
+        """All of it is there. Its pieces become one, since each native call of the name may be compared with it."""
+        self.complete = True
+        self.pieces = [self.arguments]
 
     @property
     def outgrown(self) -> bool:
@@ -218,10 +225,14 @@ class Lane:
         return out
 
     def _know_natives(self) -> None:
-        """Tell the reader of native calls that are whole by what came: some APIs end them only with the reply."""
+        """Tell the reader of native calls that are whole by what came: some APIs end them only with the reply.
+
+        A call that comes in turns with text is looked at a few times only, as each time costs its length.
+        """
         for record in self._natives.values():
-            if not record.complete and record.looked < len(record.pieces):
+            if not record.complete and record.looks and record.looked < len(record.pieces):
                 record.looked = len(record.pieces)
+                record.looks -= 1
                 if _is_object(record.arguments):
                     self._reader.native(record.name, record.arguments)
 
@@ -453,7 +464,7 @@ class Lane:
             record = self._read[event.index] = self._record(event)
             return CallStart(record.index, record.name, record.dialect, record.id, record.form, record.space)
         if isinstance(event, CallEnd):
-            self._read[event.index].complete = True
+            self._read[event.index].close()
             return CallEnd(self._read[event.index].index)
         if isinstance(event, Verdict) and event.index is not None:
             return msgspec.structs.replace(event, index=self._read[event.index].index)
