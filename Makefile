@@ -19,7 +19,7 @@ demo: setup ## play a recorded reply through mitmdump: what came in, what went o
 
 test: setup ## run all tests
 	@echo "pytest"
-	@$(BIN)/python -m pytest -q -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 lint: setup ## check style, layers and types
 	@echo "ruff check"

@@ -162,7 +162,7 @@ def read(arguments: str) -> Any:
 
 def _streaming(pieces: Sequence[bytes], ending: Ending, content_type: str = EVENTS["content-type"]) -> Reply:
     cut: Literal["fin"] | None = "fin" if ending == "cut" else None
-    return Reply(pieces, {"content-type": content_type}, cut=cut, hold=0.05 if cut else 0.0)
+    return Reply(pieces, {"content-type": content_type}, cut=cut)
 
 
 def _whole(body: bytes) -> Reply:

@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # No test of a law fails because the machine is busy, and in CI none because it was the first to draw an input.
-settings.register_profile("patient", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("patient")
 
 REPO = Path(__file__).parents[1]

@@ -3,11 +3,16 @@
 An upstream answers every request with the next of its replies; a reply is a row of pieces, each its own write, so a
 test says where the bytes are cut. Everything has a time limit and is stopped at the end of its `with` block.
 
+Nothing here is in time because a moment has passed: a client, an upstream and mitmdump wait for what the others have
+done. What mitmdump prints or writes may come long behind the end of a reply that its client sees, so it is waited for,
+too: `Dump.wait_for` for a line, `Growing` for a flow.
+
 Over 300 lines: the three belong together, and the upstream alone, which must be able to misbehave, is a third of them.
 """
 
 import json
 import os
+import select
 import signal
 import socket
 import ssl
@@ -16,7 +21,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -33,7 +38,7 @@ from mitmproxy.io import FlowReader
 
 REPO = Path(__file__).parents[1]
 MAIN = REPO / "addon" / "main.py"
-LIMIT = 20.0  # seconds for anything
+LIMIT = 60.0  # seconds for anything, on a machine that does much else; it costs time only where something fails
 
 PATH = "/v1/chat/completions"
 EVENTS = {"content-type": "text/event-stream"}
@@ -147,9 +152,10 @@ class Reply:
     """What the upstream answers.
 
     framing   chunked, length (content-length), or close (to the end of the connection)
-    cut       None for a reply that ends; "fin" or "rst" after the last piece and before its end
+    cut       None for a reply that ends; "fin" or "rst" when the last piece has been read and before its end
     pause     seconds between two pieces
-    hold      seconds that the connection stays open after the last piece, before it ends
+    hold      seconds that the connection stays open after the last piece, before it ends, unless somebody hangs up
+    gates     by the number of a piece, what it waits for: what must have happened before it comes
     """
 
     pieces: Sequence[bytes]
@@ -159,6 +165,7 @@ class Reply:
     cut: Cut = None
     pause: float = 0.0
     hold: float = 0.0
+    gates: Mapping[int, threading.Event] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -206,8 +213,8 @@ class Upstream:
             try:
                 while self._exchange(connection, received):
                     pass
-            except OSError:
-                self.gone.set()
+            except OSError:  # also one that stays idle for too long
+                return
 
     def _exchange(self, connection: socket.socket, received: Any) -> bool:
         """One request and its reply; whether the connection goes on."""
@@ -227,7 +234,11 @@ class Upstream:
         else:
             body = received.read(int(headers.get("content-length", 0)))
         self.asked.append(Asked(line, headers, body))
-        return self._send(connection, self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
+        try:
+            return self._send(connection, self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
+        except OSError:
+            self.gone.set()
+            return False
 
     def _send(self, connection: socket.socket, reply: Reply) -> bool:
         size = sum(len(piece) for piece in reply.pieces)
@@ -240,18 +251,61 @@ class Upstream:
         connection.sendall("\r\n".join([*head, "", ""]).encode())
         for number, piece in enumerate(reply.pieces):
             time.sleep(reply.pause if number else 0)
+            if number in reply.gates and not self._goes_on(connection, LIMIT, reply.gates[number]):
+                return False
             if piece:
                 chunked = reply.framing == "chunked"
                 connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-        if self._closing.wait(reply.hold):
+        if reply.hold and not self._goes_on(connection, reply.hold):
             return False
         if reply.cut == "rst":
+            until_read(connection)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         if reply.cut or reply.framing == "close":
             return False
         if reply.framing == "chunked":
             connection.sendall(b"0\r\n\r\n")
         return True
+
+    def _goes_on(self, connection: socket.socket, seconds: float, gate: threading.Event | None = None) -> bool:
+        """Wait so long, or for the gate. False as soon as somebody hangs up, or this upstream is closed."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not (gate is not None and gate.is_set()):
+            if self._closing.wait(0.01):
+                return False
+            if not isinstance(connection, ssl.SSLSocket) and _hung_up(connection):
+                self.gone.set()
+                return False
+        return True
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    return bool(select.select([connection], [], [], 0)[0]) and not connection.recv(1, socket.MSG_PEEK)
+
+
+def until_read(connection: socket.socket) -> None:
+    """Wait until the other side of a connection on this machine has read all that it was sent.
+
+    A reset throws away what it has not read. How much that is Linux tells in `/proc/net/tcp` (proc_pid_net(5)), each
+    line a socket: its own address, the other one, the state, bytes not yet taken on as `tx_queue:rx_queue`, in hex.
+    Elsewhere a moment has to do.
+    """
+    table = Path("/proc/net/tcp")
+    if not table.exists():
+        time.sleep(0.2)
+        return
+    ours, theirs = (f"{port:04X}" for port in (connection.getsockname()[1], connection.getpeername()[1]))
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        unread = 0
+        for _, local, remote, _, queues, *_ in map(str.split, table.read_text("ascii").splitlines()[1:]):
+            sent, came = (int(size, 16) for size in queues.split(":"))
+            ends = (local.rpartition(":")[2], remote.rpartition(":")[2])
+            unread += sent if ends == (ours, theirs) else came if ends == (theirs, ours) else 0
+        if not unread:
+            return
+        time.sleep(0.005)
+    raise TimeoutError(f"{unread} bytes were not read within {LIMIT} s")
 
 
 @contextmanager
@@ -316,15 +370,18 @@ class Dump:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def wait_for(self, *texts: str) -> str:
-        """The first line with all the texts in it, as soon as it is printed."""
+    def wait_for(self, *texts: str, count: int = 1) -> str:
+        """The first line with all the texts in it, or the `count`th, as soon as it is printed."""
         until = time.monotonic() + LIMIT
         while time.monotonic() < until:
-            found = next((line for line in self.lines if all(text in line for text in texts)), None)
-            if found is not None:
-                return found
+            over = not self._reader.is_alive()  # then this is all that it has printed
+            found = [line for line in self.lines if all(text in line for text in texts)]
+            if len(found) >= count:
+                return found[count - 1]
+            if over:
+                raise AssertionError(f"it ended without {texts} ({count} times):\n{self.output}")
             time.sleep(0.01)
-        raise AssertionError(f"{texts} was not printed within {LIMIT} s:\n{self.output}")
+        raise AssertionError(f"{texts} was not printed {count} times within {LIMIT} s:\n{self.output}")
 
     def port_of(self, mode: str) -> int:
         """The port of one of several modes, in mitmdump's words: `reverse proxy to`, `HTTP(S) proxy`."""
@@ -377,14 +434,48 @@ def mitmdump(
             dump.port = int(dump.wait_for("listening at").rstrip(".").rpartition(":")[2])
         yield dump
         dump.stop()
+    except BaseException as error:
+        error.add_note(f"what mitmdump printed:\n{dump.output[-5000:]}")
+        raise
     finally:
         dump.kill()
 
 
 def flows_in(path: Path) -> list[http.HTTPFlow]:
-    """The flows of a file."""
+    """The flows of a file that nobody writes any more. Raises FlowReadException where one is not whole."""
     with path.open("rb") as file:
         return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+
+
+class Growing:
+    """A file of flows that is still being written: its last one may be on its way, or the file may not be there yet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._flows: list[http.HTTPFlow] = []
+        self._at = 0  # how far it has been read, in bytes
+
+    def flows(self) -> list[http.HTTPFlow]:
+        """The flows that are whole by now."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._at)
+                for flow in FlowReader(file).stream():
+                    self._at = file.tell()
+                    if isinstance(flow, http.HTTPFlow):
+                        self._flows.append(flow)
+        except (FlowReadException, OSError):  # somebody is just writing, or has not begun to
+            pass
+        return self._flows
+
+    def wait_for(self, enough: Callable[[Sequence[http.HTTPFlow]], object]) -> list[http.HTTPFlow]:
+        """The flows that are whole, as soon as they are enough."""
+        until = time.monotonic() + LIMIT
+        while not enough(flows := self.flows()):
+            if time.monotonic() > until:
+                raise AssertionError(f"not enough in {self.path} within {LIMIT} s: {[f.request.path for f in flows]}")
+            time.sleep(0.02)
+        return flows
 
 
 # --- the client -------------------------------------------------------------------------------------------------------
@@ -416,6 +507,7 @@ def post(
                 received += data
         except ConnectionError:
             pass
+    assert received, f"{url} has hung up without a word"
     head, _, raw = received.partition(b"\r\n\r\n")
     status, *rest = head.decode().split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
@@ -449,13 +541,16 @@ class Host:
         self.dump = dump
         self.recording = recording
         self._number = 0
-        self._flows: dict[str, http.HTTPFlow] = {}  # the latest of each path, as far as they have been read
-        self._at = 0  # how far that is, in bytes
+        self._written = Growing(recording)
+
+    def prefix(self) -> str:
+        """A new beginning of paths, so that a flow can be told from all others, also when a test runs again."""
+        self._number += 1
+        return f"/{self._number}"
 
     def path(self) -> str:
-        """A new path, so that the flow can be told from all others."""
-        self._number += 1
-        return f"/{self._number}{PATH}"
+        """A new path, of Chat Completions."""
+        return self.prefix() + PATH
 
     def ask(
         self, reply: Reply, body: bytes | None = None, headers: dict[str, str] | None = None, version: str = "1.1"
@@ -466,27 +561,17 @@ class Host:
         got = post(self.dump.url, asked() if body is None else body, headers, path=path, version=version)
         return got, self.flow(path)
 
-    def flow(self, path: str) -> http.HTTPFlow:
-        """The flow of a path, once it is written."""
-        until = time.monotonic() + LIMIT
-        while time.monotonic() < until:
-            self._read()
-            if path in self._flows:
-                return self._flows[path]
-            time.sleep(0.02)
-        raise AssertionError(f"no flow for {path} was written within {LIMIT} s:\n{self.dump.output}")
+    def flow(self, path: str, *, count: int = 1) -> http.HTTPFlow:
+        """The flow of a path, once it is written; of several exchanges the one of this number, counted from 1."""
+        return self._nth(count, lambda flow: flow.request.path == path)
 
-    def _read(self) -> None:
-        """The flows that were written since. The last one may still be on its way."""
-        try:
-            with self.recording.open("rb") as file:
-                file.seek(self._at)
-                for flow in FlowReader(file).stream():
-                    self._at = file.tell()
-                    if isinstance(flow, http.HTTPFlow):
-                        self._flows[flow.request.path] = flow
-        except (FlowReadException, OSError):  # mitmdump is just writing, or has not begun to
-            return
+    def flow_under(self, prefix: str) -> http.HTTPFlow:
+        """The first flow under a path, once it is written."""
+        return self._nth(1, lambda flow: flow.request.path.startswith(prefix))
+
+    def _nth(self, count: int, wanted: Callable[[http.HTTPFlow], bool]) -> http.HTTPFlow:
+        flows = self._written.wait_for(lambda flows: sum(map(wanted, flows)) >= count)
+        return [flow for flow in flows if wanted(flow)][count - 1]
 
 
 @contextmanager

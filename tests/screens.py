@@ -4,6 +4,7 @@ Both run on loopback with folders of their own, have a time limit for everything
 What these machines lack is said by `missing_for_browser` and `missing_for_console`, so that a test can be skipped.
 """
 
+import secrets
 import shutil
 import socket
 import subprocess
@@ -47,10 +48,17 @@ def _chromium() -> str | None:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on, for what cannot be told to choose one and say which."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
+    """A port of loopback that nobody uses, for what cannot be told to choose one and say which.
+
+    It is none of those that systems give away themselves (from 32768 on, or 49152), to whoever connects meanwhile.
+    """
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", 10_240 + secrets.randbelow(22_000))) as found:
+                port: int = found.getsockname()[1]
+                return port
+        except OSError:
+            continue
 
 
 # --- mitmweb ----------------------------------------------------------------------------------------------------------
@@ -91,6 +99,7 @@ def browser(folder: Path, *, width: int = 1200, height: int = 750, scale: float 
             folder,
             executable_path=_chromium(),
             args=list(_FLAGS),
+            timeout=LIMIT * 1000,
             viewport={"width": width, "height": height},
             device_scale_factor=scale,
         )
@@ -145,15 +154,28 @@ class Console:
         command = [*self._tmux, "capture-pane", "-p"]
         return subprocess.run(command, check=True, timeout=LIMIT, capture_output=True, encoding="utf-8").stdout
 
-    def wait_for(self, text: str) -> str:
-        """The screen, as soon as `text` is on it."""
+    def wait_for(self, *texts: str) -> str:
+        """The screen, as soon as all the texts are on it: it may be seen while it is drawn."""
         until = time.monotonic() + LIMIT
         while time.monotonic() < until:
             screen = self.screen
-            if text in screen:
+            if all(text in screen for text in texts):
                 return screen
             time.sleep(0.05)
-        raise AssertionError(f"{text!r} was not on the screen within {LIMIT} s:\n{self.screen}")
+        raise AssertionError(f"{texts} were not on the screen within {LIMIT} s:\n{self.screen}")
+
+
+def _until_heard(port: int) -> None:
+    """Wait until somebody listens: the console shows its port before it does."""
+    until = time.monotonic() + LIMIT
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), LIMIT).close()
+            return
+        except ConnectionRefusedError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 @contextmanager
@@ -170,6 +192,7 @@ def console(folder: Path, *arguments: str, to: str) -> Iterator[Console]:
         try:
             shown = Console(tmux, f"http://127.0.0.1:{port}")
             shown.wait_for(f":{port}")
+            _until_heard(port)
             yield shown
         finally:
             subprocess.run([*tmux, "kill-server"], check=False, timeout=LIMIT, capture_output=True)

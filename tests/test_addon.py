@@ -146,7 +146,7 @@ def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_p
     shutil.copytree(MAIN.parents[1] / "config", copy / "config")
     report = copy / "addon" / "toolcalls" / "report.py"
     out = tmp_path / "out.flow"
-    reply = Reply(streamed(TEXT, 2), pause=0.08)
+    reply = Reply(streamed(TEXT, 2), gates={20: (go := threading.Event())})
     with (
         upstream(reply) as server,
         mitmdump(folder, "-s", str(copy / "addon" / "main.py"), "-w", str(out), addon=False, to=server.url) as dump,
@@ -157,6 +157,8 @@ def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_p
         report.write_text(report.read_text(encoding="utf-8").replace('f"{status} {', 'f"NEW {status} {'), "utf-8")
         later = (copy / "addon" / "main.py").stat().st_mtime + 5
         os.utime(copy / "addon" / "main.py", (later, later))
+        dump.wait_for("Loading script", count=2)
+        go.set()
         client.join(LIMIT)
         assert sum("Loading script" in line for line in dump.lines) == 2
         server.replies = [Reply(streamed(TEXT))]
@@ -360,15 +362,22 @@ def test_our_own_comment_and_mark_are_replaced() -> None:
     assert (flow.comment, flow.marked, flow.metadata) == ("", "", {})
 
 
-@pytest.mark.parametrize("expression", ["~comment ^lifted", "~marker wrench", "~meta 'status.: .lifted'"])
-def test_filters_find_it(folder: Path, expression: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def two_flows(folder: Path) -> tuple[Path, str]:
+    """A recording of a fenced call and one that was lifted, and the id of the latter."""
     with host(folder) as running:
         running.ask(Reply(streamed(FENCED)))
         _, lifted = running.ask(Reply(streamed(TEXT)))
+    return running.recording, lifted.id
+
+
+@pytest.mark.parametrize("expression", ["~comment ^lifted", "~marker wrench", "~meta 'status.: .lifted'"])
+def test_filters_find_it(folder: Path, two_flows: tuple[Path, str], expression: str, tmp_path: Path) -> None:
+    recording, lifted = two_flows
     found = tmp_path / "found.flow"
-    with mitmdump(folder, "-nr", str(running.recording), "-w", str(found), expression) as dump:
+    with mitmdump(folder, "-nr", str(recording), "-w", str(found), expression) as dump:
         assert dump.ended() == 0
-    assert [flow.id for flow in flows_in(found)] == [lifted.id]
+    assert [flow.id for flow in flows_in(found)] == [lifted]
 
 
 # --- the view ---------------------------------------------------------------------------------------------------------

@@ -1,20 +1,25 @@
 """The command line, as a script sees it: bytes in, bytes and an exit status out, nothing else."""
 
+import atexit
 import base64
 import inspect
 import json
 import os
 import re
+import select
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from live import LIMIT
 from toolcalls import cli
 
 REPO = Path(__file__).parents[1]
@@ -26,11 +31,42 @@ CALL = '<invoke name="read_file">\n<parameter name="path">a.py</parameter>\n</in
 LIFTED = {"name": "read_file", "arguments": '{"path":"a.py"}', "dialect": "invoke"}
 
 
+@cache
+def loaded() -> subprocess.Popen[str]:
+    """The command line, which `forking.py` has loaded for all runs."""
+    command = [sys.executable, str(Path(__file__).with_name("forking.py"))]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT, text=True)
+
+    @atexit.register
+    def end() -> None:
+        started.communicate(timeout=LIMIT)
+
+    return started
+
+
 def toolcalls(*arguments: str, stdin: bytes | str = b"") -> subprocess.CompletedProcess[bytes]:
     """One run of the command line in a process of its own, with a locale that knows only ASCII."""
-    given = stdin.encode() if isinstance(stdin, str) else stdin
-    command = [sys.executable, "-m", "toolcalls", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, env=ENVIRONMENT, timeout=60, check=False)
+    server = loaded()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "in").write_bytes(stdin.encode() if isinstance(stdin, str) else stdin)
+        print(json.dumps([arguments, folder]), file=server.stdin, flush=True)
+        assert select.select([server.stdout], [], [], LIMIT)[0], f"no end within {LIMIT} s: {arguments}"
+        status = int(server.stdout.readline())
+        out, err = ((Path(folder) / name).read_bytes() for name in ("out", "err"))
+    return subprocess.CompletedProcess(arguments, status, out, err)
+
+
+def test_a_run_is_what_it_is_from_the_start(tmp_path: Path) -> None:
+    """Most runs here are forks of a process that has loaded all; one that has not gives the same."""
+    path = tmp_path / "jobs.jsonl"
+    path.write_text('{"text": "\\ud83d \\u00e9 \u65e5"}\n{', encoding="utf-8")
+    for arguments in (["parse", "--jsonl", str(path)], ["parse", "--chunk", "0"], ["dialects"], ["nothing"]):
+        command = [sys.executable, "-m", "toolcalls", *arguments]
+        run = subprocess.run(command, input=b"", capture_output=True, env=ENVIRONMENT, timeout=LIMIT, check=False)
+        fork = toolcalls(*arguments)
+        assert (run.returncode, run.stdout, run.stderr) == (fork.returncode, fork.stdout, fork.stderr)
 
 
 def results(command: str, *jobs: dict[str, Any] | bytes, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -443,18 +479,18 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         except BrokenPipeError:
             process.stdin = None
         assert process.stderr.read() == b""
-        assert process.wait(30) == 0
+        assert process.wait(LIMIT) == 0
 
 
 def test_commands_start_without_mitmproxy() -> None:
     code = "import sys; from toolcalls.cli import main; main(['parse', '--jsonl']); print('mitmproxy' in sys.modules)"
     run = subprocess.run(
-        [sys.executable, "-c", code], input=b"", capture_output=True, env=ENVIRONMENT, timeout=60, check=True
+        [sys.executable, "-c", code], input=b"", capture_output=True, env=ENVIRONMENT, timeout=LIMIT, check=True
     )
     assert run.stdout == b"False\n"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(lines=st.lists(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line and line.strip())))
 def test_a_line_a_result(lines: list[bytes], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "jobs.jsonl"

@@ -13,6 +13,7 @@ TESTS=deep makes every one.
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,9 +23,9 @@ from casefiles import Case, Written, canonical, dialect_cases, written_cases
 from chatclient import received, stream
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text, Verdict
-from toolcalls.evidence import decide, terms_of
+from toolcalls.evidence import Decision, decide, terms_of
 from toolcalls.exchange import Exchange
-from toolcalls.policy import REASONS
+from toolcalls.policy import REASONS, Terms
 from toolcalls.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Route
@@ -54,13 +55,33 @@ class Outcome(NamedTuple):
     reasoning: str = ""
 
 
+class Same:
+    """A case as a key: one that is the same object, as cases hold what has no hash."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.case is self.case
+
+    def __hash__(self) -> int:
+        return id(self.case)
+
+
 def request_of(case: Case) -> Request:
     return WIRE.request(json.dumps(case.request).encode())
 
 
+@cache
+def planned(case: Same) -> tuple[Decision, Terms, Toolbox]:
+    """What is decided on a case's request. It is read hundreds of times, and none of this changes by that."""
+    request = request_of(case.case)
+    decision = decide(case.case.route, request, {}, ())
+    return decision, *terms_of(case.case.route, request, decision)
+
+
 def reader_for(case: Case) -> Reader:
-    request = request_of(case)
-    terms, tools = terms_of(case.route, request, decide(case.route, request, {}, ()))
+    _, terms, tools = planned(Same(case))
     return Reader(terms, tools=tools)
 
 
@@ -99,9 +120,7 @@ def exchanged(case: Case, pieces: Sequence[str], cuts: Callable[[bytes], Iterabl
 
 
 def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]) -> Outcome:
-    request = request_of(case)
-    decision = decide(case.route, request, {}, ())
-    terms, tools = terms_of(case.route, request, decision)
+    decision, terms, tools = planned(Same(case))
     exchange = Exchange(WIRE, terms, decision, tools, form="sse")
     out = b"".join([exchange.feed(part) for part in cuts(body)])
     out += exchange.abort() if case.finish == "broken" else exchange.close()

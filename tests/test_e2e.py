@@ -18,7 +18,7 @@ import pytest
 from mitmproxy import http
 
 from chatclient import HEAD, USAGE, chunk, event, outer, received
-from live import EVENTS, LIMIT, PATH, Host, Reply, encoded, host
+from live import EVENTS, LIMIT, Host, Reply, encoded, host
 from sdk import BROKEN, TOOLS, WAYS, Answer, Calls, Choice, Way, ask, client, streamed, take, whole
 from toolcalls.mitm import store
 
@@ -66,7 +66,7 @@ class Place:
 
     def __init__(self, running: Host, route: str) -> None:
         self._running = running
-        self._base = f"/{route}{running.path().removesuffix(PATH)}/v1"
+        self._base = f"/{route}{running.prefix()}/v1"
         self.upstream = running.upstream
         self.upstream.asked.clear()
 
@@ -298,7 +298,7 @@ def test_the_upstream_breaks_off_in_a_tag(running: Host, opener: str, cut: Any, 
     """What was complete has arrived; no call is invented."""
     place = Place(running, route)
     said = f"Let me look.\n\n{opener}"
-    place.upstream.replies = [Reply(streamed(said, finish=None, size=1), cut=cut, hold=0.1)]
+    place.upstream.replies = [Reply(streamed(said, finish=None, size=1), cut=cut)]
     got = broken(place, said)
     assert got.text.strip() == "Let me look."
     assert (got.calls, got.finish) == ([], None)
@@ -309,7 +309,7 @@ def test_the_upstream_breaks_off_in_a_tag(running: Host, opener: str, cut: Any, 
 def test_the_upstream_breaks_off_in_an_argument(running: Host, cut: Any) -> None:
     """The call has begun; nobody ends it."""
     place = Place(running, "lift")
-    place.upstream.replies = [Reply(streamed(CUT, finish=None), cut=cut, hold=0.1)]
+    place.upstream.replies = [Reply(streamed(CUT, finish=None), cut=cut)]
     got = broken(place, CUT)
     ((_, name, arguments),) = got.calls
     assert (name, got.finish) == ("read_file", None)
@@ -326,7 +326,7 @@ def test_a_client_that_leaves(running: Host, tls: bool) -> None:
     place = Place(running, "lift")
     place.upstream.gone.clear()
     long = f'<invoke name="write_file">\n<parameter name="path">a</parameter>\n<parameter name="content">{"x" * 4000}'
-    place.upstream.replies = [Reply(streamed(long, finish=None), pause=0.01)]
+    place.upstream.replies = [Reply(streamed(long, finish=None), pause=0.01, hold=3 * LIMIT)]
     with client(place.url(tls=tls), trusting=place.authority if tls else None) as sdk:
         chunks = chunks_of(sdk)
         answer = Answer()

@@ -40,7 +40,7 @@ from agentclient import (
     Way,
     genai_types,
 )
-from live import Host, Reply, mitmdump, upstream
+from live import Host, Reply, flows_in, mitmdump, upstream
 from tlsclient import authority, trusting
 from toolcalls.mitm import store
 
@@ -118,8 +118,12 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
             yield made
         finally:
             secure.close()
+        for path in made.expected:
+            made.host.flow(path)
+        dump.stop()
+        latest = {flow.request.path: flow for flow in flows_in(recording)}
         for path, statuses in made.expected.items():
-            data = made.host.flow(path).metadata[store.REPORT]
+            data = latest[path].metadata[store.REPORT]
             assert [verdict["status"] for verdict in data["verdicts"]] == statuses, path
         assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", dump.output), dump.output
 

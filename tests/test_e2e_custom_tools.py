@@ -51,7 +51,7 @@ def ask(running: Host, way: str, said: str, path: str, given: Any) -> Any:
 
 @pytest.mark.parametrize("way", ["whole", "helper"])
 def test_a_custom_tool_is_called_in_text_and_answered(running: Host, way: str) -> None:
-    path = f"/lift/{way}/v1"
+    path = f"/lift{running.prefix()}/v1"
     message, call = ask(running, way, CALL, path, "go").output
     assert message.content[0].text == "I patch.\n"
     assert (call.type, call.name, call.input) == ("custom_tool_call", "apply_patch", TEXT)

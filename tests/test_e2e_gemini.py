@@ -67,8 +67,10 @@ def test_the_sdk(running: Host, route: str, way: str) -> None:
     if way == "whole" and route == "lift":
         said = ["".join(said)]
     running.upstream.replies = [upstream(said, "sse" if way == "stream" else "whole")]
-    base = f"/{route}{running.path()}"
-    options = types.HttpOptions(base_url=running.dump.url + base, timeout=int(LIMIT * 1000), api_version="v1beta")
+    base = f"/{route}{running.prefix()}"
+    options = types.HttpOptions(
+        base_url=running.dump.url + base, timeout=int(LIMIT * 1000), api_version="v1beta", client_args={"verify": False}
+    )
     client = genai.Client(api_key="made-up", http_options=options)
     asking = {"model": "gemini-x", "contents": "Go.", "config": types.GenerateContentConfig(tools=TOOLS)}
     if way == "stream":
@@ -93,7 +95,7 @@ def test_the_sdk(running: Host, route: str, way: str) -> None:
 def test_an_array_that_grows(running: Host, envelope: bool) -> None:
     said, text, calls, _ = KINDS["lift"]
     running.upstream.replies = [upstream(said, "json_array", envelope=envelope)]
-    path = f"/lift{running.path()}/models/gemini-x:streamGenerateContent"
+    path = f"/lift{running.prefix()}/models/gemini-x:streamGenerateContent"
     request: dict[str, Any] = {"contents": [{"parts": [{"text": "Go."}]}], "tools": [
         {"functionDeclarations": [{"name": "read_file", "parametersJsonSchema": SCHEMA}]},
     ]}  # fmt: skip

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -19,11 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import http
-from mitmproxy.exceptions import FlowReadException
 
 from agentclient import SDKS, TOOLS, Way
-from live import LIMIT, Host, flows_in, host
+from live import LIMIT, Host, host
 from toolcalls.mitm import store
 
 NPM = Path(__file__).parent / "npm"
@@ -189,17 +186,6 @@ def agent(folder: Path) -> Iterator[Callable[[str], Agent]]:
             made.close()
 
 
-def first_flow(running: Host, prefix: str) -> http.HTTPFlow:
-    """The first flow under a path, once it is written."""
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        try:
-            return next(flow for flow in flows_in(running.recording) if flow.request.path.startswith(prefix))
-        except (StopIteration, FlowReadException, OSError):  # mitmdump is just writing
-            time.sleep(0.02)
-    raise AssertionError(f"no flow for {prefix} was written within {LIMIT} s:\n{running.dump.output}")
-
-
 _numbers = count(1)
 
 
@@ -235,7 +221,7 @@ def test_an_agent_runs_the_calls_and_goes_on(
     first, second = (json.loads(asked.body) for asked in proxy.upstream.asked)
     assert api.told(first) == []
     assert api.told(second) == [(name, given, RESULTS[name]) for name, given in said.calls]
-    verdicts = first_flow(proxy, prefix).metadata[store.REPORT]["verdicts"]
+    verdicts = proxy.flow_under(prefix).metadata[store.REPORT]["verdicts"]
     assert [(verdict["status"], verdict["name"]) for verdict in verdicts] == [
         ("lifted", name) for name, _ in said.calls
     ]

@@ -64,8 +64,8 @@ def upstream(said: list[Any], *, stream: bool) -> Reply:
 def test_the_sdk(running: Host, route: str, stream: bool) -> None:
     said, text, calls, status = KINDS[route]
     running.upstream.replies = [upstream(said, stream=stream)]
-    base = f"/{route}{running.path()}"
-    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT)
+    base = f"/{route}{running.prefix()}"
+    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
     answer = client.chat(model="m", messages=[{"role": "user", "content": "Go."}], tools=TOOLS, stream=stream)
     lines = list(answer) if stream else [answer]
     assert "".join(one.message.content or "" for one in lines) == text
@@ -86,8 +86,9 @@ def test_a_completion_is_observed(running: Host, stream: bool) -> None:
     )
     kind = "application/x-ndjson" if stream else "application/json"
     running.upstream.replies = [Reply([body], {"content-type": kind})]
-    base = f"/lift{running.path()}"
-    answer = ollama.Client(host=running.dump.url + base, timeout=LIMIT).generate(model="m", prompt="Go.", stream=stream)
+    base = f"/lift{running.prefix()}"
+    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
+    answer = client.generate(model="m", prompt="Go.", stream=stream)
     assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE}"
     data = running.flow(f"{base}/api/generate").metadata[store.REPORT]
     assert [verdict["reason"] for verdict in data["verdicts"]] == ["observed"]

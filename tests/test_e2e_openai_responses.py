@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 from mitmproxy import http
 
-from live import EVENTS, Host, Reply, flows_in, host, mitmdump
+from live import EVENTS, Dump, Growing, Host, Reply, host, mitmdump
 from responsesclient import framed, stream, understood
 from responsesclient import whole as body_of
 from sdk import client
@@ -178,7 +178,7 @@ def test_an_error_event_passes(running: Host) -> None:
 class Line:
     """A mitmdump in front of a WebSocket upstream."""
 
-    def __init__(self, server: Upstream, dump: Any, recording: Any) -> None:
+    def __init__(self, server: Upstream, dump: Dump, recording: Growing) -> None:
         self.server = server
         self.dump = dump
         self.recording = recording
@@ -194,7 +194,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
         upstream() as server,
         mitmdump(folder, "-w", str(recording), "--set", f"toolcalls_config={config}", to=server.url) as dump,
     ):
-        yield Line(server, dump, recording)
+        yield Line(server, dump, Growing(recording))
         assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", dump.output), dump.output
 
 
@@ -317,12 +317,7 @@ def test_the_flow_says_what_became_of_all_turns(line: Line) -> None:
     with connected(line.dump.port, path) as socket:
         socket.ask(CREATE)
         socket.ask(CREATE)
-    line.dump.wait_for("declined: fenced")
-    found: list[http.HTTPFlow] = []
-    for _ in range(200):
-        found = [flow for flow in flows_in(line.recording) if flow.request.path == path]
-        if found:
-            break
-    (flow,) = found
+    flows = line.recording.wait_for(lambda flows: any(flow.request.path == path for flow in flows))
+    (flow,) = [flow for flow in flows if flow.request.path == path]
     assert verdicts(flow) == [("lifted", None), ("declined", "fenced")]
     assert flow.comment == "lifted read_file (invoke) · 1 declined: fenced"

@@ -180,10 +180,11 @@ APIS = {
 @pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 def test_on_every_wire_the_upstream_reads_tools_in_its_prompt(running: Host, api: Api) -> None:
     running.upstream.replies = [Reply([api.reply], {"content-type": api.content_type})]
-    got = post(running.dump.url, json.dumps({"model": "m", "stream": True, **api.request}).encode(), path=api.path)
+    path = running.prefix() + api.path
+    got = post(running.dump.url, json.dumps({"model": "m", "stream": True, **api.request}).encode(), path=path)
     seen = json.loads(running.upstream.asked[-1].body)
     assert not {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"} & set(seen)
     assert api.system(seen).startswith("Be brief.\n\n# Tools\n")
     assert '"name": "Bash"' in api.system(seen)
     assert api.calls(got.body) == [("Bash", {"command": "ls -la"})]
-    assert "request: 1 tool into the prompt (hermes)" in running.flow(api.path).metadata[store.REPORT]["evidence"]
+    assert "request: 1 tool into the prompt (hermes)" in running.flow(path).metadata[store.REPORT]["evidence"]

@@ -15,7 +15,7 @@ from wsproto.frame_protocol import Opcode
 
 import manyflows
 import responsesclient
-from live import CALL, PATH, TOOLS, asked, streamed
+from live import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.passage import Block
 from toolcalls.insight.turn import told
@@ -40,8 +40,13 @@ TEXT = f"Let me look.\n\n{CALL}\n"
 
 @contextmanager
 def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, Page]]:
-    """An addon, and a page that tells a reply that is coming anew at each look."""
+    """An addon, and a page that tells all that is new at each look, also a reply that is coming.
+
+    No timer looks at the list: the tests do.
+    """
     monkeypatch.setattr(page_module, "_SHARE", 0)
+    monkeypatch.setattr(page_module, "_MOMENT", LIMIT)
+    monkeypatch.setattr(live, "INTERVAL", LIMIT)
     addon = ToolCalls()
     with taddons.context(addon) as context:
         context.configure(addon)
@@ -195,8 +200,7 @@ def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.Mo
             async def view() -> Changes:
                 return await page.drawn("s1", lambda: live_session(page.sessions.one("s1")))
 
-            while len(page.sessions) < 200:
-                await page.refresh(flows[:200])
+            await page.refresh(flows[:200])
             before = (await view()).revision
             await page.refresh(flows)
             sent = [key for key, html in (await view()).since(before) if html is not None]

@@ -23,7 +23,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import taddons
 
 from conftest import REPO
-from live import PATH, chunk
+from live import LIMIT, PATH, chunk
 from test_leaks import body_of, flow_of, goes_through
 from toolcalls.cli import main
 from toolcalls.mitm.addon import ToolCalls
@@ -129,7 +129,7 @@ def test_nothing_hidden_stands_in_any_output(
 
 
 def on_a_terminal(arguments: list[str], given: bytes) -> bytes:
-    """What a command writes to a terminal, in at most a minute."""
+    """What a command writes to a terminal."""
     ours, theirs = pty.openpty()
     try:
         running = subprocess.Popen(
@@ -149,7 +149,7 @@ def on_a_terminal(arguments: list[str], given: bytes) -> bytes:
                 out += piece
         except OSError:  # a terminal that nobody holds any more ends so
             pass
-        assert running.wait(60) == 0
+        assert running.wait(LIMIT) == 0
     finally:
         os.close(ours)
     return out

@@ -37,7 +37,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 @pytest.mark.parametrize("route", ["deny", "all"])
 def test_a_response_by_its_id(running: Host, route: str, streamed: bool) -> None:
     events = stream([["Look."], *NATIVE])
-    path = f"/{route}/{'s' if streamed else 'w'}/v1"
+    path = f"/{route}{running.prefix()}/v1"
     if streamed:
         running.upstream.replies = [Reply([framed(event) for event in events], dict(EVENTS))]
     else:

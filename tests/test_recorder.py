@@ -16,7 +16,7 @@ from mitmproxy import http
 from mitmproxy.test import taddons
 
 import manyflows
-from live import flows_in
+from live import LIMIT, flows_in
 from toolcalls.commands.console import BadInput
 from toolcalls.mitm import recorder, store
 from toolcalls.mitm.addon import ToolCalls
@@ -29,6 +29,12 @@ from toolcalls.mitm.recorder import Recorder
 @pytest.fixture
 def flow() -> http.HTTPFlow:
     return manyflows.session()[0]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is written at the end, however slow the machine is."""
+    monkeypatch.setattr(recorder, "_PATIENCE", LIMIT)
 
 
 @pytest.fixture
@@ -65,7 +71,7 @@ def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
     """The thread may come to it late, and somebody may have changed the flow by then."""
     go = Event()
     written = recorder._record
-    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(10) and written(one))
+    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(LIMIT) and written(one))
     before = (flow.request.path, flow.comment)
     recording.add(flow)
     flow.request.path, flow.comment = "/another", "another"
@@ -115,7 +121,7 @@ def test_what_waits_is_bounded(
 ) -> None:
     go = Event()
     written = recorder._record
-    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(10) and written(one))
+    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(LIMIT) and written(one))
     monkeypatch.setattr(recorder, "MAX_WAITING", recorder._size(flow) * 2)
     for _ in range(5):
         recording.add(flow)
@@ -154,7 +160,7 @@ def test_the_end_does_not_wait_for_long(
 ) -> None:
     """SIGTERM must end mitmproxy within two seconds, whatever waits."""
     go = Event()
-    monkeypatch.setattr(recorder, "_record", lambda _: go.wait(10) and b"")
+    monkeypatch.setattr(recorder, "_record", lambda _: go.wait(LIMIT) and b"")
     monkeypatch.setattr(recorder, "_PATIENCE", 0.01)
     made = Recorder(tmp_path / "recordings")
     made.add(flow)
@@ -256,7 +262,7 @@ def test_a_folder_that_is_gone_and_comes_back(
     for _ in range(2):
         recording.add(flow)
     recording._queue.put(None)
-    recording._thread.join(10)
+    recording._thread.join(LIMIT)
     assert recording.missing == 2
     assert sum("cannot be written" in one.message for one in caplog.records) == 1
     folder.mkdir()

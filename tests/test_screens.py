@@ -16,6 +16,7 @@ from mitmproxy.test import taddons
 from live import CALL, LIMIT, PATH, REPO, Reply, asked, post, streamed, upstream
 from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
 from toolcalls.events import Status
+from toolcalls.insight.story import UNLESS
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.policy import REASONS, REPAIRS
 
@@ -83,9 +84,9 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
             assert not any(hidden in listed for hidden in HIDDEN)
 
             shown = open_response(page, f"/lifted{PATH}")
-            assert shown.locator("h5").inner_text() == "Tool calls"
+            shown.locator("h5", has_text="Tool calls").wait_for()
             for line in ("wrote this call as text (invoke)", "got a native call", '"command": "ls -la"'):
-                assert line in shown.inner_text()
+                shown.get_by_text(line).wait_for()
 
             shown = open_response(page, f"/fenced{PATH}")
             shown.get_by_text("rule fenced: it stands in a fenced code block").wait_for()
@@ -98,14 +99,15 @@ def test_mitmweb(folder: Path, tmp_path: Path) -> None:
 
             shown = open_response(page, "/other")
             shown.get_by_text('"other": 1').wait_for()
-            assert shown.locator("h5").inner_text() == "JSON"
+            shown.locator("h5", has_text="JSON").wait_for()
 
 
 def test_mitmweb_while_a_reply_streams(folder: Path, tmp_path: Path) -> None:
     """The list and an open view go along with a reply, and the other views are a choice away."""
     if missing := missing_for_browser():
         pytest.skip(missing)
-    slow = Reply(streamed(f"Let me look.\n\n{CALL.replace('ls -la', 'ls ' + 'x' * 400)}", 5), pause=0.05)
+    pieces = streamed(f"Let me look.\n\n{CALL.replace('ls -la', 'ls ' + 'x' * 400)}", 5)
+    slow = Reply(pieces, gates={len(pieces) // 2: (go := threading.Event())})
     first = Reply(streamed("hello"))  # mitmweb has no list before there is a flow
     with upstream(first, slow) as server, mitmweb(folder, to=server.url) as web, browser(tmp_path / "browser") as page:
         post(web.url, asked(), path="/first")
@@ -116,6 +118,7 @@ def test_mitmweb_while_a_reply_streams(folder: Path, tmp_path: Path) -> None:
         comment.get_by_text("… lifting Bash (invoke)").wait_for()
         shown = open_response(page, PATH)
         shown.get_by_text("the reply is still coming: … lifting Bash (invoke)").wait_for()
+        go.set()
         client.join(LIMIT)
         comment.get_by_text("lifted Bash (invoke)", exact=True).wait_for()
         shown.get_by_text("LIFTED  Bash", exact=True).wait_for()
@@ -139,8 +142,7 @@ def test_console(folder: Path) -> None:
         pytest.skip(missing)
     with upstream(Reply(streamed(HOSTILE))) as server, console(folder, to=server.url) as shown:
         post(shown.url, asked(), path=f"/hostile{PATH}")
-        listed = shown.wait_for("/hostile")
-        assert "👀" in listed
+        shown.wait_for("/hostile", "👀")
         post(shown.url, asked(), path=f"/again{PATH}")
         shown.wait_for("/again")
         shown.press("Down")
@@ -150,14 +152,13 @@ def test_console(folder: Path) -> None:
         shown.press("Enter")
         shown.wait_for("Flow Details")
         shown.press("Right")
-        screen = shown.wait_for("Tool calls")
-        for line in (
+        screen = shown.wait_for(
+            "Tool calls",
             "wrote this call as text (invoke)",
             "got a native call",
             "undeclared: the request does not declare",
-        ):
-            assert line in screen
-        assert r"\x1b[31mred \x9b2J \u202edlrow <script>" in screen
+            r"\x1b[31mred \x9b2J \u202edlrow <script>",
+        )
         assert not any(hidden in screen for hidden in HIDDEN)
 
 
@@ -170,3 +171,14 @@ def test_every_word_is_documented(title: str, words: set[str]) -> None:
     page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
     section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(words)
+
+
+def test_the_page_and_the_views_name_the_same_settings() -> None:
+    """What would take a call all the same: the last column of the table of reasons, and the line `unless`."""
+    text = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_]+)` \| .* \|([^|]*)\|$", text, re.MULTILINE)
+    told = {reason: set(re.findall(r"`([a-z_]+)", settings)) for reason, settings in rows if reason in REASONS}
+    rules = {"access", "loop", "dropped"}  # what is named there is a rule or a function of the user's own
+    assert {reason for reason, settings in told.items() if settings} - rules == set(UNLESS)
+    for reason, words in UNLESS.items():
+        assert all(re.search(rf"\b{key}\b", words) for key in told[reason]), reason

@@ -8,9 +8,11 @@ import gc
 import json
 import socket
 import ssl
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -190,7 +192,7 @@ def test_a_fault_gives_back_what_was_held(monkeypatch: pytest.MonkeyPatch) -> No
 def test_upstream_cut_inside_a_tag(proxy: Host, framing: Any, cut: Any) -> None:
     """Only `error` comes, without b"", and nothing can be sent any more: the client keeps what was complete."""
     pieces = streamed('Let me look.\n\n<invoke name="Ba', 4, reason=None)
-    got, flow = proxy.ask(Reply(pieces, framing=framing, cut=cut, hold=0.2))
+    got, flow = proxy.ask(Reply(pieces, framing=framing, cut=cut))
     assert not got.ended
     assert calls_in(got.body) == []
     assert text_in(got.body).startswith("Let me look.")
@@ -205,7 +207,7 @@ def test_upstream_cut_inside_a_tag(proxy: Host, framing: Any, cut: Any) -> None:
 def test_upstream_cut_inside_the_arguments(proxy: Host) -> None:
     """The call has begun to stream; nobody closes its arguments."""
     begun = TEXT[: TEXT.index(" -la")] + " -l"
-    got, flow = proxy.ask(Reply(streamed(begun, 4, reason=None), cut="rst", hold=0.2))
+    got, flow = proxy.ask(Reply(streamed(begun, 4, reason=None), cut="rst"))
     ((name, arguments),) = calls_in(got.body)
     assert name == "Bash"
     with pytest.raises(json.JSONDecodeError):
@@ -225,7 +227,7 @@ def test_a_client_that_leaves(proxy: Host) -> None:
     """`error` ends the exchange, the upstream is let go, and what came until then is kept."""
     proxy.upstream.gone.clear()
     pieces = streamed(TEXT * 40, 3)
-    proxy.upstream.replies = [Reply(pieces, pause=0.02)]
+    proxy.upstream.replies = [Reply(pieces, gates={len(pieces) // 2: Event()})]
     path = proxy.path()
     with asking(proxy.dump.port, path) as client:
         arrived(client, b"data:")
@@ -259,7 +261,7 @@ def test_a_reply_without_a_body(proxy: Host) -> None:
 def test_sigterm_marks_what_it_cuts(folder: Path, tmp_path: Path) -> None:
     """mitmproxy writes the running flows without an error, as though they were whole."""
     out = tmp_path / "stopped.flow"
-    reply = Reply(streamed(TEXT[:-20], 4, reason=None), hold=LIMIT)
+    reply = Reply(streamed(TEXT[:-20], 4, reason=None), hold=3 * LIMIT)
     with (
         upstream(reply) as server,
         mitmdump(folder, "-w", str(out), to=server.url) as dump,
@@ -480,14 +482,24 @@ def test_what_passes_unchanged_is_stored_once(proxy: Host) -> None:
 
 
 def test_times_are_those_of_the_pieces(proxy: Host) -> None:
+    """The last pieces come when the client has had the first ones for a while."""
     pieces = streamed(TEXT, 9)
-    got, flow = proxy.ask(Reply(pieces, pause=0.01))
+    last = len(pieces) - 2
+    proxy.upstream.replies = [Reply(pieces, gates={last: (go := Event())})]
+    path = proxy.path()
+    with asking(proxy.dump.port, path) as client:
+        got = arrived(client, b"command")
+        time.sleep(0.05)
+        go.set()
+        got += arrived(client, b"\r\n0\r\n\r\n")
+    flow = proxy.flow(path)
     came, left = flow.metadata[store.TIMES]["upstream"], flow.metadata[store.TIMES]["client"]
     assert came["bytes"] == [len(piece) for piece in pieces]
-    assert sum(left["bytes"]) == len(got.body)
+    assert flow.response is not None
+    assert sum(left["bytes"]) == len(flow.response.raw_content or b"")
     for times in (came["microseconds"], left["microseconds"]):
         assert times == sorted(times)
-    assert came["microseconds"][-1] > 20_000
+    assert came["microseconds"][last] - came["microseconds"][0] > 40_000
 
 
 def test_metadata_can_always_be_written(addon: ToolCalls, tmp_path: Path) -> None:
@@ -603,24 +615,34 @@ def test_the_recorded_cases_are_what_they_say(recorded: dict[str, Any]) -> None:
     }
 
 
-@pytest.mark.parametrize("recording", ["with", "without"])
-def test_flows_from_a_file_give_the_same_verdicts(
-    recorded: dict[str, Any], folder: Path, tmp_path: Path, recording: str
-) -> None:
+def _joined(recorded: dict[str, Any], path: Path) -> list[tuple[str, http.HTTPFlow]]:
+    """One file of both recordings at `path`; its flows, each with the case that it is of."""
+    path.write_bytes(recorded["with"].read_bytes() + recorded["without"].read_bytes())
+    return _cases(path)
+
+
+def _cases(path: Path) -> list[tuple[str, http.HTTPFlow]]:
+    return [(flow.request.path.split("/")[1], flow) for flow in flows_in(path)]
+
+
+def test_flows_from_a_file_give_the_same_verdicts(recorded: dict[str, Any], folder: Path, tmp_path: Path) -> None:
     """`-nr`: the callable is set but never called. What was recorded stays as it was; a second time changes nothing."""
-    was = recorded[recording]
+    was = tmp_path / "both.flow"
+    before = _joined(recorded, was)
+    assert len(before) == 2 * len(CASES)
     for name in ("once", "twice"):
         now = tmp_path / f"{name}.flow"
         with mitmdump(folder, "-nr", str(was), "-w", str(now)) as dump:
             assert dump.ended() == 0
-        for case, flow in _by_case(now).items():
-            before = _by_case(was)[case]
+        after = _cases(now)
+        assert [(case, flow.id) for case, flow in after] == [(case, flow.id) for case, flow in before]
+        for (case, flow), (_, old) in zip(after, before, strict=True):
             assert _verdicts(flow) == recorded["verdicts"][case]
             assert flow.response is not None
-            assert before.response is not None
-            assert flow.response.raw_content == before.response.raw_content
-            assert flow.response.headers == before.response.headers
-            assert flow.metadata.get(store.UPSTREAM) == before.metadata.get(store.UPSTREAM)
+            assert old.response is not None
+            assert flow.response.raw_content == old.response.raw_content
+            assert flow.response.headers == old.response.headers
+            assert flow.metadata.get(store.UPSTREAM) == old.metadata.get(store.UPSTREAM)
         was = now
     once, twice = ([flow.get_state() for flow in flows_in(tmp_path / f"{name}.flow")] for name in ("once", "twice"))
     assert once == twice
@@ -644,25 +666,24 @@ def test_server_replay_gives_the_same_verdicts(
         assert reply.ended
 
 
-@pytest.mark.parametrize("recording", ["with", "without"])
-def test_client_replay_gives_the_same_verdicts(
-    recorded: dict[str, Any], folder: Path, tmp_path: Path, recording: str
-) -> None:
+def test_client_replay_gives_the_same_verdicts(recorded: dict[str, Any], folder: Path, tmp_path: Path) -> None:
     """`-C`: the request is sent again; the flow still bears what the first reply left in it."""
     path, out = tmp_path / "in.flow", tmp_path / "out.flow"
-    flows = _by_case(recorded[recording])
-    flows["lifted"].comment = "my own"
+    flows = _joined(recorded, tmp_path / "both.flow")
     with path.open("wb") as file:
-        for flow in flows.values():
+        for case, flow in flows:
+            flow.comment = "my own" if case == "lifted" else flow.comment
             FlowWriter(file).add(flow)
-    recorded["server"].replies = [CASES[case] for case in flows]
+    recorded["server"].replies = [CASES[case] for case, _ in flows]
     with mitmdump(folder, "-n", "-C", str(path), "-w", str(out)) as dump:
         assert dump.ended() == 0
-    again = _by_case(out)
-    assert {case: _verdicts(flow) for case, flow in again.items()} == recorded["verdicts"]
-    assert again["lifted"].comment == "my own"
-    assert again["declined"].comment == "1 declined: fenced"
-    assert again["lifted"].marked == ":wrench:"
+    again = _cases(out)
+    assert [case for case, _ in again] == [case for case, _ in flows]
+    comments = {"lifted": "my own", "declined": "1 declined: fenced"}
+    for case, flow in again:
+        assert _verdicts(flow) == recorded["verdicts"][case]
+        assert flow.comment == comments.get(case, flow.comment)
+        assert flow.marked == ":wrench:" or case != "lifted"
 
 
 # --- the traffic of others --------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ Strategy: one real mitmdump in front of a scripted upstream records a few connec
 of that file. What was recorded is known, so is what must be found: by the same rules the same, by others others.
 """
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import taddons
 
-from live import flows_in, mitmdump
+from live import LIMIT, Growing, flows_in, mitmdump
 from responsesclient import stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
@@ -25,6 +26,7 @@ from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.seen import all_seen
 from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
+from toolcalls.mitm.views import message as looked_at
 
 CONFIG = """
 routes:
@@ -70,6 +72,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
             server.replies = [[[event] for event in one] for one in events]
             with connected(dump.port, path) as socket:
                 made.told[path] = [socket.ask({**CREATE, "input": f"go {number}"}) for number in range(len(events))]
+        Growing(made.path).wait_for(lambda flows: len(flows) == len(replies))
     return made
 
 
@@ -138,10 +141,7 @@ def test_a_replay_from_the_file_says_todays_verdicts(recording: Recording, tmp_p
         "--set", f"toolcalls_config={recording.strict}", "--set", f"toolcalls_log={journal}",
     ]  # fmt: skip
     with mitmdump(tmp_path, *options) as dump:
-        dump.wait_for("declined")
-        for _ in range(100):
-            if out.exists() and len(flows_in(out)) == 3:
-                break
+        assert dump.ended() == 0
     (flow,) = [flow for flow in flows_in(out) if flow.request.path == LIFT]
     assert statuses(flow.metadata[store.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
     assert flow.comment == "lifted read_file (invoke) · 1 declined: not_terminal"
@@ -174,6 +174,50 @@ def test_the_message_that_ends_a_reply_shows_what_became_of_it(recording: Record
     assert "Let me look." in second
     (lowered,) = shown(recording.flow(LOWER), ToolCallsView())
     assert "lowered" in lowered
+
+
+def test_the_answer_to_the_upgrade_shows_the_latest_replies(recording: Recording) -> None:
+    """mitmweb shows the first messages of a connection only, and so never the last reply of a long one."""
+    flow = recording.flow(LIFT)
+    metadata = contentviews.Metadata(flow=flow, http_message=flow.response)
+    view = ToolCallsView()
+    assert view.render_priority(b"", metadata) > 1
+    latest, *_ = view.prettify(b"", metadata).split("REPLY 1")
+    listed, reply = latest.split("REPLY 2\n")
+    assert listed.splitlines()[0] == "2 replies over this WebSocket, the latest first"
+    assert [line.split(maxsplit=1)[0] for line in listed.splitlines()[2:] if line.strip()] == ["2", "1"]
+    assert reply.startswith("lifted now (invoke)")
+    assert '  written   <invoke name="now">' in reply
+    assert "    Let me look." in reply
+    assert "begins: now" in ClientBodyView().prettify(b"", metadata)
+    (number,) = {one["number"] for one in connection.reports_of(flow)[1:]}
+    connection.keep_report(flow, number, {**connection.reports_of(flow)[1], "summary": "judged anew"})
+    assert "judged anew" in view.prettify(b"", metadata)
+
+
+def test_a_long_connection_is_read_in_small_parts(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens it sees that more comes, and then the latest reply; the proxy's loop goes on meanwhile."""
+    monkeypatch.setattr(looked_at, "_MESSAGES", 3)
+    flow = recording.flow(LIFT)
+    metadata = contentviews.Metadata(flow=flow, http_message=flow.response)
+    whole = ToolCallsView().prettify(b"", metadata)
+    again = recording.flow(LIFT)
+    metadata = contentviews.Metadata(flow=again, http_message=again.response)
+    updates: list[Any] = []
+
+    async def work() -> None:
+        with taddons.context() as context:
+            monkeypatch.setattr(context.master.addons, "trigger", updates.append)
+            shown_ = ToolCallsView().prettify(b"", metadata)
+            assert shown_ != whole
+            until = asyncio.get_running_loop().time() + LIMIT
+            while not updates:
+                assert asyncio.get_running_loop().time() < until
+                await asyncio.sleep(0.01)
+            assert ToolCallsView().prettify(b"", metadata) == whole
+
+    asyncio.run(work())
+    assert [update.flows for update in updates] == [[again]]
 
 
 def test_both_sides_are_shown_with_their_times(recording: Recording) -> None:

@@ -5,7 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 export const begun = (user) => [{ role: "user", content: user }];
 
 export async function ask(job, talk) {
-  const sdk = new Anthropic({ baseURL: job.base, apiKey: "made-up", maxRetries: 0, timeout: 20_000 });
+  const sdk = new Anthropic({ baseURL: job.base, apiKey: "made-up", maxRetries: 0, timeout: 60_000 });
   const tools = job.tools.map(({ name, schema }) => ({ name, input_schema: schema }));
   const request = { model: "m", max_tokens: 100, messages: talk, tools };
   let message;

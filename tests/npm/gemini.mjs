@@ -6,7 +6,7 @@ export const identified = false;
 export const begun = (user) => [{ role: "user", parts: [{ text: user }] }];
 
 export async function ask(job, talk) {
-  const sdk = new GoogleGenAI({ apiKey: "made-up", httpOptions: { baseUrl: job.base, timeout: 20_000 } });
+  const sdk = new GoogleGenAI({ apiKey: "made-up", httpOptions: { baseUrl: job.base, timeout: 60_000 } });
   const functionDeclarations = job.tools.map(({ name, schema }) => ({ name, parametersJsonSchema: schema }));
   const model = "gemini-x";
   const config = { tools: [{ functionDeclarations }] };

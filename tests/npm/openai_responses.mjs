@@ -5,7 +5,7 @@ import OpenAI from "openai";
 export const begun = (user) => [{ role: "user", content: user }];
 
 export async function ask(job, talk) {
-  const sdk = new OpenAI({ baseURL: `${job.base}/v1`, apiKey: "made-up", maxRetries: 0, timeout: 20_000 });
+  const sdk = new OpenAI({ baseURL: `${job.base}/v1`, apiKey: "made-up", maxRetries: 0, timeout: 60_000 });
   const tools = job.tools.map(({ name, schema }) => ({ type: "function", name, strict: true, parameters: schema }));
   const request = { model: "m", input: talk, tools };
   let response = { status: null, output: [] };

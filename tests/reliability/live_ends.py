@@ -40,7 +40,7 @@ JSON = {"content-type": "application/json", "set-cookie": "__cf_bm=CANARY15"}
 
 
 def recorded(proxy: Proxy) -> list[http.HTTPFlow]:
-    """The flows of the addon's own recording. Raises FlowReadException where one is not whole."""
+    """The flows in the recording of a proxy that has ended. Raises FlowReadException where one is not whole."""
     return [flow for path in sorted(proxy.record.glob("*.flow")) for flow in flows_in(path)]
 
 
@@ -48,7 +48,7 @@ async def written(proxy: Proxy, path: str) -> http.HTTPFlow:
     """The flow of a path, once it is in the recording. Raises TimeoutError."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            for flow in recorded(proxy):
+            for flow in proxy.recorded():
                 if flow.request.path.startswith(path):
                     return flow
             await asyncio.sleep(0.05)
@@ -139,7 +139,7 @@ async def cuts(scene: Scene) -> AsyncIterator[Row]:
         at = draw.randrange(1, len(pieces))
         body = b"".join(pieces[:at]) + pieces[at][: draw.randrange(len(pieces[at]))]
         kept = [body[start : start + 90] for start in range(0, len(body), 90)]
-        reply = Reply(kept, dict(REPLIED), framing=framing, cut=cut, hold=0.05)
+        reply = Reply(kept, dict(REPLIED), framing=framing, cut=cut)
         saying.append(Said(f"{framing}-{cut}-{number}", reply))
     async with served(answering(saying)) as server, scene.proxy(server.url) as proxy:
         for number, what in enumerate(saying):

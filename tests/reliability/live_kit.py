@@ -20,7 +20,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from live import CALL, EVENTS, PATH, Dump, Reply, asked, calls_in, mitmdump, streamed, text_in
+from mitmproxy import http
+
+from live import CALL, EVENTS, PATH, Dump, Growing, Reply, asked, calls_in, mitmdump, streamed, text_in, until_read
 from reliability.rows import Row
 
 PATIENCE = 120.0  # seconds without a byte after which a stream hangs; 500 at once may have to wait for their first
@@ -217,6 +219,9 @@ async def _send(server: Server, writer: asyncio.StreamWriter, reply: Reply) -> b
     for number, piece in enumerate(reply.pieces):
         if reply.pause and number:
             await asyncio.sleep(reply.pause)
+        if number in reply.gates:
+            await writer.drain()
+            await asyncio.to_thread(reply.gates[number].wait, PATIENCE)
         writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
         server.sent += len(piece)
         if number % 16 == 0 or reply.pause:
@@ -224,6 +229,7 @@ async def _send(server: Server, writer: asyncio.StreamWriter, reply: Reply) -> b
     await writer.drain()
     await asyncio.sleep(reply.hold)
     if reply.cut == "rst":
+        await asyncio.to_thread(until_read, writer.get_extra_info("socket"))
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
     if reply.cut or reply.framing == "close":
@@ -448,6 +454,10 @@ class Proxy:
     def peak(self) -> int:
         """The most bytes of RAM that it used."""
         return _status(self.pid, "VmHWM")
+
+    def recorded(self) -> list[http.HTTPFlow]:
+        """The flows of the addon's own recording that are whole by now."""
+        return [flow for path in sorted(self.record.glob("*.flow")) for flow in Growing(path).flows()]
 
     def leaks(self) -> list[Problem]:
         """The canaries that stand in anything that it has printed or written."""

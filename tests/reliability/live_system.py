@@ -13,13 +13,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 from mitmproxy import http
+from mitmproxy.exceptions import FlowReadException
 
 from live import MAIN, PATH, Reply, flows_in, streamed
 from reliability.live_ends import finished, recorded, verdicts
@@ -29,6 +32,7 @@ from reliability.live_kit import (
     PATIENCE,
     PLAIN,
     REPLIED,
+    Got,
     Problem,
     Proxy,
     Said,
@@ -54,10 +58,13 @@ async def sigterm(scene: Scene) -> AsyncIterator[Row]:
     cut = Said("cut", Reply(streamed(PLAIN + CALLED[:-20], 4, reason=None), dict(REPLIED), hold=PATIENCE))
     count = scene.scaled(24, 4)
     async with served(answering([cut])) as server, scene.proxy(server.url) as proxy:
-        asking = [asyncio.create_task(ask(proxy.port, f"/cut/{number}{PATH}")) for number in range(count)]
-        while server.asked < count:
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(1.0)
+        have = [Got() for _ in range(count)]
+        asking = [
+            asyncio.create_task(ask(proxy.port, f"/cut/{number}{PATH}", into=one)) for number, one in enumerate(have)
+        ]
+        async with asyncio.timeout(PATIENCE):
+            while not all(b'"Bash"' in one.body for one in have):
+                await asyncio.sleep(0.05)
         began = time.monotonic()
         os.kill(proxy.pid, signal.SIGTERM)
         status = await asyncio.to_thread(proxy.dump.ended)
@@ -94,7 +101,7 @@ async def sigkill(scene: Scene) -> AsyncIterator[Row]:
                 with tally.input(f"{wait:.2f} s behind the first record, seed {scene.seed}") as problems:
                     asking = asyncio.create_task(many(proxy, saying, 2000, 8))
                     async with asyncio.timeout(PATIENCE):
-                        while not sum(path.stat().st_size for path in proxy.record.glob("*.flow")):
+                        while not proxy.recorded():
                             await asyncio.sleep(0.02)
                     await asyncio.sleep(wait)
                     os.kill(proxy.pid, signal.SIGKILL)
@@ -164,14 +171,14 @@ async def disks(scene: Scene) -> AsyncIterator[Row]:
                 seen = Path(f"/proc/{proxy.pid}/root{proxy.record}")
                 await _failed(full, "tmpfs of 128 kB", proxy, "No space left")
                 with full.input("tmpfs of 128 kB, what is there") as problems:
-                    problems.extend(_whole(seen))
+                    problems.extend(await _whole(seen))
             _counted(full, "tmpfs of 128 kB", proxy)
         limited = ["sh", "-c", 'ulimit -f 128; exec "$@"', "sh"]
         async with scene.proxy(server.url, prefix=limited) as proxy:
             await _goes_on(full, "ulimit -f", proxy, saying, count)
             await _failed(full, "ulimit -f", proxy, "File too large")
             with full.input("ulimit -f, what is there") as problems:
-                problems.extend(_whole(proxy.record))
+                problems.extend(await _whole(proxy.record))
                 problems.extend(proxy.leaks())
         _counted(full, "ulimit -f", proxy)
         if scene.fraction >= 1 and Path("/dev/full").exists():
@@ -187,13 +194,14 @@ async def disks(scene: Scene) -> AsyncIterator[Row]:
                 await _mounted(proxy, "mount", "-t", "tmpfs", "-o", "ro", "none", str(proxy.record))
                 await _goes_on(read_only, "while it is", proxy, saying, count)
                 await _failed(read_only, "while it is", proxy, "Read-only")
-                await _mounted(proxy, "umount", str(proxy.record))
+                await _mounted(proxy, "umount", "-l", str(proxy.record))  # somebody may just try to write
                 await _goes_on(read_only, "behind it", proxy, saying, 3)
                 await _written_out(read_only, "behind it", proxy, 6)
             _counted(read_only, "behind it", proxy)
             yield read_only.row()
         async with scene.proxy(server.url) as proxy:
             await _goes_on(gone, "before", proxy, saying, 3)
+            await _written_out(gone, "before", proxy, 3)
             shutil.rmtree(proxy.record)
             (proxy.out / "log.jsonl").unlink()
             await _goes_on(gone, "while it is", proxy, saying, count)
@@ -232,17 +240,21 @@ def _counted(tally: Tally, when: str, proxy: Proxy) -> None:
             problems.append(("missed", "nobody says how many records are missing"))
 
 
-def _whole(folder: Path) -> list[Problem]:
-    """Every record that stands in a recording is whole, the last one too."""
-    found = [flow for path in folder.glob("*.flow") for flow in flows_in(path)]
-    return [] if found else [("lost", "nothing was recorded before the disk was full")]
+async def _whole(folder: Path) -> list[Problem]:
+    """Every record that stands in a recording is whole, the last one too, as soon as nobody tries to add another."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with suppress(FlowReadException):  # one that does not fit is just being taken back
+                found = [flow for path in folder.glob("*.flow") for flow in flows_in(path)]
+                return [] if found else [("lost", "nothing was recorded before the disk was full")]
+            await asyncio.sleep(0.05)
 
 
 async def _written_out(tally: Tally, when: str, proxy: Proxy, least: int) -> None:
     """What the proxy has to write comes behind the end that its clients see."""
     with tally.input(f"{when}, written"):
         async with asyncio.timeout(PATIENCE):
-            while len(recorded(proxy)) < least:
+            while len(proxy.recorded()) < least:
                 await asyncio.sleep(0.05)
 
 
@@ -270,7 +282,9 @@ async def configurations(scene: Scene) -> AsyncIterator[Row]:
     file = scene.path("rules.yaml")
     file.write_text(LIFTS, encoding="utf-8")
     call = said("call", CALLED, calls=MADE)
-    slow = said("slow", CALLED, 3, calls=MADE, pause=0.06)
+    go = threading.Event()
+    slow = said("slow", CALLED, 3, calls=MADE)
+    slow = replace(slow, reply=replace(slow.reply, gates={len(slow.reply.pieces) // 2: go}))
     saying = [call, slow]
     untouched = Said("call", call.reply)
     async with (
@@ -278,13 +292,15 @@ async def configurations(scene: Scene) -> AsyncIterator[Row]:
         scene.proxy(server.url, "--set", f"toolcalls_config={file}") as proxy,
     ):
         with tally.input("under way while it changes") as problems:
-            asking = asyncio.create_task(ask(proxy.port, f"/slow{PATH}"))
-            await asyncio.sleep(0.3)
+            got = Got()
+            asking = asyncio.create_task(ask(proxy.port, f"/slow{PATH}", into=got))
+            async with asyncio.timeout(PATIENCE):
+                while not got.body:
+                    await asyncio.sleep(0.02)
             await _written(file, OBSERVES)
             with tally.input("valid, a new stream") as new:
                 new.extend(judged(untouched, await ask(proxy.port, f"/call/1{PATH}")))
-                if asking.done():
-                    new.append(("missed", "the slow stream ended too soon to say anything"))
+            go.set()
             problems.extend(judged(slow, await asking))
         for name, (text, place) in WRONG.items():
             with tally.input(name) as problems:

@@ -26,7 +26,7 @@ def timeline(seen: Sight, deadline: float) -> None:
     sent: Seen | None = None  # shown when it is known whether the client gets something at once
     while True:
         try:
-            item = seen.get(timeout=_TOGETHER if sent else max(0.1, deadline - time.monotonic()))
+            item = seen.next(_TOGETHER if sent else max(0.1, deadline - time.monotonic()))
         except queue.Empty:
             if sent is None:
                 raise Unexpected("the reply did not end in time") from None

@@ -35,8 +35,25 @@ class Seen:
     shown: str
 
 
-# In the order of time; None: the client has seen the end.
-type Sight = queue.Queue[Seen | None]
+class Sight:
+    """What both sides see, in the order of time."""
+
+    def __init__(self) -> None:
+        self._seen: queue.Queue[Seen | None] = queue.Queue()
+        self._lock = threading.Lock()  # else the other side might be between its look at the clock and its telling
+
+    def tell(self, side: str, what: str, shown: str) -> None:
+        """One side sees something now."""
+        with self._lock:
+            self._seen.put(Seen(time.monotonic(), side, what, shown))
+
+    def end(self) -> None:
+        """The client has seen the end."""
+        self._seen.put(None)
+
+    def next(self, timeout: float) -> Seen | None:
+        """What was seen next, None for the end. Raises queue.Empty after `timeout` seconds."""
+        return self._seen.get(timeout=timeout)
 
 
 @dataclass(slots=True)
@@ -80,7 +97,7 @@ def script(text: str) -> tuple[bytes, list[tuple[float, bytes]]]:
 @contextmanager
 def upstream(events: list[tuple[float, bytes]], *, pause: bool) -> Iterator[tuple[int, Sight]]:
     """A server on a free port that plays `events` to whoever asks; gives the port, and where it tells what it sends."""
-    seen: Sight = queue.Queue()
+    seen = Sight()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -94,7 +111,7 @@ def upstream(events: list[tuple[float, bytes]], *, pause: bool) -> Iterator[tupl
             try:
                 for seconds, event in events:
                     time.sleep(seconds if pause else 0)
-                    seen.put(_sent(event))
+                    seen.tell("upstream", *_sent(event))
                     self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
                 self.wfile.write(b"0\r\n\r\n")
             except OSError:
@@ -112,11 +129,12 @@ def upstream(events: list[tuple[float, bytes]], *, pause: bool) -> Iterator[tupl
         server.socket.close()
 
 
-def _sent(event: bytes) -> Seen:
+def _sent(event: bytes) -> tuple[str, str]:
+    """What an event of the server's brings, and how it is shown."""
     data = event.removeprefix(b"data: ").strip()
     choices = json.loads(data)["choices"] if data.startswith(b"{") else []
     parts = [part for choice in choices for part in _parts(choice)] or [("other", "")]
-    return Seen(time.monotonic(), "upstream", parts[0][0], "  ".join(shown for _, shown in parts))
+    return parts[0][0], "  ".join(shown for _, shown in parts)
 
 
 def _parts(choice: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -219,10 +237,10 @@ def asking(port: int, request: bytes, seen: Sight, deadline: float) -> Iterator[
                 if line.startswith(b"data: {"):
                     _take(received, json.loads(line.removeprefix(b"data: ")), seen)
         except (OSError, http.client.HTTPException, ValueError, LookupError) as error:
-            seen.put(Seen(time.monotonic(), "client", "other", f"{type(error).__name__}: {error}"))
+            seen.tell("client", "other", f"{type(error).__name__}: {error}")
         finally:
             connection.close()
-            seen.put(None)
+            seen.end()
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
@@ -241,4 +259,4 @@ def _take(received: Received, chunk: dict[str, Any], seen: Sight) -> None:
             received.calls[-1]["arguments"] += function.get("arguments", "")
         received.finish = choice.get("finish_reason") or received.finish
         for what, shown in _parts(choice):
-            seen.put(Seen(time.monotonic(), "client", what, shown))
+            seen.tell("client", what, shown)
