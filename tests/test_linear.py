@@ -16,6 +16,7 @@ from toolcalls.policy import Terms
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import PolicyName, Route
+from toolcalls.scanner import Scanner
 from toolcalls.wires import all_wires
 
 TOOLS = (
@@ -170,3 +171,25 @@ def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
         return run
 
     grows_with_its_input(work, 500)
+
+
+@pytest.mark.parametrize("beginning", ['\n{"name":', '\n{"arguments":', '\n{"tool_calls":['])
+def test_beginnings_of_json_calls_inside_each_other_are_read_a_few_times_only(
+    beginning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`lenient` looks for JSON in every line, and only the end of such an object says that it is no call."""
+    consumed = 0
+    take = Scanner.take
+
+    def counted(scan: Scanner, count: int) -> str:
+        nonlocal consumed
+        consumed += count
+        return take(scan, count)
+
+    monkeypatch.setattr(Scanner, "take", counted)
+    text = beginning * (40_000 // len(beginning))
+    reader = Reader(Terms(Route(policy="lenient"), Request(tools=TOOLS)))
+    for at in range(0, len(text), 1000):
+        reader.feed(text[at : at + 1000])
+    reader.finish(cut=False)
+    assert consumed < 8 * len(text)

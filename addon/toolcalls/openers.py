@@ -46,7 +46,8 @@ class Opener(NamedTuple):
 def openers_of(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> "Openers":
     """The openers of these dialects where tools of these names are declared; the turns of a session share them.
 
-    anywhere   whole-message dialects count at the start of any line (`lenient`)
+    anywhere   whole-message dialects count at the start of any line (`lenient`), and inside one where a declared tool's
+               name follows the bracket
     results    invented results are looked for
     """
     return Openers(dialects, names, anywhere=anywhere, results=results)
@@ -60,7 +61,10 @@ class Openers:
         strays: dict[str, None] = {}
         for dialect in dialects:
             strays.update(dict.fromkeys(dialect.strays))
-            for literal in dialect.openers(names):
+            literals = dialect.openers(names)
+            for literal in literals:
+                if dialect.place == "message" and not anywhere and literal[1:] and literal[0] in literals:
+                    continue  # where a message begins, the bracket alone is enough
                 found = by_place[_looked_for(dialect.place, literal, anywhere=anywhere)]
                 found[literal] = (*found.get(literal, ()), dialect)
         for literal in REASONING_CLOSERS:
@@ -135,6 +139,15 @@ class Openers:
         if any(dialect.strays for dialect in dialects):
             stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
+
+    def inside_line(self, text: str, start: int) -> int:
+        """Up to where all from `start` on is text, and from where on it may still become an opener.
+
+        For the commonest places: not the start of a line, behind which more may come. -1 where `find` must look.
+        """
+        if text.find("\n", start) >= 0 or text.find("\r", start) >= 0:
+            return -1
+        return self._inline.undecided(text, start)
 
     def look_alike(self, text: str, start: int, opener: Opener | None) -> LookAlike | None:
         """What only looks like an opener, before `opener` where there is one, or may still become such."""
@@ -214,9 +227,11 @@ def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:
     """The kind of place at which an opener is looked for.
 
     A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only
-    looked for where it would begin a line.
+    looked for where it would begin a line. So are JSON and code in the open, but where a declared tool's name follows.
     """
     if place == "message":
+        if anywhere and len(literal) > 1 and literal[0] in "{[":
+            return "inline"
         return "start" if anywhere else "message"
     return "start" if place == "start" or (place == "anywhere" and literal[0].isalnum()) else "inline"
 
@@ -257,9 +272,7 @@ class _Literals:
 
     def maybe(self, text: str) -> bool:
         """Whether one stands in the text, or may begin at its end."""
-        return any(
-            self.at(text, found.start()) or self.arriving(text, found.start()) for found in self._heads.finditer(text)
-        )
+        return self.undecided(text, 0) < len(text)
 
     def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
         """The same for the starts of lines."""
@@ -303,6 +316,15 @@ class _Literals:
     def arriving(self, text: str, begin: int) -> bool:
         """Whether what stands from `begin` to the end may still become one, or a longer one."""
         return len(text) - begin < self.longest and text[begin:] in self._prefixes
+
+    def undecided(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
+        for found in self._heads.finditer(text, start):
+            if self.arriving(text, found.start()):
+                return found.start()
+            if self.at(text, found.start()):
+                return -1
+        return len(text)
 
     def tail(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one; len(text) for nowhere."""

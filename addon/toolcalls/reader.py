@@ -9,6 +9,7 @@ the name.
 A little over 300 lines: text, openers, what stands between them and the limits are one loop.
 """
 
+import re
 from collections.abc import Generator
 
 from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
@@ -16,13 +17,20 @@ from toolcalls.events import Event, Text
 from toolcalls.invented import RESULTS
 from toolcalls.ledger import Ledger, Quoted
 from toolcalls.lookalike import LookAlike
-from toolcalls.markdown import Position
+from toolcalls.markdown import SHORT, Position
 from toolcalls.openers import Opener, openers_of
 from toolcalls.policy import Terms
 from toolcalls.scanner import SPACE, Scanner, beginnings
 from toolcalls.shapes import Dialect
 from toolcalls.tools import Toolbox
 from toolcalls.wrappers import CLOSERS
+
+# Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
+# beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
+_MAX_WASTE = 65536
+_NOTHING = re.compile(r"(?!)").search
+# What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
+_INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 
 
 class Reader:
@@ -39,9 +47,12 @@ class Reader:
             chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
         )
         self._position = Position(reasoning=starts_in_reasoning)
+        self._keep = self._position.keep
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, terms, self._tools, self._position)
         self._gave_up = False
+        self.inside = False  # a candidate is being read
+        self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._fresh = True  # only white space stands before this place in its message
         self._look_for(results=False)
         self._settle(plain=False)
@@ -53,11 +64,20 @@ class Reader:
         self._openers = openers_of(self._dialects, self._tools.names, anywhere=anywhere, results=results)
         self._results = results
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is being read or held."""
+        return self._plain
+
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         quiet = self._quiet
         if quiet is not None and quiet(piece) is None:
             self._ledger.drained += len(piece)
+            if len(piece) >= SHORT:
+                self._position.note(piece)
+            elif piece:
+                self._keep(piece)
             return True
         if not self._plain or not piece:
             return False
@@ -133,7 +153,7 @@ class Reader:
 
     def native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
-        self._ledger.natives.append((name, arguments))
+        self._ledger.natives.add(name, arguments)
         dialects = beside_native(self._dialects)
         if dialects != self._dialects:
             self._dialects = dialects
@@ -158,7 +178,9 @@ class Reader:
                 yield from self._unread()
                 return
             if opener.dialects:
+                self.inside = True
                 behind_call = yield from self._block(opener)
+                self.inside = False
                 if behind_call and not self._results:
                     self._look_for(results=True)
             elif opener.literal in RESULTS:
@@ -174,6 +196,13 @@ class Reader:
         scan = self._scan
         while True:
             line_start, fresh = self._position.line_start, self._fresh
+            if not (line_start or fresh or scan.ended) and scan.text.isascii():
+                stop = self._openers.inside_line(scan.text, scan.pos)
+                if stop >= 0:
+                    self._show(stop)
+                    self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
+                    yield
+                    continue
             opener = self._openers.find(scan.text, scan.pos, line_start=line_start, fresh=fresh, ended=scan.ended)
             if opener is not None:
                 stop = opener.start - opener.stray
@@ -225,6 +254,7 @@ class Reader:
             if self._scan.ended:
                 self._ledger.finish()
                 return
+            self._quiet = _NOTHING
             yield
 
     def _reasoning_closer(self, opener: Opener) -> bool:
@@ -315,6 +345,10 @@ class Reader:
         start, ended = ledger.at, scan.ended
         quoted = self._position.reason()
         for dialect in opener.dialects:
+            if dialect.place == "message" and (
+                self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)
+            ):
+                continue
             place: str | None = quoted
             if place is None and dialect.place != "anywhere" and not self._position.line_start:
                 place = "inline"
@@ -334,6 +368,8 @@ class Reader:
                 self._fresh = False
                 ledger.close_frame(own=own)
                 return False
+            if dialect.place == "message":
+                self._wasted += ledger.at - start
             ledger.give_back()
         waited = scan.ended and not ended
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))

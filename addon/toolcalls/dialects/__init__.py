@@ -8,8 +8,9 @@ from toolcalls.dialects.marker import Marker
 from toolcalls.shapes import Dialect
 
 # Read after all others that share an opener: `qwen3_xml` reads the same text as `openhands_fn`, and `tagged` as
-# `morph_xml`, as the same call, and is likelier; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
-_LAST = ("morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
+# `morph_xml`, as the same call, and is likelier; DeepSeek's tokens in ASCII are Kimi's or Step's as a rule, and so is a
+# wrapper of `function_elements` another's; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
+_LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
 # Their markup is escaped for HTML, as markup is that somebody quotes.
 ESCAPED = frozenset({"invoke_escaped"})
@@ -18,11 +19,12 @@ ESCAPED = frozenset({"invoke_escaped"})
 # What is left of a dialect's calls when special tokens or a tag's beginning were lost, or where the token may be
 # missing, and what the same model writes besides: who names the one means the others as well.
 _LEFT_OVER = {
+    "bare_json": ("json_array",),
     "glm_xml": ("glm_naked",),
     "harmony": ("harmony_stripped",),
     "invoke": ("invoke_angleless", "invoke_legacy"),
     "kimi_k2": ("kimi_k2_stripped",),
-    "llama3_json": ("bare_json",),
+    "llama3_json": ("bare_json", "json_array", "functionary_v31"),
     "llama4_pythonic": ("pythonic",),
     "longcat": ("longcat_xml",),
     "xlam": ("granite3", "mistral"),

@@ -6,8 +6,8 @@
     ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
 
 Written by DeepSeek V3, R1, their distills and Cogito. Servers replace the tokens' bars by ASCII, gateways take them
-away (`<tool_call_begin>function<tool_sep>`), and models leave out the outer marks and the fence. The fence is the
-dialect's own. Source: the models' tokenizer_config.json (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
+away (`<tool_call_begin>function<tool_sep>`), and models leave out the outer marks and the fence, or write the outer one
+in other words (llama.cpp reads four for R1). The fence is the dialect's own. Source: the models' tokenizer_config.json (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
 """
 
 import re
@@ -15,6 +15,14 @@ import re
 from toolcalls.shapes.header import Header
 
 _BARS = (("<｜", "▁", "｜>"), ("<|", "▁", "|>"), ("<", "_", ">"))
+_SECTIONS = (
+    "<｜tool▁calls｜>",
+    "<｜tool calls begin｜>",
+    "<｜tool\\_calls\\_begin｜>",
+    "<｜tool_calls_begin｜>",
+    "<|tool_calls_begin|>",
+)
+_ASCII = "<|tool_call_begin|>function<|tool_sep|>"  # the first half alone is `kimi_k2`'s
 
 
 def _tokens(before: str, token: str) -> tuple[str, ...]:
@@ -24,11 +32,11 @@ def _tokens(before: str, token: str) -> tuple[str, ...]:
 
 DIALECT = Header(
     "deepseek_v3",
-    sections=_tokens("", "tool calls begin"),
-    opening=(*_tokens("", "tool call begin"), *_tokens("function", "tool sep")),
+    sections=(*_tokens("", "tool calls begin"), *_SECTIONS),
+    opening=(*_tokens("", "tool call begin"), *_tokens("function", "tool sep"), _ASCII),
     header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*(?:```\w*)?\s*(?:```)?\s*"),
-    end=_tokens("", "tool call end"),
-    closers=_tokens("", "tool calls end"),
+    end=(*_tokens("", "tool call end"), "<|tool_call_end|>"),
+    closers=(*_tokens("", "tool calls end"), "<|tool_calls_end|>", "<｜tool_calls_end｜>"),
     fences=("```",),
     template=("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{arguments}\n```<｜tool▁call▁end｜>"),
     between="\n",

@@ -15,7 +15,8 @@ from toolcalls.shapes.header import Header
 def _tokens(token: str) -> tuple[str, ...]:
     """A special token in each spelling, the model's own first."""
     word = token.replace(" ", "▁")
-    return f"<｜{word}｜>", f"<|{word}|>", f"<{token.replace(' ', '_')}>"
+    plain = token.replace(" ", "_")
+    return f"<｜{word}｜>", f"<|{word}|>", f"<{plain}>", f"<|{plain}|>"
 
 
 RESULT = "<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>"

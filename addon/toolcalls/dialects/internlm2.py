@@ -10,7 +10,7 @@ from toolcalls.shapes.jsontags import JsonTags
 
 DIALECT = JsonTags(
     "internlm2",
-    opening=tuple(f"<|action_start|>{gap}<|plugin|>" for gap in ("", " ", "\n")),
+    opening=tuple(f"<|action_start|>{gap}<|plugin|>" for gap in ("", " ", "\n", "\r\n")),
     closing=("<|action_end|>",),
     arguments="parameters",
     line="",

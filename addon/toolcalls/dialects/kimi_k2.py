@@ -5,7 +5,8 @@
 
 Written by Moonshot's Kimi K2, K2-Thinking and K2.5. The counter runs over the whole conversation; on writing it starts
 from 0. A header that holds a counter and no name means the one tool whose parameters the arguments fit; those are held
-until they are whole. Section marks may be missing. Source: docs/tool_call_guidance.md at
+until they are whole. Section marks may be missing or in the singular; a name with neither counter, mark nor JSON behind
+it is no call. Source: docs/tool_call_guidance.md at
 https://huggingface.co/moonshotai/Kimi-K2-Instruct, vllm PR#38579 #28543 (leaks).
 """
 
@@ -20,6 +21,7 @@ from toolcalls.tools import Toolbox
 from toolcalls.values import members
 
 _PREFIX = "functions."
+_ARGUMENTS = "<|tool_call_argument_begin|>"
 _HEADER = re.compile(
     r"\s*(?:(?P<name>[^\s<>{}\"]+)\s*(?:<\|tool_call_argument_begin\|>)?|<\|tool_call_argument_begin\|>)\s*"
 )
@@ -37,6 +39,13 @@ class _Kimi(Header):
         name = _COUNTER.sub("", written, count=1)
         name = name if name in tools.names else name.removeprefix(_PREFIX)
         return "" if name.isdigit() and name not in tools.names else tools.resolve(name)
+
+    def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
+        """Not a word alone between the marks of a call."""
+        found = yield from super().heading(scan, ahead)
+        if found is None or _ARGUMENTS in found or _COUNTER.search(found.rstrip()):
+            return found
+        return found if (yield from scan.among(("{", '"'), ahead + len(found))) else None
 
     def nameless(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """The one tool that has all the arguments' keys as parameters, and none that it requires besides them."""
@@ -60,11 +69,11 @@ class _Kimi(Header):
 
 DIALECT = _Kimi(
     "kimi_k2",
-    sections=("<|tool_calls_section_begin|>",),
+    sections=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
     opening=("<|tool_call_begin|>",),
     header=_HEADER,
     end=("<|tool_call_end|>",),
-    closers=("<|tool_calls_section_end|>",),
+    closers=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
     template="<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>",
     shows=("<|tool_call_begin|>", "<|tool_call_argument_begin|>"),
 )

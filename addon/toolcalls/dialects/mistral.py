@@ -107,7 +107,7 @@ def _before_mark(names: tuple[str, ...]) -> tuple[str, ...]:
 DIALECT = _Mistral(
     "mistral",
     opening=(_MARK,),
-    header=re.compile(r"\s*(?P<name>[^\s\[\]{}\"]+)(?:\s*\[CALL_ID\]\s*[\w-]*)?(?:\s*\[ARGS\]\s*)?"),
+    header=re.compile(r"\s*(?P<name>[^\s\[\]{}\"]+)(?:\s*\[CALL_ID\]\s*[\w-]*)?(?:\s*\[ARGS\]\s*|[ \t]*)"),
     end=(),
     closers=(_CLOSER,),
     template="[TOOL_CALLS]{name}[ARGS]{arguments}",

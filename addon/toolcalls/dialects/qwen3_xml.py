@@ -12,32 +12,62 @@ Written by Qwen3-Coder, Qwen3.5 and later, Nemotron-3, Step-3.5, Granite 4.2 and
 templates of those models, vLLM's and SGLang's `qwen3_coder` parsers. What servers leak is damaged in known ways and is
 read all the same: a wrapper without opener or closer (omlx PR#844, opencode #13762), a second wrapper before the
 first one's closer, a name still open when the function is closed, a parameter closed twice, blanks and quotes in tags,
-an older `<function_invocation>` around the function or its closer behind it (ollama #16383, QwenLM/Qwen3.8 #178).
+an older `<function_invocation>` around the function or its closer behind it (ollama #16383, QwenLM/Qwen3.8 #178), a
+`<toolcall>`, and one object of JSON in the place of the parameters.
 The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer behind it.
 The template prints lists and objects as JSON and every other value as Python does: `True`, `None`, `3`.
 """
 
 from functools import cached_property
 
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Calls
 from toolcalls.shapes.functiontag import FunctionTag
+from toolcalls.shapes.jsonbody import json_body
+from toolcalls.shapes.loosetags import Tag, function_tag
 from toolcalls.shapes.tags import Tags
+from toolcalls.tools import Toolbox
 
-_OLDER = "function_invocation"
+_OTHERS = ("function_invocation", "toolcall")
 
 
 class _Qwen3(FunctionTag):
-    """The form, and the wrapper of an older one."""
+    """The form with other wrappers, and with JSON."""
 
     @cached_property
     def opener(self) -> Tags:
-        """Either wrapper's tag."""
-        return Tags(wrapper=[("<", (self.wrapper, _OLDER), ">")])
+        """Any wrapper's tag."""
+        return Tags(wrapper=[("<", (self.wrapper, *_OTHERS), ">")])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Also the older wrapper's."""
-        return (*super().openers(names), f"<{_OLDER}>")
+        """Also the other wrappers'."""
+        return (*super().openers(names), *(f"<{other}>" for other in _OTHERS))
+
+    def _first(self, scan: Scanner, *, begun: bool) -> Step[Tag | None]:
+        """Also one with JSON behind it."""
+        return (yield from super()._first(scan, begun=begun)) or (yield from self._before_json(scan, 0))
+
+    def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+        """Also JSON."""
+        space = yield from scan.space()
+        if not (yield from scan.starts("{", space)):
+            return (yield from super()._body(scan, calls, tools, name))
+        scan.take(space)
+        return (yield from json_body(scan, calls, self.ends, self._again))
+
+    def _again(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The length of a function's tag with a body of either kind behind it, 0 for none."""
+        tag = (yield from self.opening(scan, ahead)) or (yield from self._before_json(scan, ahead))
+        return tag.length if tag else 0
+
+    def _before_json(self, scan: Scanner, ahead: int) -> Step[Tag | None]:
+        tag = yield from function_tag(scan, ahead)
+        if tag is None or not tag.whole:
+            return None
+        space = yield from scan.space(ahead + tag.length)
+        return tag if (yield from scan.starts("{", space)) else None
 
 
-DIALECT = _Qwen3("qwen3_xml", wrapper="tool_call", orphans=("seed:tool_call", _OLDER), naked=True)
+DIALECT = _Qwen3("qwen3_xml", wrapper="tool_call", orphans=("seed:tool_call", *_OTHERS), naked=True)
 
 RESULT = "<tool_response>\n{text}\n</tool_response>"

@@ -25,7 +25,7 @@ def _token(word: str) -> tuple[str, str]:
 
 
 _BEGIN, _END = _token("tool_calls_begin"), _token("tool_calls_end")
-_LEAD = (_token("tool_call_begin"), "function", _token("tool_sep"))
+_LEAD = (_token("tool_call_begin"), ("function",), _token("tool_sep"))
 _CALL_END = _token("tool_call_end")
 
 
@@ -73,18 +73,19 @@ class _Step3(Attributed):
 
     def _lead(self, scan: Scanner, ahead: int = 0) -> Step[int]:
         """The place behind the tokens before a call, and the white space around them."""
-        space = yield from scan.space(ahead)
-        _, length = yield from _LEAD_TAG.at(scan, space)
-        return (yield from scan.space(space + length)) if length else space
+        begin = end = yield from scan.space(ahead)
+        for part in _LEAD:
+            found = yield from scan.among(part, end)
+            if found is None:
+                return begin
+            end = yield from scan.space(end + len(found))
+        return end
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """All calls between the tokens; "" for no calls."""
-        lead = f"{_LEAD[0][0]}{_LEAD[1]}{_LEAD[2][0]}"
+        lead = "".join(spellings[0] for spellings in _LEAD)
         blocks = "".join(f"{lead}{self.write_call(call, tools)}{_CALL_END[0]}" for call in calls)
         return f"{_BEGIN[0]}{blocks}{_END[0]}" if blocks else ""
-
-
-_LEAD_TAG = Tags(lead=[_LEAD])
 
 
 def _take(scan: Scanner, literals: tuple[str, ...]) -> Step[bool]:

@@ -15,7 +15,7 @@ from toolcalls.tools import Toolbox
 #   line       at the start of a line; elsewhere on it the candidate is declined as `inline`
 #   start      at the start of a line, and nowhere else is it looked for: words that stand in any prose
 #   message    as the first thing of a message whose calls nothing but white space follows: JSON and code in the open.
-#              `lenient` takes it at the start of any line
+#              `lenient` takes it at the start of any line, and inside one where it begins with a declared tool's name
 Place = Literal["anywhere", "line", "start", "message"]
 
 

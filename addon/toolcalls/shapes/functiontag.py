@@ -156,6 +156,9 @@ class FunctionTag:
         calls.begin(name)
         if not tag.whole:
             calls.repair("unclosed_tag")
+        if tag.empty:
+            Arguments(calls, tools, name).end()
+            return True
         return (yield from self._body(scan, calls, tools, name))
 
     def block_end(self, scan: Scanner, calls: Calls, wrappers: int) -> Step[bool]:

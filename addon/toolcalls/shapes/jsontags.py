@@ -2,8 +2,9 @@
 
 The object is read by `callreader`, so its arguments leave while they arrive. They are typed by nothing but their JSON.
 A tag inside a string is data: the object ends where its braces say. Which closer follows then hardly matters, so the
-wrong one is taken as well where a dialect says that models write it. A code fence may stand around the object, and an
-array in its place: both are what models make of "JSON".
+wrong one is taken as well where a dialect says that models write it, and so is one that lacks its slash at the end of
+the reply. A code fence may stand around the object, and an array in its place: both are what models make of "JSON".
+Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some models begin twice.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callreader import CallReader, skip
+from toolcalls.shapes.jsonvalue import mark
 from toolcalls.tools import Toolbox
 from toolcalls.values import members, quote
 
@@ -60,6 +62,7 @@ class JsonTags:
 
     def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """One block and its closing tag."""
+        scan.take((yield from self._begun_twice(scan)))
         if self.around and (yield from scan.starts(self.around[0])):
             scan.take(len(self.around[0]))
             scan.take((yield from scan.space()))
@@ -84,6 +87,18 @@ class JsonTags:
                 return False
         return (yield from self._close(scan, calls, block))
 
+    def _begun_twice(self, scan: Scanner) -> Step[int]:
+        """How far away the opening tag stands that the JSON follows, where this one is followed by another."""
+        opener = yield from scan.among(self.opening)
+        if opener is None:
+            return 0
+        space = yield from scan.space(len(opener))
+        again = yield from scan.among(self.opening, space)
+        if again is None:
+            return 0
+        json = yield from scan.space(space + len(again))
+        return space if (yield from scan.starts("{", json)) else 0
+
     def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
         return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening, _FENCE))
 
@@ -101,8 +116,13 @@ class JsonTags:
         scan = block.scan
         if (yield from scan.starts("[")):
             return (yield from block.array())
+        doubled = yield from scan.starts("{{")
+        if doubled:
+            scan.take(1)
         if not (yield from block.object()) or not block.begun:
             return False
+        if doubled and (yield from mark(scan, "}")):
+            block.calls.repair("alias")
         while self.closed:
             space = yield from scan.space()
             if (yield from scan.starts(",", space)):
@@ -145,6 +165,11 @@ class JsonTags:
             block.end()
         space = yield from scan.space()
         closer = yield from scan.among((*self.closing, *self.wrong), space)
+        if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):
+            block.end()
+            calls.repair("wrong_closer")
+            scan.take(scan.rest())
+            return True
         if closer is None:
             if self.closed and scan.cut and scan.stops_short(self.closing):
                 scan.take(scan.rest())
@@ -163,6 +188,14 @@ class JsonTags:
         if self.around and self.around[1]:
             yield from self._take(scan, self.around[1:])
         return True
+
+    def _ends_reopened(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the reply ends with an opening tag here, in the place of the closing one."""
+        opener = yield from scan.among(self.opening, ahead)
+        if opener is None:
+            return False
+        end = yield from scan.space(ahead + len(opener))
+        return scan.ended and not scan.cut and end == scan.rest()
 
     def _take(self, scan: Scanner, literals: tuple[str, ...]) -> Step[None]:
         """Take one of these where it follows."""

@@ -30,16 +30,17 @@ _PLAIN_PARAMETER = re.compile(r"<parameter=([\w.:-]+)>")
 
 @dataclass(frozen=True)
 class Tag:
-    """An opening tag: the name in it, its length, and whether its `>` is there."""
+    """An opening tag: the name in it, its length, whether its `>` is there, and whether it closes itself."""
 
     name: str
     length: int
     whole: bool = True
+    empty: bool = False
 
 
 def writable(name: str) -> bool:
     """Whether a tag can hold this name."""
-    return _NAME.fullmatch(name) is not None and name == name.strip()
+    return _NAME.fullmatch(name) is not None and name == name.strip() and not name.endswith("/")
 
 
 def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
@@ -48,8 +49,11 @@ def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
     Without its bracket it is one where the function's closer or a parameter follows the name.
     """
     found = _plain(scan, _PLAIN_FUNCTION, ahead) or (yield from _opening(scan, FUNCTION_TAG, ahead))
-    if found is None or found[2] == ">":
-        return found and Tag(found[0], found[1] + 1)
+    if found is None:
+        return None
+    name = found[0].removesuffix("/").rstrip(_BLANKS)
+    if found[2] == ">":
+        return Tag(name, found[1] + 1, empty=name != found[0]) if name else None
     if found[2] == "=":
         return None
     space = yield from scan.space(ahead + found[1])

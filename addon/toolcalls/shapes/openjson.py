@@ -1,7 +1,7 @@
 """Calls as JSON in the open: an object or an array that stands alone, in a fence, or in tags that hold other JSON too.
 
 Nothing marks such JSON as a call, so each object is read whole and must be a call by its keys (`wholejson`). An array,
-and objects one behind the other (on lines, or with semicolons between them), are read object by object.
+and objects one behind the other (on lines, or with semicolons or commas between them), are read object by object.
 """
 
 from collections.abc import Sequence
@@ -39,9 +39,13 @@ class OpenJson:
     def _opening(self) -> tuple[str, ...]:
         return tuple(fence for fence, _ in self.fences if fence)
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The fences; where the JSON may stand bare, its brackets."""
-        return (*self._opening, *(self.brackets if "" in self._closers else ()))
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The fences; where the JSON may stand bare, its brackets, also with a tool's name: that is likelier a call."""
+        if "" not in self._closers:
+            return self._opening
+        leads = ("{" if bracket == "{" else "[{" for bracket in self.brackets)
+        named = (f'{lead}"name":{gap}{quote(name)}' for lead in leads for gap in (" ", "") for name in names)
+        return (*self._opening, *self.brackets, *named)
 
     def speaks(self, text: str) -> bool:
         """Whether `text` teaches this form. Bare JSON says nothing: it stands in any prompt."""
@@ -141,9 +145,12 @@ class _Objects:
         scan = self._scan
         while (yield from self._object()):
             space = yield from scan.space()
-            if (yield from scan.starts(";", space)):
+            parted = yield from scan.among((";", ","), space)
+            if parted is not None:
                 space = yield from scan.space(space + 1)
             if not (yield from scan.starts("{", space)):
+                if parted == ";" and scan.ended and space == scan.rest():
+                    scan.take(space)  # a call was to follow
                 return True
             self.end()
             scan.take(space)

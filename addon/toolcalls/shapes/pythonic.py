@@ -59,9 +59,9 @@ class Pythonic:
     strays: tuple[str, ...] = ()
     place: Place = "anywhere"
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The markers, or the bracket."""
-        return self.opening
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The markers, or the bracket, also with a tool's name behind it, which is likelier a call."""
+        return (*self.opening, *(f"[{name}(" for name in names)) if self.opening == ("[",) else self.opening
 
     def speaks(self, text: str) -> bool:
         """Whether `text` shows what teaches this form, or a marker with a call behind it."""
@@ -236,7 +236,9 @@ class Block:
                 return True
         elif not self._bracketed and self._form.closing:
             return True  # what follows is no call's: the closing marker is what is missing
-        return (yield from self._head(space)) is not None or scan.stops_short(self._form.closing, ahead)
+        if (yield from self._head(space)) is not None or scan.stops_short(self._form.closing, ahead):
+            return True
+        return self._form.opening != ("[",) and (yield from scan.among(self._form.opening, space)) is not None
 
     def _end(self) -> Step[bool]:
         """The closing bracket and the closing marker. Returns whether what was taken is the block's."""

@@ -3,7 +3,8 @@
 Names come from closed lists: the tools that are declared and their parameters, or the lists that a dialect ships.
 Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
 counts only where the tool's closer follows, a declared parameter that was not given yet, or the same one again; so a
-value may hold its own closer almost anywhere.
+value may hold its own closer almost anywhere. A whole call of the same tool that is quoted in a value is counted
+through its own closer.
 
 Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
@@ -116,7 +117,7 @@ class TagNamed:
             if not (structured and place.is_array):
                 several.write()
             value = _Kept() if structured else arguments.value(key)
-            if not (yield from self._value(scan, value, f"</{tag[1:]}", following)):
+            if not (yield from self._value(scan, value, f"</{tag[1:]}", following, tuple(opening))):
                 return False
             if not isinstance(value, _Kept):
                 continue
@@ -165,11 +166,22 @@ class TagNamed:
             else:
                 yield
 
-    def _value(self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...]) -> Step[bool]:
-        """One value with its closer. Returns False when the reply ends before a closer that counts."""
+    def _value(
+        self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...], opening: tuple[str, ...]
+    ) -> Step[bool]:
+        """One value with its closer. Returns False when the reply ends before a closer that counts.
+
+        after     what may follow the closer, the tool's own first
+        opening   the opening tags of all parameters
+        """
         scan.take((yield from line_end(scan)))
+        end, depth = after[0], 0
         while (kept := (yield from up_to_tag(scan, value))) is not None:
-            closed = yield from scan.starts(closer, kept)
+            if (yield from self._quotes(scan, kept, f"<{end[2:]}", opening)):
+                depth += 1
+            elif depth:
+                depth -= yield from scan.starts(end, kept)
+            closed = not depth and (yield from scan.starts(closer, kept))
             if closed and (yield from self._goes_on(scan, kept + len(closer), after)):
                 scan.take(kept + len(closer))
                 value.end()
@@ -180,6 +192,13 @@ class TagNamed:
                 return False
             value.add(scan.take(kept + 1))
         return False
+
+    def _quotes(self, scan: Scanner, ahead: int, opener: str, opening: tuple[str, ...]) -> Step[bool]:
+        """Whether a call of this tool begins here, with a parameter."""
+        if not (yield from scan.starts(opener, ahead)):
+            return False
+        space = yield from scan.space(ahead + len(opener))
+        return (yield from scan.among(opening, space)) is not None
 
     def _goes_on(self, scan: Scanner, ahead: int, after: tuple[str, ...]) -> Step[bool]:
         space = yield from scan.space(ahead)

@@ -1,0 +1,100 @@
+"""`functionary_v2`: messages with a recipient between special tokens, raw JSON for a tool or text for `all`.
+
+    <|from|>assistant
+    <|recipient|>read_file
+    <|content|>{"path": "src/a.ts"}
+
+Written by MeetKai's functionary v2.2 and v2.4, whose prompt ends with `<|recipient|>`, so a reply begins with the
+recipient. Each message ends with `<|stop|>` or where the next one begins. Source: https://github.com/MeetKai/functionary
+(tests/prompt_test_v2.txt).
+"""
+
+from collections.abc import Sequence
+
+from toolcalls.scanner import Scanner, Step
+from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.words import NAME, check_name, word
+from toolcalls.tools import Toolbox
+from toolcalls.values import members
+
+_FROM, _RECIPIENT, _CONTENT, _STOP = "<|from|>assistant", "<|recipient|>", "<|content|>", "<|stop|>"
+_ALL = "all"
+
+
+class _Functionary:
+    name = "functionary_v2"
+    place: Place = "anywhere"
+    strays: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The tokens, or a recipient that a reply may begin with."""
+        return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
+
+    def speaks(self, text: str) -> bool:
+        """Whether `text` shows a message to somebody."""
+        return _RECIPIENT in text and _CONTENT in text
+
+    # Reading
+
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+        """All messages that follow each other."""
+        some = False
+        while (header := (yield from self._header(scan, tools, marked=some))) is not None:
+            name, size = header
+            if name != _ALL or _ALL in tools.names:
+                scan.take(size)
+                calls.begin(tools.resolve(name))
+                if not (yield from value(scan, calls, calls.piece)):
+                    if scan.rest() or not scan.ended:
+                        calls.broken()
+                    return False
+                calls.end()
+                space = yield from scan.space()
+                if (yield from scan.starts(_STOP, space)):
+                    scan.take(space + len(_STOP))
+            elif not calls.framed():
+                return some
+            else:
+                scan.take(size)
+                calls.layout()
+                if (yield from up_to(scan, (_FROM, _RECIPIENT, _STOP), calls.says)) == _STOP:
+                    scan.take(len(_STOP))
+                    calls.layout()
+            some = True
+        return some
+
+    def _header(self, scan: Scanner, tools: Toolbox, *, marked: bool) -> Step[tuple[str, int] | None]:
+        """The recipient of a message and the length up to its body; None where no message begins.
+
+        Behind a recipient that is a tool JSON must stand. `marked`: a token must stand before it.
+        """
+        start = yield from scan.space()
+        for token in (_FROM, _RECIPIENT):
+            if (yield from scan.starts(token, start)):
+                start = yield from scan.space(start + len(token))
+                marked = False
+        name = yield from word(scan, NAME, start)
+        end = yield from scan.space(start + len(name))
+        if marked or not name or not (yield from scan.starts(_CONTENT, end)):
+            return None
+        end += len(_CONTENT)
+        if name == _ALL and _ALL not in tools.names:
+            return name, end
+        end = yield from scan.space(end)
+        return (name, end) if (yield from scan.starts("{", end)) else None
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """A message a call; "" for no calls."""
+        written = []
+        for call in calls:
+            check_name(call.name, "between tokens")
+            members(call.arguments)
+            written.append(f"{_FROM}\n{_RECIPIENT}{call.name}\n{_CONTENT}{call.arguments}")
+        return "\n".join(written)
+
+
+DIALECT = _Functionary()
