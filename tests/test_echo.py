@@ -7,6 +7,7 @@ ratios, with 10 MB of request text.
 
 import html
 import json
+import textwrap
 from collections.abc import Callable
 from unittest.mock import patch
 
@@ -50,9 +51,12 @@ letters = st.text("ab <\n\r", max_size=90)
 
 
 def stands_in(candidate: str, text: str) -> bool:
-    """The plain question: white space at both ends of every line aside, is the one in the other?"""
-    candidate, text = ("\n".join(line.strip() for line in said.split("\n")) for said in (candidate, text))
-    return candidate.strip() in text
+    """The plain question: with one blank wherever lines end, is the one in the other?"""
+    candidate, *texts = (
+        " ".join(filter(None, (line.strip() for line in said.split("\n"))))
+        for said in (candidate, text, text.replace("\r\n", "\n").replace("\r", "\n"))
+    )
+    return any(candidate.strip() in text for text in texts)
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
@@ -60,7 +64,7 @@ def stands_in(candidate: str, text: str) -> bool:
 def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: list[int], places: int) -> None:
     """`places`: how many are kept; behind that the first one is followed."""
     candidate = ("".join(texts)[3:60] + tail).lstrip()
-    with patch.object(echo, "_PLACES", places):
+    with patch.object(echo, "_PLACES", places), patch.object(echo, "_GUTTERS", 0):
         quotable = Quotable(texts)
         for _ in range(2):  # the second time its beginning is known
             trace = None
@@ -133,7 +137,33 @@ TOLD = {
     "an indented block": "".join(f"    {line}\n" for line in SAID.split("\n")),
     "line ends of Windows": SAID.replace("\n", "\r\n"),
     "blanks at the ends of lines": SAID.replace("\n", " \t\n"),
+    "line ends of old machines": SAID.replace("\n", "\r"),
+    "HTML in numbers": SAID.replace("<", "&#60;").replace(">", "&#x3e;").replace('"', "&#34;"),
+    "HTML twice": html.escape(html.escape(SAID)),
+    "HTML in JSON": json.dumps({"o": html.escape(SAID)}),
+    "JSON in HTML": html.escape(json.dumps({"o": SAID})),
+    "JSON in JSON in JSON": json.dumps([json.dumps({"r": json.dumps({"o": SAID})})]),
+    "JSON with line ends of Windows": json.dumps({"o": SAID.replace("\n", "\r\n")}),
+    "bytes of Python": repr(SAID.encode()),
+    "a row of CSV": '1,"' + SAID.replace('"', '""') + '"',
+    "wrapped lines": "\n".join(textwrap.fill(line, 20, break_on_hyphens=False) for line in SAID.split("\n")),
+    "one line": " ".join(SAID.split()),
+    "twice as many lines": SAID.replace("\n", "\n\n"),
+    "a diff without its head": "".join(f"+{line}\n" for line in SAID.split("\n")),
+    "a diff in JSON": json.dumps({"o": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n"))}),
+    "a numbered diff": "   0\t@@ -1,9 +1,9 @@\n"
+    + "".join(f"{number:4}\t{'+ '[number % 2]}{line}\n" for number, line in NUMBERED),
+    "colours": "".join(f"\x1b[32m{line}\x1b[0m\n" for line in SAID.split("\n")),
 }
+# What tools write in front of each line, `#` for its number.
+GUTTERS = {
+    "nl": "    #  ", "dots": "#. ", "parentheses": "#) ", "brackets": "[#] ", "L": "L#: ", "a blank": "# ",
+    "grep -rn": "docs/notes.md:#:", "context of grep": "#-", "context of grep -rn": "docs/no-tes.md-#-",
+    "line comments": "// ", "Python's comments": "# ", "SQL's comments": "-- ", "TeX's comments": "%% ",
+    "a block comment": " * ", "quotation by bars": "| ", "deeper quotation": "> > ", "a shell's prompt": "$ ",
+    "dates": "2026-01-01T10:00:# ", "a log": "[10:00:#] INFO web-1 - ", "containers": "web-1  | ",
+    "hard blanks": "\u00a0\u00a0", "marks of a diff": "+", "a box": " # \u2502 ", "arrows": "#\u2192", "tabs": "#\t\t",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [1, 1000])
@@ -144,6 +174,44 @@ def test_it_is_found_in_what_a_tool_puts_round_it(told: str, size: int) -> None:
     assert reasons(events) == ["echo"]
     assert "".join(event.text for event in events if isinstance(event, Text)) == text
     assert reasons(read(call("rm -rf other"), (told,), size)) == [None]
+
+
+TWO_LINES = '<invoke name="Bash">\n<parameter name="command">a\n\nb - c\n</parameter>\n</invoke>'
+
+
+@pytest.mark.parametrize("made", [call("rm -rf build"), TWO_LINES], ids=["hermes", "invoke"])
+@pytest.mark.parametrize("gutter", GUTTERS.values(), ids=GUTTERS)
+def test_it_is_found_behind_what_stands_before_each_line(gutter: str, made: str) -> None:
+    """Whatever that is: it is learnt from what stands before the first line."""
+    lines = f"# notes\n\n{made}\n\nbye".split("\n")
+    told = "\n".join(gutter.replace("#", str(number)) + line for number, line in enumerate(lines, 8))
+    for form in (told, json.dumps({"o": told})):
+        for size in (1, 1000):
+            assert reasons(read(f"So:\n\n{made}\n", (form,), size)) == ["echo"], form
+        other = made.replace("rm -rf", "rm -rg").replace("b - c", "b - d")
+        assert reasons(read(f"So:\n\n{other}\n", (form,), 1000)) == [None], form
+
+
+ALIKE = {
+    "cut where the tool cut it": (f"# notes\n{call('rm -rf build')[:-20]}", call("rm -rf build")),
+    "cut with a mark": (f"{call('rm -rf build')[:-20]}... [300 more characters]", call("rm -rf build")),
+    "another number in its lines": ("1: <tool_call>\n2: {", call("ls")),
+    "its lines in another order": ("\n".join(reversed(call("ls").split("\n"))), call("ls")),
+    "one that goes on": (call("ls"), call("ls -a")),
+    "one that is shorter": (call("ls -a"), call("ls")),
+    "with two blanks": (call("ls -a"), call("ls  -a")),
+    "in capitals": (call("ls -a"), call("LS -A")),
+    "its arguments alone": ('{"command": "ls"}', call("ls")),
+    "with a comma behind its name": (call("ls"), call("ls").replace('"Bash",', '"Bash" ,')),
+    "gutters of other forms": ("a> <tool_call>\nb< " + "\nc= ".join(call("ls").split("\n")[1:]), call("ls")),
+    "lines with text between them": ("x\n".join(call("ls").split("\n")), call("ls")),
+}
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(("told", "made"), ALIKE.values(), ids=ALIKE)
+def test_what_merely_looks_alike_is_a_call(told: str, made: str, size: int) -> None:
+    assert reasons(read(f"So:\n\n{made}\n", (told,), size)) == [None]
 
 
 @pytest.mark.parametrize("ends", ["\r\n", " \n", "\n   "])
@@ -178,6 +246,9 @@ def test_nothing_is_looked_at_without_a_candidate() -> None:
 # --- time -------------------------------------------------------------------------------------------------------------
 
 QUOTED = {
+    "many numbers": f"{'1 ' * 58}> <tool_call>\n{'1' * 120}x\n{'1 ' * 60}x\n",
+    "numbered calls": "".join(f"{number:6}\t{line}\n" for number, line in enumerate(call("echo one").split("\n"))),
+    "escapes": json.dumps(call("echo one two three")) + "\n",
     "prose": "The quick brown fox jumps over the lazy dog.\n",
     "calls": call("echo one two three") + "\n",
     "one call's beginning": '<tool_call>\n{"name": "Bash", "arguments": {"command": "e',

@@ -28,7 +28,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import taddons, tflow, tutils
 
 from conftest import REPO, shared_path
-from live import CALL, EVENTS, PATH, TOOLS, streamed, text_in
+from live import CALL, EVENTS, LIMIT, PATH, TOOLS, streamed, text_in
 from toolcalls.cli import main
 from toolcalls.config import ConfigError, load
 from toolcalls.dialects import all_dialects
@@ -458,7 +458,7 @@ def test_two_processes_tear_no_line(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(REPO / "addon")}
     both = [subprocess.Popen([sys.executable, "-c", _APPENDS, str(path), name], env=environment) for name in "ab"]
     try:
-        assert [one.wait(60) for one in both] == [0, 0]
+        assert [one.wait(LIMIT) for one in both] == [0, 0]
     finally:
         for one in both:
             one.kill()

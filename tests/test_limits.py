@@ -29,7 +29,7 @@ from toolcalls.policy import Terms
 from toolcalls.processors import Processors, direct
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
-from toolcalls.route import Access, AccessRule, Condition, Route
+from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.wires import all_wires
@@ -584,3 +584,33 @@ def test_a_native_call_past_its_limit_passes_and_is_not_kept(size: int) -> None:
     assert verdict.status == "native"
     assert verdict.reason == (None if size < 1000 else "max_call_chars")
     assert len(record.arguments) == (size + 14 if size < 1000 else 0)
+
+
+def test_what_follows_of_a_blocked_call_is_not_kept_without_end() -> None:
+    """Nothing of it waits any more, so no limit for what waits is met; the loop guard would count it in the end."""
+    rule = AccessRule("r", "block", ("Bash",), arguments=(Condition("command", "rm"),))
+    ruled = route(
+        access=Access((rule,)),
+        loops=Loops(action="replace"),
+        filters=(Filter("f", literal="never said", calls=True),),
+        max_call_chars=50_000,
+    )
+    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=direct))
+
+    def entry(arguments: str, **more: str) -> bytes:
+        return event(chunk({"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments}}]}))
+
+    head = {"index": 0, "id": "n", "function": {"name": "Bash", "arguments": '{"command": "rm", "x": "'}}
+    one.feed(event(chunk({"tool_calls": [head]})))
+    piece = entry("x" * 8000)
+    tracemalloc.start()
+    try:
+        for _ in range(600):
+            one.feed(piece)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    one.feed(entry('"}') + ending("tool_calls"))
+    one.close()
+    assert [verdict.status for _, verdict in one.verdicts] == ["blocked"]
+    assert held < 1_000_000

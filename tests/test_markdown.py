@@ -176,6 +176,41 @@ CASES: dict[str, tuple[str, str | None, bool]] = {
     "instruction": ("<?php\n\n‸", "fenced", True),
     "instruction closed": ("<?xml version='1.0'?>\n‸", None, True),
     "script": ("<script>\n\n‸", "fenced", True),
+    "page": ("<html lang='en'>\n\n‸", "fenced", True),
+    "example": ("<example>\n\n‸", "block_quote", True),
+    "example closed": ("<example>a</Example>\n‸", None, True),
+    "example named": ("An <example> shows.\n‸", None, True),
+    "another element": ("<answer>\n\n‸", None, True),
+    "prefix is no example": ("<examplar>\n‸", None, True),
+    # literal blocks of other notations
+    "heredoc": ("cat <<EOF\n‸", "fenced", True),
+    "heredoc closed": ("cat <<EOF\nEOF\n‸", None, True),
+    "heredoc in a fence": ("```\ncat <<EOF\n```\n‸", None, True),
+    "heredoc in a quote": ("> cat <<EOF\n\n‸", None, True),
+    "heredoc in reasoning": ("<think>\ncat <<EOF\n</think>\n‸", None, True),
+    "heredoc in inline code": ("`cat <<EOF`\n‸", None, True),
+    "fence in a heredoc": ("cat <<EOF\n```\n```\n‸", "fenced", True),
+    "heredoc in the middle of a sentence": ("with cat <<EOF you can\n‸", None, True),
+    "string over lines": ('x = """\n‸', "fenced", True),
+    "string over lines closed": ('x = """\na"""\n‸', None, True),
+    "string in a line": ('"""a"""\n‸', None, True),
+    "block comment": ("/*\n‸", "fenced", True),
+    "block comment in a line": ("/* a */\n‸", None, True),
+    "RST": ("a::\n\n  ‸", "fenced", True),
+    "RST, not indented": ("a::\n\n‸", None, True),
+    "RST, behind it": ("a::\n\n  b\n\nc\n  ‸", None, True),
+    "RST, as far in": ("  a::\n\n  ‸", None, True),
+    "RST, a long line in it": (f"a::\n\n  {'b ' * 200}\n  ‸", "fenced", True),
+    "YAML": ("a: |\n  ‸", "fenced", True),
+    "YAML closed": ("a: |\n  b\nc: d\n‸", None, True),
+    "hunk": ("@@ -1 +1 @@\n-a\n ‸", "fenced", True),
+    "hunk closed": ("@@ -1 +1 @@\n-a\n‸", None, True),
+    "AsciiDoc": ("[source]\n----\n‸", "fenced", True),
+    "AsciiDoc closed": ("[source]\n----\na\n----\n‸", None, True),
+    "rule": ("a\n\n----\n‸", None, True),
+    "LaTeX": ("\\begin{verbatim}\n‸", "fenced", True),
+    "LaTeX that is no code": ("\\begin{align}\n‸", None, True),
+    "a mark in a long line": (f"{'a ' * 200}<<EOF\n‸", None, True),
     # reasoning
     "think": ("<think>‸", "reasoning", False),
     "think, next line": ("<think>\n```\n‸", "reasoning", True),
@@ -257,7 +292,8 @@ BITS = st.sampled_from(
     ["\n", "\n", "\r", " ", "  ", "\t", "a", "`", "``", "```", "````", "~~~", ">", "> ", "- ", "* ", "-", "*", "_", "=",
      "#", "1.", "2) ", "<", "<!--", "-->", "--", "<pre>", "</pre>", "<think>", "</think>", "[THINK]", "[/THINK]", "\\",
      '"', "'", "<b ", "<code>", "</code>", "<KBD ", "<blockquote>", "</blockquote>", "<?", "?>", "\x00", "\ud800",
-     "\u2028"]
+     "\u2028", '"""', "x = '''", "/*", "*/", "a::", "@@ -1 +1 @@", "cat <<EOF", "EOF", "\\begin{verbatim}", "[source]",
+     "\\end{verbatim}", "----", "x: |", "<example>", "</example>", "word " * 60]
 )  # fmt: skip
 TEXTS = st.lists(BITS, max_size=40).map("".join)
 
@@ -288,7 +324,7 @@ def test_plain_text_changes_no_answer(text: str, piece: str, reasoning: bool) ->
     assert (skipped.reason(), skipped.line_start) == (before, False)
     # What follows must find the same state whether the piece was noted or skipped.
     noted.advance(piece)
-    for rest in ("`", "\n", "    ", "a", "\n\n", "-->", "\n"):
+    for rest in ("`", "\n", "    ", "a", "\n\n", "-->", "\n", "  "):
         skipped.advance(rest)
         noted.advance(rest)
         assert (skipped.reason(), skipped.line_start) == (noted.reason(), noted.line_start)
@@ -299,7 +335,9 @@ LONG = {
     for name, bit in {
         "backticks": "`", "runs": "`a", "openers": "<", "comments": "<!---->", "halves": "<!-", "thoughts": "<think>",
         "quotes": "> ", "items": "- ", "stars": "*", "blanks": " ", "tabs": "\t", "digits": "1", "lines": "\n",
-        "nested": "- > ", "tags": '<a b="', "closers": "</think>", "dashes": "-", "escapes": "\\", "returns": "\r",
+        "nested": "- > ", "words": "word ", "marks": '"""\na\n', "hunks": "@@ -1 +1 @@\n", "colons": "a::\n",
+        "here": "<<EOF ", "attributes": "[source]\n",
+        "tags": '<a b="', "closers": "</think>", "dashes": "-", "escapes": "\\", "returns": "\r",
     }.items()
 }  # fmt: skip
 

@@ -2,16 +2,16 @@
 
 Strategy: texts with places for a call (`cases/quoting.yaml`) are filled with the same call as each dialect writes it.
 `strict` must find none where it is quoted, `standard` only where nothing but the words behind it could tell, and both
-must find the one that is made. Then the rows of `shared/suites/threats.jsonl` that are about quoting (Q01 to Q26, P1 to
-P7), as they stand, and of `real_ambiguous.jsonl` those whose recorded replies lie there too. The rest of the list: S
-rows (values that would break out of their frame) go through each wire; X, J and B rows through the reader.
+must find the one that is made. So it goes with the texts of `cases/quoting_notations.yaml`, in a few dialects. Then the
+rows of `shared/suites/threats.jsonl` that are about quoting (Q01 to Q26, P1 to P7), as they stand, and of
+`real_ambiguous.jsonl` those whose recorded replies lie there too. The rest of the list: S rows (values that would break
+out of their frame) go through each wire; X, J and B rows through the reader.
 """
 
 import base64
 import json
 import re
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ import yaml
 from casefiles import CASES
 from chatclient import chunk, event
 from conftest import REPO, shared_path
+from growth import grows_with_its_input
 from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
@@ -74,11 +75,21 @@ def all_of(events: Iterable[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, Text | Markup))
 
 
+def reading(text: Callable[[int], str], size: int = 0) -> Callable[[int], Callable[[], object]]:
+    """The work of reading a text as long as asked, `size` characters at a time, 0 for all at once."""
+
+    def work(length: int) -> Callable[[], object]:
+        made = text(length)
+        return lambda: read(made, size=size)
+
+    return work
+
+
 @cache
-def written(dialect: str) -> str:
-    """The call as a dialect writes it; "" where it cannot."""
+def written(dialect: str, call: Call = CALL) -> str:
+    """A call as a dialect writes it; "" where it cannot."""
     try:
-        return write(dialect, (CALL,), Toolbox(TOOLS))
+        return write(dialect, (call,), Toolbox(TOOLS))
     except Unwritable:
         return ""
 
@@ -127,6 +138,46 @@ def test_a_quoted_call_is_none(case: Mapping[str, Any]) -> None:
             wanted = {case.get("reason")} - {None}
             if all_dialects()[dialect].place != "message":
                 assert wanted <= reasons, (dialect, policy, reasons)
+
+
+NOTATIONS = yaml.safe_load((CASES / "quoting_notations.yaml").read_text(encoding="utf-8"))
+A_FEW = ("hermes", "invoke", "tagged", "mistral")  # the last one begins with a special token, which counts in a line
+
+
+def in_some(text: str) -> Iterator[tuple[str, str]]:
+    """A text as some dialects fill it, each with its dialect; where there is room for one line, in one line."""
+    for dialect in A_FEW:
+        call = written(dialect)
+        yield dialect, filled(text, call) or filled(text, call.replace("\n", "")) or ""
+
+
+def titled(rows: Iterable[Sequence[str]]) -> list[Any]:
+    return [pytest.param(*(*row[1:], "")[:2], id=row[0]) for row in rows]
+
+
+@pytest.mark.parametrize(("text", "flag"), titled(NOTATIONS["quoted"]))
+def test_a_call_that_another_notation_quotes_is_none(text: str, flag: str) -> None:
+    assert flag in {"", "late", "anywhere"}
+    for dialect, whole in in_some(text):
+        assert CALL.name in whole
+        events = read(whole, "strict")
+        assert not calls_in(events), dialect
+        assert shown(events) == whole
+        if flag == "late" or (flag and dialect == "mistral"):
+            continue
+        events = read(whole)
+        assert not calls_in(events), dialect
+        again = read(whole, size=3)
+        assert (shown(again), verdicts(again)) == (shown(events), verdicts(events)), dialect
+
+
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+@pytest.mark.parametrize(("text", "flag"), titled(NOTATIONS["calls"]))
+def test_a_call_behind_another_notation_is_one(text: str, flag: str, policy: PolicyName) -> None:
+    assert flag == ""
+    for dialect, whole in in_some(text):
+        made = [(call.name, json.loads(call.arguments)) for call in calls_in(read(whole, policy))]
+        assert made == [(CALL.name, json.loads(CALL.arguments))], dialect
 
 
 @pytest.mark.parametrize("case", cases("followed"))
@@ -266,11 +317,10 @@ def test_a_quoted_look_alike_is_quoted_and_a_call_behind_one_is_a_call() -> None
 def test_look_alikes_are_candidates_that_are_counted() -> None:
     """So many of them are no reply of a model, and cost no more than other text."""
     text = "<tool_ca\u217cl>" * 30_000
-    before = time.process_time()
     events = read(text)
-    assert time.process_time() - before < 5
     assert len(verdicts(events)) == Route().max_candidates + 1
     assert shown(events) == text
+    grows_with_its_input(reading(lambda size: text[:size]), len(text) // 16)
 
 
 def test_text_waits_only_while_it_may_look_like_a_tag() -> None:
@@ -387,10 +437,7 @@ def test_real_replies_that_look_like_calls() -> None:
 
 def lifted_value(value: str, dialect: str) -> str | None:
     """The value of a call's argument after reading it from a dialect's text; None where no call was made."""
-    try:
-        text = write(dialect, (Call("run_shell", json.dumps({"command": value})),), Toolbox(TOOLS))
-    except Unwritable:
-        return None
+    text = written(dialect, Call("run_shell", json.dumps({"command": value})))
     made = calls_in(read(text, size=5))
     return json.loads(made[0].arguments)["command"] if made else None
 
@@ -428,15 +475,15 @@ def test_json_arguments_keep_their_spelling() -> None:
 
 
 def test_xml_files_are_text() -> None:
-    """T4: documents made against XML parsers, as values of the dialects that look like XML, in a second each."""
+    """T4: documents made against XML parsers, as values of the dialects that look like XML, also many times."""
     lines = shared_path("suites/xml_attacks.jsonl").read_bytes().splitlines()
     for row in map(json.loads, lines):
         value = base64.b64decode(row["body_b64"])[:100_000].decode("utf-8", "replace")
         for dialect in ("invoke", "forge", "tagged"):
-            before = time.process_time()
             got = lifted_value(value, dialect)
-            assert time.process_time() - before < 2, (row["name"], dialect)
             assert got in {None, value}, (row["name"], dialect)
+            many = written(dialect, Call("run_shell", json.dumps({"command": (value * 2000)[:2000]})))
+            grows_with_its_input(reading(lambda size, many=many: many[:size], 5), len(many) // 4)
 
 
 def test_naughty_strings_survive() -> None:
@@ -447,24 +494,24 @@ def test_naughty_strings_survive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "text"),
+    ("first", "repeated", "count"),
     [
-        ("B01", "<tool_call>" * 95325),
-        ("B02", "<function=a>" * 87381),
-        ("B02 at line starts", "<function=run_shell>\n" * 40000),
-        ("B07", "<a>" * 100_000),
-        ("B08", '<tool_call>{"name": "run_shell", "arguments": ' + "[" * 100_000),
-        ("B08 bare", "[" * 100_000),
-        ("B10", "Thought: a\nAction: b\n" * 381),
+        pytest.param("", "<tool_call>", 95_325, id="B01"),
+        pytest.param("", "<function=a>", 87_381, id="B02"),
+        pytest.param("", "<function=run_shell>\n", 40_000, id="B02 at line starts"),
+        pytest.param("", "<a>", 100_000, id="B07"),
+        pytest.param('<tool_call>{"name": "run_shell", "arguments": ', "[", 100_000, id="B08"),
+        pytest.param("", "[", 100_000, id="B08 bare"),
+        pytest.param("", "Thought: a\nAction: b\n", 381, id="B10"),
     ],
 )
-def test_texts_made_to_be_slow_are_not(row: str, text: str) -> None:
-    """A bound for a machine that others use too; `test_linear.py` says that the work grows with the text."""
-    before = time.process_time()
+def test_texts_made_to_be_slow_are_not(first: str, repeated: str, count: int) -> None:
+    """The work grows with the text, with the limits that routes have; `test_linear.py` does without these."""
+    text = first + repeated * count
     events = read(text)
-    assert time.process_time() - before < 5, row
     assert not calls_in(events)
     assert all_of(events) == text
+    grows_with_its_input(reading(lambda count: first + repeated * count), count // 16)
 
 
 # --- nothing breaks out -----------------------------------------------------------------------------------------------

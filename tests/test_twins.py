@@ -17,7 +17,9 @@ import geminiclient
 import ollamaclient
 import responsesclient
 from chatclient import chunk, event
+from growth import grows_with_its_input
 from spoken import SPOKEN, exchange, through
+from toolcalls.alike import Alike
 from toolcalls.events import CallEnd, CallPiece, CallStart, Gone
 from toolcalls.evidence import Decision, terms_of
 from toolcalls.exchange import Exchange
@@ -203,8 +205,8 @@ def test_a_call_of_another_name_leaves_while_it_comes() -> None:
 
 
 def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
-    given = {0: '{"command":"ls"}'}
-    twins = Twins(lambda _: given)
+    twins = Twins(given := Alike())
+    given.add("Bash", '{"command":"ls"}')
     start = CallStart(3, "Bash", None, "n", "", "")
     assert twins.waits(start)
     assert list(twins.take((start,))) == []
@@ -218,7 +220,8 @@ def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
 
 def test_events_leave_in_their_order() -> None:
     """Two calls side by side: what came behind a call that is held waits, though it is known sooner."""
-    twins = Twins(lambda name: {0: "{}"} if name == "Bash" else {})
+    twins = Twins(given := Alike())
+    given.add("Bash", "{}")
     first, second = CallStart(1, "Bash", None, "a", "", ""), CallStart(2, "Read", None, "b", "", "")
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):
         assert list(twins.take((held,))) == []
@@ -226,3 +229,75 @@ def test_events_leave_in_their_order() -> None:
         (Gone(1),), (second,), (Gone(1),), (CallPiece(2, "{}"),), (CallEnd(2),), (Gone(1),), (),
     ]  # fmt: skip
     assert twins.gone == ["Bash"]
+
+
+# --- many of them -----------------------------------------------------------------------------------------------------
+
+
+def _natively(number: int, arguments: str) -> bytes:
+    entry = {"index": number, "id": f"n{number}", "function": {"name": "Bash", "arguments": arguments}}
+    return event(chunk({"tool_calls": [entry]}))
+
+
+def _reads(frames: Sequence[bytes], verdicts: int) -> Callable[[], object]:
+    def run() -> None:
+        one = exchange(SPOKEN["openai_chat"], TOOLS, Route(client="native", upstream="text", max_calls=1 << 20))
+        for frame in (*frames, chatclient.ending("tool_calls")):
+            one.feed(frame)
+        one.close()
+        assert one.failure is None
+        assert len(one.verdicts) == verdicts
+
+    return run
+
+
+@pytest.mark.parametrize("first", ["as text", "natively"])
+def test_many_calls_are_compared_in_linear_time(first: str) -> None:
+    """Each native call with each one of the text, all of the same name and other arguments, would be the product."""
+
+    def work(count: int) -> Callable[[], object]:
+        wanted = [f"{number} {'x' * 40}" for number in range(count)]
+        text = [event(chunk({"content": f"{TEXT.replace('>ls<', f'>{one}<')}\n"})) for one in wanted]
+        calls = [_natively(number, json.dumps({"command": one.upper()})) for number, one in enumerate(wanted)]
+        return _reads([*text, *calls] if first == "as text" else [*calls, *text], 2 * count)
+
+    grows_with_its_input(work, 150)
+
+
+@pytest.mark.parametrize("turns", [3, 30])
+def test_one_that_comes_in_turns_with_text_is_known_when_its_object_closes(turns: int) -> None:
+    """Chat Completions ends no call before the reply. This one is whole before that, whatever text came meanwhile."""
+    arguments = json.dumps({"command": "ls", "description": "x" * turns})
+    size = -(-len(arguments) // turns)
+    body = []
+    for at in range(0, len(arguments), size):
+        body += [_natively(0, arguments[at : at + size]), event(chunk({"content": "\n<b>"}))]
+    text = TEXT.replace("</invoke>", f'<parameter name="description">{"x" * turns}</parameter>\n</invoke>')
+    one = exchange(SPOKEN["openai_chat"], (Tool("Bash", {"type": "object"}),))
+    through(one, b"".join(body) + event(chunk({"content": f"\n{text}"})) + chatclient.ending("tool_calls"))
+    assert sorted((verdict.status, verdict.reason) for _, verdict in one.verdicts) == [DUPLICATE, NATIVE]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ('{"a":1,"b":[2]}', '{ "b": [2], "a": 1 }', True),
+        ('{"a":"\\u00e9"}', '{"a":"\u00e9"}', True),
+        ('{"a":1.50}', '{"a":1.5}', True),
+        ('{"a":1e400}', '{"a":1E400}', True),
+        ("{broken", "{broken", True),
+        ("{broken", "{broken ", False),
+        ('{"a":[1,2]}', '{"a":[2,1]}', False),
+        ('{"a":true}', '{"a":1.0}', False),
+        ('{"a":null}', "{}", False),
+        ('{"a":"\\ud800"}', '{"a":"\\udfff"}', False),
+    ],
+)
+def test_what_means_the_same(left: str, right: str, same: bool) -> None:
+    held = Alike()
+    held.add("Bash", left)
+    assert not held.has("Read", right)
+    assert held.has("Bash", right) == same
+    assert held.take("Bash", right) == same
+    assert ("Bash" in held) != same
+    assert not held.take("Bash", left) or not same

@@ -1,8 +1,11 @@
 """Condition 5: where the request already holds, word for word, the text of a candidate that is still coming.
 
-What a tool read stands in its result as the tool tells it: inside JSON, with its lines numbered or quoted, as a diff or
-as HTML. A model that repeats it leaves all that away. So each text is searched as it is, and with such a layer taken
-off (`readings`); white space at both ends of a line counts on neither side.
+What a tool read stands in its result as the tool tells it: inside JSON, as a string of a program, as HTML, with its
+lines numbered, quoted, dated or wrapped, as a diff. A model that repeats it leaves all that away. So each text is
+searched as it is, and with such layers taken off (`variants`, `readings`). Where lines end counts on neither side:
+there stands one blank, whatever white space there was. And what stands before a candidate's first line in a text is
+taken away from all lines that begin alike (`gutters`): whatever a tool writes in front of lines, it does so in front of
+each.
 
 Strategy. A `Trace` follows one candidate. It begins with the places at which the candidate's first characters stand,
 and every further piece is compared at those places alone, so a piece costs its own length for each place that is left,
@@ -19,11 +22,13 @@ have to be searched for counts as an echo, since a doubt is text. No reply of a 
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 _START = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
 _STARTS = 256  # beginnings that are remembered
+_LEAST = 4  # characters of a first line that says something of the lines before which it stands
 _PLACES = 1024  # places of one beginning that are kept
 _BUDGET = 256 * 1024 * 1024  # characters that may be searched for one request
 _TIMES = 16  # or so many times its length
@@ -32,44 +37,109 @@ _TIMES = 16  # or so many times its length
 type Place = tuple[int, int]
 
 _BLANKS = " \t\r"
-_LINE_END = re.compile(r"(?:(?<![ \t\r])[ \t\r]++)?\n[ \t\r]*+")
+_LINE_END = re.compile(r"(?:(?<![ \t\r\n])[ \t\r]++)?\n[ \t\r\n]*+")
 # The escapes of JSON (RFC 8259, section 7), which most languages share.
 _ESCAPES = {r"\n": "\n", r"\"": '"', r"\'": "'", r"\t": "\t", r"\r": "\r", r"\/": "/"}
 _CODE = re.compile(r"\\u([0-9A-Fa-f]{4})")
-_NESTED = 2  # JSON in JSON
+_ENTITY = re.compile(r"&(?:lt|amp|#0*60|#[xX]0*3[cC]);")
+_RETURN = re.compile(r"\r(?!\n)")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_VARIANTS = 6  # of one text, itself among them
 # What tools write before a line: its number (cat -n, grep -n, and what agents use), or the mark of a quotation.
 _NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*+")
 _NUMBERED = frozenset("0123456789>")
 _CHANGED = frozenset("+-")  # and before a line of a diff
+# What stands before a line is like what stands before another by these: numbers, white space, marks of a diff.
+_GUTTER_PARTS = re.compile(r"(\s*[0-9]+[:-]?)|(\s+)|([-+])(?=\s*\Z)")
+_GUTTERS = 4  # forms of it that are taken off one variant
+_WIDEST = 120  # characters
+_SEEN = 64  # places of a first line that are looked at
 
 
 def plain(text: str) -> str:
-    """`text` without white space at the ends of its lines, but before the first one and behind the last."""
-    return _LINE_END.sub("\n", text) if "\n" in text else text
+    """`text` with one blank where its lines end, but for white space before the first one and behind the last."""
+    return _LINE_END.sub(" ", text) if "\n" in text else text
+
+
+def variants(text: str) -> Iterator[str]:
+    """A text of the request as it is, and as what escapes in it may stand for, one layer after the other."""
+    waiting, known = deque([text]), {text}
+    while waiting:
+        one = waiting.popleft()
+        yield one
+        for other in _meant(one):
+            if other not in known and len(known) < _VARIANTS:
+                known.add(other)
+                waiting.append(other)
+
+
+def _meant(text: str) -> Iterator[str]:
+    if _ENTITY.search(text) is not None:
+        yield html.unescape(text)
+    if "\\" in text:
+        yield _unescaped(text)
+    if _RETURN.search(text) is not None:
+        yield _RETURN.sub("\n", text)
+    if "\x1b" in text:
+        yield _COLOUR.sub("", text)
+    if '""' in text:  # quotes in CSV
+        yield text.replace('""', '"')
 
 
 def readings(text: str) -> Iterator[str]:
-    """A text of the request as it is, and with what tools put round a text that they hand on taken off."""
-    for _ in range(_NESTED + 1):
-        for reading in (text, html.unescape(text) if "&lt;" in text else ""):
-            lines = [line.strip(_BLANKS) for line in reading.split("\n")]
-            yield "\n".join(lines)
-            if any(line[:1] in _NUMBERED for line in lines):
-                yield "\n".join(_NUMBER.sub("", line, 1) if line[:1] in _NUMBERED else line for line in lines)
-            if any(line.startswith("@@ ") for line in lines):
-                yield "\n".join(line[1:].lstrip(_BLANKS) if line[:1] in _CHANGED else line for line in lines)
-        if "\\" not in text:
+    """A variant as it is, and with numbers of its lines and marks of quotations and diffs taken off."""
+    lines = [line.strip(_BLANKS) for line in text.split("\n")]
+    yield _joined(lines)
+    if any(line[:1] in _NUMBERED for line in lines):
+        yield _joined(_NUMBER.sub("", line, 1) if line[:1] in _NUMBERED else line for line in lines)
+    if any(line.startswith("@@ ") for line in lines):
+        yield _joined(line[1:].lstrip(_BLANKS) if line[:1] in _CHANGED else line for line in lines)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return " ".join(filter(None, lines))
+
+
+def gutters(text: str, first: str) -> Iterator[str]:
+    """The forms, as patterns, of what stands on its line before `first` in a text."""
+    at = text.find(first)
+    for _ in range(_SEEN):
+        if at < 0:
             return
-        text = _unescaped(text)
+        begin = text.rfind("\n", max(0, at - _WIDEST - 1), at) + 1
+        before = text[begin:at]
+        if before.strip(_BLANKS) and (begin or at <= _WIDEST) and not before[-1].isalnum():
+            parts = _GUTTER_PARTS.split(before)
+            form = "".join(_form(*parts[number : number + 4]) for number in range(0, len(parts), 4))
+            yield form
+            if "@@ " in text:  # a diff with something before its lines
+                yield f"{form}[-+]?"
+        at = text.find(first, at + len(first))
+
+
+def _form(other: str, number: str | None = None, space: str | None = None, sign: str | None = None) -> str:
+    like = r"[^\S\n]*+[0-9]++[:-]?+" if number else r"[^\S\n]*+" if space else r"[-+ ]?+" if sign else ""
+    return re.escape(other) + like
+
+
+def _without(text: str, gutter: str) -> str:
+    """A variant without what stands before its lines, where that has this form."""
+    begins = re.compile(gutter)
+    return _joined(begins.sub("", line, 1).strip(_BLANKS) for line in text.split("\n"))
 
 
 class Said(str):
     """A text that is asked about again and again, as each turn of a conversation repeats: it is read once."""
 
     @cached_property
+    def variants(self) -> tuple[str, ...]:
+        """Its `variants`."""
+        return tuple(variants(self))
+
+    @cached_property
     def readings(self) -> tuple[str, ...]:
-        """Its `readings`."""
-        return tuple(readings(self))
+        """The `readings` of its variants."""
+        return tuple(reading for variant in self.variants for reading in readings(variant))
 
 
 def _unescaped(text: str) -> str:
@@ -92,14 +162,15 @@ class Quotable:
     """The texts of one request that a reply may repeat. Nothing is looked at before the first candidate."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._given = tuple(text for text in texts if text)
+        self._given = tuple(text if isinstance(text, Said) else Said(text) for text in texts if text)
         self._starts: dict[str, tuple[Place, ...] | None] = {}
+        self._firsts: set[str] = set()  # first lines of candidates whose gutters are known
+        self._gutters: set[tuple[int, str]] = set()  # the number of a text, and a form of what stands before its lines
 
     @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        given = (text.readings if isinstance(text, Said) else readings(text) for text in self._given)
-        found = dict.fromkeys(reading for one in given for reading in one)
-        return tuple(reading for reading in found if reading)
+    def _texts(self) -> list[str]:
+        found = dict.fromkeys(reading for text in self._given for reading in text.readings)
+        return [reading for reading in found if reading]
 
     @cached_property
     def _left(self) -> int:
@@ -109,8 +180,29 @@ class Quotable:
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
         if not self._given:
             return None
-        made = Trace(self, text.lstrip())
+        text = text.lstrip()
+        self._learn(text.partition("\n")[0].rstrip())
+        made = Trace(self, text)
         return made if made.grow("") else None
+
+    def _learn(self, first: str) -> None:
+        """Read the texts without what stands before a candidate's first line, too."""
+        if len(first) < _LEAST or first in self._firsts or len(self._firsts) == _STARTS:
+            return
+        self._firsts.add(first)
+        for number, text in enumerate(self._given):
+            for variant in text.variants:
+                if self.exhausted:
+                    return
+                self._left -= len(variant)
+                for gutter in gutters(variant, first):
+                    had = sum(known == number for known, _ in self._gutters)
+                    if (number, gutter) in self._gutters or had == _GUTTERS:
+                        continue
+                    self._gutters.add((number, gutter))
+                    self._texts.append(_without(variant, gutter))
+                    self._left -= len(variant)
+                    self._starts.clear()
 
     @property
     def exhausted(self) -> bool:

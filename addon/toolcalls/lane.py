@@ -12,11 +12,12 @@ does not leave at once: `Settled` says, in order, what has become of each.
 Past 300 lines: what a lane does with and without processors must say the same of a call, so both stand side by side.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
 
 import msgspec
 
+from toolcalls.alike import Alike
 from toolcalls.events import (
     FUNCTION_FORMS,
     CallEnd,
@@ -33,6 +34,7 @@ from toolcalls.events import (
 )
 from toolcalls.evidence import Decision
 from toolcalls.ids import call_id
+from toolcalls.nesting import Nesting
 from toolcalls.policy import Terms
 from toolcalls.processors import Chain, Left, Processing
 from toolcalls.reader import Reader
@@ -42,7 +44,7 @@ from toolcalls.screening import Screen
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
 from toolcalls.twins import Twins
-from toolcalls.values import members, same_arguments
+from toolcalls.values import members
 from toolcalls.writing import as_text, closing, separated, stands, write
 
 
@@ -56,13 +58,12 @@ type Outcome = Event | str | Settled
 
 # Finish reasons after which nothing may be completed.
 _CUT = frozenset({"length", "content_filter", "failed"})
-_LOOKS = 8  # at whether a native call is whole that nothing has ended
 
 
 class Record:
     """A call of the reply, as the report shows it. `index` and `id` are the client's."""
 
-    __slots__ = ("complete", "dialect", "form", "id", "index", "looked", "looks", "name", "pieces", "room", "space")
+    __slots__ = ("complete", "dialect", "form", "id", "index", "looked", "name", "nesting", "pieces", "room", "space")
 
     def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
         self.index = index
@@ -73,8 +74,8 @@ class Record:
         self.space = space
         self.pieces: list[str] = []
         self.complete = False
-        self.looked = 0  # how many pieces it had when it was looked at whether they are all
-        self.looks = _LOOKS  # how often that may still be done
+        self.nesting: Nesting | None = Nesting(sys.maxsize)  # of its pieces so far; None behind the first whole value
+        self.looked = 0  # how many pieces that are
         self.room: int | None = None  # characters of a native call that are still kept; below 0 none are any more
 
     def take(self, piece: CallPiece) -> None:
@@ -88,8 +89,23 @@ class Record:
         if piece.told is not None and piece.told.arguments is None:
             self.name = piece.told.name
 
+    def closes(self) -> bool:
+        """Whether a native call that nothing has ended is whole by now: what opened its arguments is closed.
+
+        True once at most. Each piece is looked at once, and all of them once more where they close.
+        """
+        if self.nesting is None or self.complete or self.outgrown:
+            return False
+        coming, self.looked = self.pieces[self.looked :], len(self.pieces)
+        for piece in coming:
+            self.nesting.passes(piece)
+        if self.nesting.depth or self.nesting.in_string or not any(map(str.strip, coming)):
+            return False
+        self.nesting = None
+        return _is_object(self.arguments)
+
     def close(self) -> None:
-        """All of it is there. Its pieces become one, since each native call of the name may be compared with it."""
+        """All of it is there."""
         self.complete = True
         self.pieces = [self.arguments]
 
@@ -128,7 +144,8 @@ class Lane:
         self._route = terms.route
         self._notes_twins = not terms.takes("duplicate")
         keeps = self._notes_twins and decision.kind in {"lift", "roundtrip"}
-        self._twins = Twins(self._given) if keeps else None
+        self._made = Alike()  # the whole calls that were made of text
+        self._twins = Twins(self._made) if keeps else None
         self._before: list[Outcome] = []  # of the text in front of a native call that begins
         self._kind = decision.kind
         self._tools = tools
@@ -138,6 +155,7 @@ class Lane:
         self._reader = Reader(terms, tools=tools)
         self._read: dict[int, Record] = {}
         self._natives: dict[int, Record] = {}
+        self._grown: dict[int, Record] = {}  # native calls of which more came since the last text
         self._past: dict[int, Record] = {}  # native calls that have their verdict, for servers that speak of them again
         self._next = 0  # the first index that no call has, nor any behind it
         self._dialect = decision.dialect if decision.kind in {"lower", "roundtrip"} else None
@@ -179,6 +197,19 @@ class Lane:
             and processing.streams(events[1])
         )
 
+    def _staying(self, events: Sequence[Event], processing: Processing) -> Text | None:
+        """The text of the usual two events inside a call that a text client gets as it came, None for others."""
+        trip = self._trip
+        if trip is None or self._rereading is not None or len(events) != 2 or not trip.streams:
+            return None
+        markup, piece = events
+        if not (isinstance(piece, CallPiece) and isinstance(markup, Markup) and processing.streams(piece)):
+            return None
+        record = self._read[piece.index]
+        record.pieces.append(piece.json)
+        trip.take(markup.text, CallPiece(record.index, piece.json))
+        return Text(markup.text)
+
     def _passes_processors(self, piece: str) -> bool:
         processing = self._processing
         return (
@@ -194,6 +225,9 @@ class Lane:
         self._know_natives()
         if self._processing is not None:
             events = self._reader.feed(piece)
+            stays = self._staying(events, self._processing)
+            if stays is not None:
+                return self._screened((self._noted(stays),))
             if not self._streams(events, self._processing):
                 return self._screened(self._processed(self._processing.read(events)))
         else:
@@ -225,21 +259,12 @@ class Lane:
         return out
 
     def _know_natives(self) -> None:
-        """Tell the reader of native calls that are whole by what came: some APIs end them only with the reply.
-
-        A call that comes in turns with text is looked at a few times only, as each time costs its length.
-        """
-        for record in self._natives.values():
-            if not record.complete and record.looks and record.looked < len(record.pieces):
-                record.looked = len(record.pieces)
-                record.looks -= 1
-                if _is_object(record.arguments):
+        """Tell the reader of native calls that are whole by what came: some APIs end them only with the reply."""
+        if self._grown:
+            for record in self._grown.values():
+                if record.closes():
                     self._reader.native(record.name, record.arguments)
-
-    def _given(self, name: str) -> dict[int, str]:
-        """The arguments of the whole calls of a name that were made of text."""
-        made = self._read.items()
-        return {index: record.arguments for index, record in made if record.complete and record.name == name}
+            self._grown.clear()
 
     def holds(self, event: CallStart | CallPiece | CallEnd) -> bool:
         """Whether the next event of a native call, which `native` is given then, does not leave at once.
@@ -270,6 +295,7 @@ class Lane:
             return [] if again is None else [again]
         if isinstance(event, CallPiece):
             record.take(event)
+            self._grown[event.index] = record
         elif isinstance(event, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
@@ -293,9 +319,16 @@ class Lane:
         )
         self._past |= self._natives
         self._natives.clear()
-        out = self._screened(out, ends="cut" if cut else "whole")
+        out = self._screened(out, ends=True)
         out.append(Finish(self._reason(reason)))
         return out
+
+    @property
+    def rests(self) -> bool:
+        """Whether a finish reason would pass and decide nothing: no call was read, none is open, no text is held."""
+        if self._read or self._screen is not None or not self._reader.rests:
+            return False
+        return all(record.complete and self._leaves(record) for record in self._natives.values())
 
     def cut(self) -> Sequence[Outcome]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
@@ -308,24 +341,23 @@ class Lane:
         self._past |= self._natives
         self._natives.clear()
         self.finished = True
-        return self._screened(out, ends="cut")
+        return self._screened(out, ends=True)
 
     def _twin(self, record: Record, verdict: Verdict) -> Verdict:
         """A native call that was there before as text, where none is kept back for it: the client has both."""
-        if self._twins is None and verdict.reason is None and self._notes_twins and record.dialect is None:
-            for read in self._read.values():
-                if read.complete and read.name == record.name and same_arguments(read.arguments, record.arguments):
-                    return msgspec.structs.replace(verdict, reason="repeated")
+        asks = self._twins is None and verdict.reason is None and self._notes_twins and record.dialect is None
+        if asks and self._made.has(record.name, record.arguments):
+            return msgspec.structs.replace(verdict, reason="repeated")
         return verdict
 
     # Processors
 
-    def _screened(self, outcomes: Iterable[Outcome], *, ends: Literal["", "cut", "whole"] = "") -> list[Outcome]:
+    def _screened(self, outcomes: Iterable[Outcome], *, ends: bool = False) -> list[Outcome]:
         """What leaves of these outcomes, and of those before, once rules have been asked about the text in them."""
         if self._screen is None:
             return list(outcomes)
         left = list(self._screen.passing(outcomes))
-        return [*left, *self._screen.ends(cut=ends == "cut")] if ends else left
+        return [*left, *self._screen.ends()] if ends else left
 
     def _processed(self, left: Iterable[Left]) -> Iterator[Outcome]:
         """What leaves the processors, on its way to the client."""
@@ -369,6 +401,7 @@ class Lane:
             return self._again(part)
         if isinstance(part, CallPiece):
             record.take(part)
+            self._grown[part.index] = record
         elif isinstance(part, CallEnd) and _is_object(record.arguments):
             record.complete = True
             self._reader.native(record.name, record.arguments)
@@ -464,8 +497,10 @@ class Lane:
             record = self._read[event.index] = self._record(event)
             return CallStart(record.index, record.name, record.dialect, record.id, record.form, record.space)
         if isinstance(event, CallEnd):
-            self._read[event.index].close()
-            return CallEnd(self._read[event.index].index)
+            record = self._read[event.index]
+            record.close()
+            self._made.add(record.name, record.arguments)
+            return CallEnd(record.index)
         if isinstance(event, Verdict) and event.index is not None:
             return msgspec.structs.replace(event, index=self._read[event.index].index)
         return event

@@ -13,6 +13,7 @@ Past 300 lines, because every fate of text is decided on the same few fields, an
 import re
 from enum import Enum, auto
 
+from toolcalls.alike import Alike
 from toolcalls.echo import Trace
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Status, Text, Verdict
 from toolcalls.markdown import Position
@@ -20,7 +21,7 @@ from toolcalls.nesting import Nesting
 from toolcalls.policy import Terms
 from toolcalls.scanner import Scanner
 from toolcalls.tools import Toolbox
-from toolcalls.values import escape, members, same_arguments
+from toolcalls.values import escape, members
 
 # A character of text becomes six of JSON at most (`\u0000`), and a closing tag a few; so many are read at once as fit.
 _GROWTH = 8
@@ -86,7 +87,7 @@ class Ledger:
 
     def __init__(self, scan: Scanner, terms: Terms, tools: Toolbox, position: Position) -> None:
         self.out: list[Event] = []
-        self.natives: list[tuple[str, str]] = []
+        self.natives = Alike()
         self._scan = scan
         self._terms = terms
         self._tools = tools
@@ -316,10 +317,26 @@ class Ledger:
             self._flush(candidate)
             return
         self._let_go(candidate)
+        if self._terms.begun:
+            self._tell_begun(candidate)
         if self._terms.takes("inline") and not self._scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
             self._scan.rewind(self._body - self.drained)
             candidate.end = self.at
+
+    def _tell_begun(self, candidate: Candidate) -> None:
+        """A call that waited is told as one that has begun: its opener as markup, and its arguments so far.
+
+        One in which no argument has begun is told as one without any. What stands behind the opener is text.
+        """
+        arguments = "".join(candidate.pieces)
+        candidate.pieces = [arguments if arguments.strip("{ \t\r\n") else "{}"]
+        candidate.index = self._committed
+        self._committed += 1
+        self._fate = Fate.TAKEN
+        self._drain(self._body - self.drained)
+        self.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
+        self._flush(candidate)
 
     def _close_with(self, first: Candidate, last: Candidate) -> None:
         """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown."""
@@ -451,6 +468,8 @@ class Ledger:
             if self._echoes_to_limit(candidate):
                 candidate.reason = "echo"
             self._let_go(candidate)
+            if self._terms.begun:
+                self._tell_begun(candidate)
             self.show()
         else:
             self._flush(candidate)
@@ -502,7 +521,7 @@ class Ledger:
         return self._place not in {None, "inline", "escaped"}
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
-        native = not self._terms.takes("duplicate") and any(name == candidate.name for name, _ in self.natives)
+        native = not self._terms.takes("duplicate") and (candidate.name or "") in self.natives
         return (echo and candidate.trace is not None) or native or self._whole or self._terms.waits(self._place)
 
     def _outgrow(self, candidate: Candidate, limit: str) -> None:
@@ -560,8 +579,7 @@ class Ledger:
             return "echo"
         if self._must_wait(candidate, echo=False) and self._overflows():
             return "overflow"
-        twins = (native for name, native in self.natives if name == candidate.name)
-        if not self._terms.takes("duplicate") and any(same_arguments(arguments, native) for native in twins):
+        if not self._terms.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
             return "duplicate"
         if self._whole and self._terms.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call

@@ -10,15 +10,19 @@ the answers depend on the characters alone, not on how they were cut.
 Quoting must not become a call, so every doubt is code: an open backtick run lasts to the end of its paragraph, a
 comment or a `<pre>` also past the list item that holds it, and nesting past MAX_DEPTH counts as code. Where CommonMark
 is laxer than what the writer means, the writer wins: HTML blocks of kinds 4, 6 and 7 (`<div>`, `<answer>`) are read as
-text, so a fence right below one is a fence; but what HTML's own elements quote is quoted: `<blockquote>` to its closer,
-`<code>` and its like to theirs or to the end of the paragraph. Link reference definitions are read as paragraphs.
+text, so a fence right below one is a fence; but what an element quotes is quoted: `<blockquote>`, `<example>` and its
+like at the start of a line to their closers, `<code>` and its like to theirs or to the end of the paragraph. Link
+reference definitions are read as paragraphs.
 
 Longer than 300 lines because the states of one machine share its fields; cut in two it would be harder to follow.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple
+
+from toolcalls.literals import REACH, Literals
 
 type Reason = Literal["fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"]
 
@@ -37,9 +41,22 @@ REASONING_TAGS: dict[str, str] = {
     "<antThinking>": "</antThinking>",
 }
 # HTML blocks of kind 1: raw text up to the closer, so nothing in them is a call; and elements that were such once.
-RAW_TAGS = ("pre", "script", "style", "textarea", "xmp", "listing", "plaintext")
+# So do a page of HTML, and what wikis write.
+RAW_TAGS = (
+    *("pre", "script", "style", "textarea", "xmp", "listing", "plaintext"),
+    *("html", "nowiki", "syntaxhighlight"),
+)
+# Elements whose name says that their text is shown and not meant: prompts and models put examples and files into them.
+# Others say nothing of the kind: models wrap real calls in `<answer>`, `<response>`, `<output>`, `<action>`, `<step>`.
+QUOTING_TAGS = (
+    *("blockquote", "q", "quote", "quotes", "quotation", "cite", "citation", "excerpt", "snippet", "transcript"),
+    *("example", "examples", "sample", "samples", "demo", "template"),
+    *("doc", "document", "documents", "document_content", "file_content", "file_contents"),
+)
 # Elements of HTML whose text is code, inside a paragraph.
 CODE_TAGS = ("code", "samp", "kbd", "tt", "pre")
+# Shorter pieces of a line are kept one by one, so that what is kept of it is bounded.
+SHORT = 16
 # Containers (quotes and list items) that are told apart; deeper nesting is no reply's own text.
 MAX_DEPTH = 16
 
@@ -63,7 +80,7 @@ _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONI
 _AFTER = ("", " ", "\t", ">")
 _RAW = {
     **{f"<{name}{after}": _sought("fenced", f"</{name}>") for name in RAW_TAGS for after in _AFTER},
-    **{f"<blockquote{after}": _sought("block_quote", "</blockquote>") for after in _AFTER},
+    **{f"<{name}{after}": _sought("block_quote", f"</{name}>") for name in QUOTING_TAGS for after in _AFTER},
     "<?": _sought("fenced", "?>"),  # kinds 3 and 5
     "<![CDATA[": _sought("fenced", "]]>"),
 }
@@ -113,6 +130,7 @@ class Position:
         "_after_quote",
         "_after_return",
         "_base",
+        "_blanks",
         "_column",
         "_deep",
         "_depth",
@@ -120,8 +138,11 @@ class Position:
         "_empty_item",
         "_fence",
         "_fence_length",
+        "_first",
         "_leaf",
+        "_line",
         "_line_start",
+        "_literals",
         "_marker",
         "_number",
         "_pending",
@@ -141,6 +162,7 @@ class Position:
         "_token_flush",
         "_underline",
         "_unsure",
+        "keep",
         "quiet",
     )  # fmt: skip
     _leaf: int
@@ -148,14 +170,17 @@ class Position:
 
     def __init__(self, *, reasoning: bool = False) -> None:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
-        # Finds what changes an answer in text that comes next; None where any character may. See `plain`.
+        # Finds what changes an answer in text that comes next; None where any character may. Text in which nothing is
+        # found may be given to `keep` instead of to `advance` if it is shorter than SHORT, else to `note`.
         self.quiet: re.Pattern[str] | None = None
+        self._line: deque[str] = deque(maxlen=REACH)  # the end of the line so far
+        self.keep = self._line.append
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
         self._tail = ""  # the end of the text in which `_sought` was not found, as much as could begin a closer
         self._after_return = False
         self._token = ""
         self._token_blank = self._token_flush = False  # only blanks before it on its line; it may start a block
-        self._number = self._run = 0
+        self._blanks = self._number = self._run = 0
         self._marker = self._rule = self._fence = ""
         self._rule_count = self._rule_depth = self._fence_length = self._underline = 0
         self._quoted = False
@@ -163,8 +188,7 @@ class Position:
 
     def advance(self, text: str) -> None:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
-        quiet = self.quiet
-        if quiet is not None and quiet.search(text) is None:
+        if self.plain(text):
             return
         at, end = 0, len(text)
         while at < end:
@@ -178,9 +202,21 @@ class Position:
             self.quiet = None
 
     def plain(self, text: str) -> bool:
-        """Whether `text` changes no answer, so that nothing needs to be noted. False: call `advance`."""
+        """Whether `text` changes no answer. If so, it has been noted; if not, `advance` takes it."""
         quiet = self.quiet
-        return quiet is not None and quiet.search(text) is None
+        if quiet is None or quiet.search(text) is not None:
+            return False
+        self.note(text)
+        return True
+
+    def note(self, text: str) -> None:
+        """The line goes on with text that changes no answer."""
+        if text:
+            self.keep(text[-REACH:])
+            if len(text) >= SHORT:
+                tail = self._tail_of_line()
+                self._line.clear()
+                self.keep(tail)
 
     def restart(self) -> None:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
@@ -192,11 +228,22 @@ class Position:
         """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""
         return self._line_start
 
+    def follows(self, pattern: re.Pattern[str]) -> bool:
+        """Whether `pattern` finds something in this line up to here, or in its last `REACH` characters."""
+        return pattern.search(self._tail_of_line()) is not None
+
     def reason(self) -> Reason | None:
         """What a construct that starts here would stand in, None for ordinary text.
 
         In reasoning nothing else is told apart: what is code in there is not the reply's code.
         """
+        reason = self._markdown()
+        if reason in (None, "inline_code", "indented_code") and self._literals.holds(*self._line_begins()):
+            return "fenced"
+        return reason
+
+    def _markdown(self) -> Reason | None:
+        """The same by Markdown alone."""
         sought = self._sought.ends if self._sought else None
         if sought == "reasoning":
             return "reasoning"
@@ -273,6 +320,8 @@ class Position:
         self._unsure = False  # a backtick stood in what may be a tag: which runs pair up is unknown in this paragraph
         self._element = ""  # the closer of an element of code that is open in this paragraph
         self._deep = self._empty_item = False
+        self._literals = Literals()
+        self._line.clear()
         self._new_line()
         self._after_closer, self._after_return = True, False
 
@@ -280,6 +329,7 @@ class Position:
 
     def _new_line(self) -> None:
         self._state = _PREFIX
+        self._first = ""
         self._column = self._base = self._depth = 0  # base: where the content of the innermost matched container starts
         self._line_start = True
         self._after_closer = False  # a closer of reasoning stood on this line: nothing to see, but it is no blank line
@@ -337,6 +387,16 @@ class Position:
         self._close(self._depth)
         self._leaf, self._fence_length, self._state = _FENCE, self._run, _REST
 
+    def _tail_of_line(self) -> str:
+        return "".join(self._line)[-REACH:]
+
+    def _line_begins(self) -> tuple[int, str]:
+        """The columns before the first character of the line, and that, "" where there is none yet."""
+        return (self._blanks if self._first else self._column), self._first
+
+    def _ordinary(self) -> bool:
+        return self._markdown() in (None, "inline_code")
+
     def _end_line(self) -> None:
         state = self._state
         if self._rule and self._rule != "=" and self._rule_count >= 3:
@@ -386,20 +446,25 @@ class Position:
 
     def _read(self, text: str, at: int, end: int) -> int:
         """Read up to `end`, or up to where a closer is to be looked for."""
-        sought = self._sought
+        sought, begin = self._sought, at
         while at < end and self._sought is sought:
             search = _SEARCH.get(self._state)
             if search is not None:
                 match = search.search(text, at, end)
                 if match is None:
-                    return end
+                    at = end
+                    break
                 at = match.start()
             char = text[at]
             at += 1
             if char in "\r\n":
                 if char == "\r" or not self._after_return:
+                    self.note(text[begin : at - 1])
+                    self._literals.line(self._tail_of_line(), *self._line_begins(), self._ordinary)
+                    self._line.clear()
                     self._end_line()
                 self._after_return = char == "\r"
+                begin = at
                 continue
             self._after_return = False
             if char == "<" and self._state in (_TEXT, _TAG) and at < end and text[at] not in _SECONDS:
@@ -408,6 +473,7 @@ class Position:
                 continue
             while not _STEPS[self._state](self, char):
                 pass
+        self.note(text[begin:at])
         return at
 
     def _prefix(self, char: str) -> bool:
@@ -418,6 +484,8 @@ class Position:
             self._match_items()
             return True
         blank, self._line_start, self._after_quote = self._line_start, False, False
+        if not self._first:
+            self._first, self._blanks = char, self._column
         if self._pending:
             self._enter_item(self._column if self._column - self._number <= 4 else self._number + 1)
         indent, matched = self._indent(), self._depth == len(self._stack)

@@ -27,7 +27,7 @@ REASONS: dict[str, str] = {
     "indented_code": "it stands in an indented code block",
     "inline_code": "it stands in inline code",
     "escaped": "its markup is escaped, as quoted markup is",
-    "block_quote": "it stands in a block quote",
+    "block_quote": "it stands in a block quote, or in an element that quotes, such as <example>",
     "html_comment": "it stands in an HTML comment",
     "reasoning": "it stands in the model's reasoning",
     "echo": "the same text stands in a tool result or user message of the request",
@@ -110,6 +110,7 @@ class Terms:
     lift       False: everything is observed, nothing lifted
     any_name   undeclared names pass: a text client's tools are not known
     frames     the frames of a dialect's messages (channels) may be taken away
+    begun      a call that waits and will never be whole is told as one that has begun, since some clients run it
     """
 
     route: Route
@@ -117,6 +118,7 @@ class Terms:
     lift: bool = True
     any_name: bool = False
     frames: bool = True
+    begun: bool = False
 
     @cached_property
     def _taken(self) -> frozenset[str]:

@@ -64,6 +64,48 @@ _KEYLIKE = r"[A-Za-z0-9+/=_.~-]"
 _IS = r"\\{0,3}[\"']?(?:\s{0,4}(?:=>|[:=])\s{0,4}|>|</[a-z_]{1,20}>\s{0,4}<[a-z_]{1,20}>)\\{0,3}[\"']?"
 _OPTION = r"(?:token|pass(?:word|wd|phrase)?|secret|auth|credentials?|(?:api-?|access-?|secret-?)key)"
 _FLAG = rf"--(?:[a-z0-9]{{1,20}}-){{0,3}}{_OPTION}"
+# Programs with an option for a password that is no word: `mysql -pX`, `sshpass -p X`. Other options may stand between.
+_ARGUMENTS = r"(?:[^\n\r;|&\\]|\\(?!n)){0,200}?\s"
+_PROGRAMS = "|".join(
+    rf"{program}\b{_ARGUMENTS}{option}"
+    for program, option in (
+        (r"(?:mysql[a-z]{0,9}|mariadb(?:-[a-z]{1,9})?|(?:7z[a-z]{0,2}|(?:un)?rar)\s{1,4}[a-z])", r"-p(?=\S)"),
+        (r"(?:docker|podman|nerdctl|buildah|skopeo|helm|oc|az|cf)\s{1,4}(?:[a-z]{1,10}\s{1,4})?login", r"-p\s{1,4}"),
+        (r"mongo(?:sh|dump|restore|export|import|stat|top)?", r"-p\s{1,4}"),
+        (r"sshpass", r"-p\s{0,4}"),
+        (r"redis-cli", r"-a\s{1,4}"),
+        (r"(?:un)?zip", r"-P\s{0,4}"),
+        (r"ldap[a-z]{3,7}", r"-w\s{0,4}"),
+        (r"openssl", r"-pass(?:in|out)?\s{1,4}pass:"),
+        (r"(?:smb|rpc)client", r"-U\s{0,4}[\"']?[^\s%\"'\\]{1,60}%"),
+        (r"aws", r"aws_(?:secret_access_key|session_token)\s{1,4}"),
+    )
+)
+# A line of .netrc (a line end may be an escape in JSON), and what SQL has in front of a password.
+_BLANK = r"(?:\s|\\[nrt]){1,8}"
+_NETRC = (
+    rf"(?:machine{_BLANK}[^\s\\]{{1,200}}|default)(?:{_BLANK}(?:login|account){_BLANK}[^\s\\]{{1,200}}){{1,2}}"
+    rf"{_BLANK}password{_BLANK}"
+)
+_SQL = (
+    r"(?:identified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by|(?:with|encrypted|login|(?:role|user)\s{1,4}\S{1,60})\s{1,4}password)"
+    r"\s{1,4}\\?(?=')"
+)
+# In a sentence: what a password is said to be, where it is quoted, or letters and digits that are no method's name.
+_PASSWORD = (
+    r"(?:(?<=_)pass|(?-i:\bPASS(?==))|password|passwd|passphrase|passcode|passwort|kennwort|wachtwoord"
+    r"|contrase\u00f1a|senha|mot de passe|has\u0142o"
+    r"|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6[\u7801\u78bc]|\u30d1\u30b9\u30ef\u30fc\u30c9)"
+)
+_SAID = r"(?:\s{1,2}(?:is|was|to|ist|lautet|es|est)\s{1,2}|\s{0,2}[:=\uff1a]\s{0,2}|\s{0,2}[\u662f\u4e3a\u306f]\s{0,2})"
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb\u300c\u300d"
+_WORD = rf"[^\s\\,;<>(){{}}\[\]{_QUOTES}]"
+_METHOD = (
+    r"(?i:base\d+|utf-?\d+|sha-?\d+|md\d|argon2[a-z]*|pbkdf\d|oauth\d?|\d+(?:st|nd|rd|th)"
+    r"|\d+[- ]?(?:char|byte|bit|digit|letter|word)[a-z]*)(?![A-Za-z0-9])"
+)
+_QUOTED_SAID = rf"(?<=[{_QUOTES}])[^\r\n<>\\{_QUOTES}]{{4,80}}+(?=\\{{0,3}}[{_QUOTES}])"
+_KEY_SAID = r"(?:api|access|secret|auth|refresh|bearer|private|license)[ _-](?:key|token)\s{1,2}(?:is|was|to)\s{1,2}"
 # A value behind a name is no secret if it is one of these: declarations of a schema, and code that reads a secret.
 _IN_VALUE = r"[^\s\"'\\,;&<>{}\[\]()]"
 _END = r"[\s\"'\\,;&<>{}\[\]()]"
@@ -116,7 +158,12 @@ _SECRETS = re.compile(
     r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4}|https://hooks\.slack\.com/[a-z]{1,20}/"
     r"|https://discord(?:app)?\.com/api/webhooks/)"
     r"(?=[A-Za-z0-9+/=_.~-]*[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
-    r"|(?P<scheme>[a-z][a-z0-9+.-]{1,12}://)[^\s/@\"'\\<>]{1,200}@)"
+    r"|(?P<scheme>[a-z][a-z0-9+.-]{1,12}://)[^\s/@\"'\\<>]{1,200}@"
+    rf"|(?=[7abcdhlmnoprsuz])(?:(?P<program>(?:{_PROGRAMS})\\{{0,3}}[\"']?)|(?P<netrc>{_NETRC}))"
+    rf"(?!-|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{3,}}+|[^\s\"'\\<>|;&]{{3,}}+)"
+    rf"|(?=[ielruwIELRUW])(?P<sql>(?i:{_SQL})')[^'\r\n<>]{{3,}}+"
+    rf"|(?=[aslrbpASLRBP])(?P<key>(?i:{_KEY_SAID})\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD})"
+    rf"(?={_KEYLIKE}{{0,60}}[0-9])(?={_KEYLIKE}{{0,60}}[A-Za-z]){_KEYLIKE}{{10,}}+)"
     # all the cookies of a line, and the value behind a scheme that is none of the above
     r"|(?P<jar>(?i:cookie)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)"
     r"(?=[^\s=;\"'\\<>]{1,100}=)[^\r\n\"'\\<>]{4,}+"
@@ -128,9 +175,26 @@ _SECRETS = re.compile(
     rf"|(?P<flag>{_FLAG}[ =]\\{{0,3}}[\"']?)(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     r"|(?P<user>(?:(?<=\s)-u|--(?:proxy-)?user)[ =]?\\{0,3}[\"']?)(?![a-z]{2,8}://|\d+:\d+(?!\S))"
     r"[^\s:\"'\\]{1,100}:[^\s\"'\\]{3,}+"
+    rf"|(?P<variable>(?<=[A-Z0-9]_)PASS=[\"']?)(?!{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
+    rf"|(?=[pkwcsmhPKWCSMH\u0080-\uffff])(?P<said>(?i:{_PASSWORD}){_SAID}\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD}|{_HARMLESS}(?:{_END}|$))"
+    rf"(?:{_QUOTED_SAID}|(?={_WORD}{{0,60}}[0-9])(?={_WORD}{{0,60}}[^\W\d_]){_WORD}{{4,}}+)"
 )
 # What stands in front of a secret, and stays.
-_BEFORE = ("before", "jar", "name", "query", "weak", "flag", "user")
+_BEFORE = (
+    "before",
+    "jar",
+    "name",
+    "query",
+    "weak",
+    "flag",
+    "user",
+    "program",
+    "netrc",
+    "sql",
+    "variable",
+    "said",
+    "key",
+)
 
 
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -171,7 +235,7 @@ def redacted_text(text: str) -> str:
     return "".join([*made, text[at:]])
 
 
-# One search holds Python's lock until it is over, half a microsecond for each character: meanwhile all other threads
+# One search holds Python's lock until it is over, most of a microsecond for each character: meanwhile all other threads
 # stand still, and so does the proxy, which others tell of in a thread beside it.
 _WINDOW = 16384  # characters that are searched at a time
 _REACH = 2048  # no secret needs more characters than these to be known for one, whatever its length

@@ -9,10 +9,10 @@ same, and what comes behind it in its lane keeps its order.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from toolcalls.alike import Alike
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone
-from toolcalls.values import same_arguments
 
 # How much longer the same object may be written: every character as an escape, and some white space.
 _GROWTH = 8
@@ -37,12 +37,12 @@ class _Held:
 class Twins:
     """The native calls of one lane.
 
-    given   the argument JSON of the whole calls of a name that were made of the lane's text, by their indices
+    given   the whole calls that were made of the lane's text; the owner adds them as they come, and those whose
+            repetition was found are taken out
     """
 
-    def __init__(self, given: Callable[[str], dict[int, str]]) -> None:
+    def __init__(self, given: Alike) -> None:
         self._given = given
-        self._spent: set[int] = set()  # calls of the text whose repetition was found
         self._calls: dict[int, _Held] = {}
         self._queue: deque[Parts] = deque()
         self.gone: list[str] = []  # names of calls that do not leave, and of which nobody was told yet
@@ -52,10 +52,7 @@ class Twins:
         return bool(self._queue) or event_index(event) in self._calls or self._suspects(event)
 
     def _suspects(self, event: Event | str) -> bool:
-        return isinstance(event, CallStart) and event.dialect is None and bool(self._twins_of(event.name))
-
-    def _twins_of(self, name: str) -> dict[int, str]:
-        return {index: json for index, json in self._given(name).items() if index not in self._spent}
+        return isinstance(event, CallStart) and event.dialect is None and event.name in self._given
 
     def take(self, parts: Parts) -> Iterator[Parts]:
         """What has become of the next native event elsewhere. Yields the rows that are decided, in order."""
@@ -63,8 +60,7 @@ class Twins:
             if isinstance(part, CallStart):
                 self._calls.pop(part.index, None)  # some servers use an index again
                 if self._suspects(part):
-                    longest = max(map(len, self._twins_of(part.name).values()))
-                    self._calls[part.index] = _Held(part.name, _GROWTH * longest + _SPACE)
+                    self._calls[part.index] = _Held(part.name, _GROWTH * self._given.longest(part.name) + _SPACE)
             elif isinstance(part, CallPiece | CallEnd) and (call := self._calls.get(part.index)):
                 self._goes_on(call, part)
         self._queue.append(parts)
@@ -89,13 +85,9 @@ class Twins:
             self._decide(call, whole=False)
 
     def _decide(self, call: _Held, *, whole: bool) -> None:
-        arguments = "".join(call.pieces)
-        twins = self._twins_of(call.name) if whole else {}
-        twin = next((index for index, json in twins.items() if same_arguments(json, arguments)), None)
-        call.repeats = twin is not None
+        call.repeats = whole and self._given.take(call.name, "".join(call.pieces))
         call.pieces = []
-        if twin is not None:
-            self._spent.add(twin)
+        if call.repeats:
             self.gone.append(call.name)
 
     def _decided(self) -> Iterator[Parts]:

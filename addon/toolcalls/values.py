@@ -29,6 +29,7 @@ __all__ = [
     "escape",
     "is_json",
     "items",
+    "meaning",
     "members",
     "parameter_types",
     "quote",
@@ -275,9 +276,12 @@ def _carried(text: str) -> str:
 
 def same_arguments(left: str, right: str) -> bool:
     """Whether two argument texts mean the same object."""
-    if left == right:
-        return True
+    return left == right or meaning(left) == meaning(right)
+
+
+def meaning(arguments: str) -> str:
+    """A spelling that two argument texts share just when they mean the same object. What is no JSON means itself."""
     try:
-        return bool(json.loads(left, parse_int=str) == json.loads(right, parse_int=str))
+        return json.dumps(json.loads(arguments, parse_int=str), sort_keys=True)
     except (ValueError, RecursionError):
-        return False
+        return arguments

@@ -1,0 +1,113 @@
+"""Blocks that notations other than Markdown mark as literal text: heredocs, strings over lines, RST, LaTeX, diffs, ...
+
+A model that shows a file without a fence shows its marks. What stands between them is the file's, as in a fence. Only
+marks that say so by themselves count, and that a sentence, a heading or a rule would not hold at this place: a line of
+dashes is no AsciiDoc unless a line with `[source]` stands before it.
+
+Strategy: whole lines are looked at, as they end; of one longer than `REACH` its last characters. A block ends with its
+closing mark, or, where indentation marks it, before the first line that is not indented. An open one lasts to the end,
+as an open fence does.
+"""
+
+import re
+from collections.abc import Callable
+
+REACH = 256  # characters of a line that are looked at
+
+# A mark at the start of a line, and what ends the block in a later line; `\g<1>` is what the first group held.
+_PAIRS: tuple[tuple[str, str], ...] = (
+    (r"\\begin\{((?:[BL]?[vV]erbatim|lstlisting|minted|alltt|comment|filecontents)\*?)\}", r"\\end\{\g<1>\}"),
+    (r"(?i:#\+begin_([a-z]+))", r"(?i:^\s*#\+end_\g<1>\b)"),  # Org
+    (r"\.(EX|nf)\s*$", r"^\.(?:EE|fi)\b"),  # roff
+    (r"\{(code|noformat|quote)(?::[^{}]*)?\}\s*$", r"\{\g<1>\}"),  # Jira
+    (r"(?i:\[(code|quote|pre)(?:=[^\[\]]*)?\])(?!:)(?!.*\[/)", r"(?i:\[/\g<1>\])"),  # BBCode
+    (r"=(pod|begin\b.*|for\b.*)\s*$", r"^=(?:cut|end)\b"),  # POD
+    (r"(/{4,}|\+{4,})\s*$", r"^\g<1>\s*$"),  # AsciiDoc's comments and passthroughs
+    (r"/\*+(?=\s|$)(?!.*\*/)", r"\*/"),
+)
+# Where the mark stands at the end of a line, or nearly.
+_HEREDOC = re.compile(r"<<<?[-~]?(?:\s?(['\"])([A-Za-z_]\w*)\1|([A-Z_][A-Z0-9_]+))\s*(?:$|[>|&;)])")
+_STRING = re.compile(r"(?:^\s*|[=(\[{,:]\s*|\breturn\s+)[rbfuRBFU]{0,2}(\"\"\"|''')")
+_TEMPLATE = re.compile(r"(?:[=(\[,:?]|\breturn|=>)\s*`\s*$")
+_ATTRIBUTES = re.compile(r"\[(?:source|listing|literal|example|quote|verse|stem|subs)\b[^\[\]]*\]\s*$")
+_TITLE = re.compile(r"\.[^\s.].*$")
+_DELIMITER = re.compile(r"(-{2,}|={4,}|\.{4,}|_{4,}|\*{4,}|\+{4,}|`{3,})\s*$")
+# Behind these a block is what is indented: RST's literals and directives, YAML's block scalars, footnotes of Markdown.
+_INDENTED = re.compile(
+    r"[ \t]*(?:(?:.*[^\s:])?::|\.\. [\w:-]+::.*|(?:- )*[\w.\"'/-]+:\s+[|>][+-]?[0-9]?[+-]?(?:\s+#.*)?"
+    r"|\[\^[^\[\]]{1,80}\]:.*)\s*$"
+)
+_HUNK = re.compile(r"@@ -[0-9,]+ \+[0-9,]+ @@")
+_BLANK = " \t"
+# What a line that opens such a block has at its start or its end, or in it; all others are told apart at once.
+_FIRST = frozenset("\\#.{[=/+@")
+_LAST = frozenset(":|>+-`")
+_INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
+_OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
+
+
+class Literals:
+    """Whether a place stands in such a block."""
+
+    __slots__ = ("_attributes", "_closer", "_hunk", "_margin")
+
+    def __init__(self) -> None:
+        self._closer: re.Pattern[str] | None = None  # finds what ends the open block, in a line
+        self._margin: int | None = None  # columns of white space before the line that opened an indented block
+        self._hunk = False  # it is one of a diff
+        self._attributes = False  # the line before says what the next block is
+
+    def line(self, line: str, blanks: int, first: str, plain: Callable[[], bool]) -> None:
+        """A line ended: its text, of a long one the last REACH characters, and what it began with (see `holds`).
+
+        plain   whether it was ordinary text, so that a mark in it is one
+        """
+        if self._closer is not None:
+            if self._closer.search(line) is not None:
+                self._closer = None
+            return
+        if not first:
+            return
+        if self._margin is not None:
+            if self.holds(blanks, first):
+                return
+            self._margin = None
+        attributes, self._attributes = self._attributes, False
+        stripped = line.strip(_BLANK)
+        if len(line) == REACH or not stripped:
+            return
+        marked = attributes or first in _FIRST or stripped[-1] in _LAST or _INSIDE.search(line) is not None
+        if marked and plain():
+            self._open(line, stripped, blanks, attributes=attributes)
+
+    def holds(self, blanks: int, first: str) -> bool:
+        """Whether a place is literal in a line that begins with `first` behind so many columns of white space."""
+        if self._closer is not None:
+            return True
+        if self._margin is None:
+            return False
+        return blanks > self._margin or (self._hunk and first in {"+", "-", "\\"})
+
+    def _open(self, line: str, stripped: str, blanks: int, *, attributes: bool) -> None:
+        """Note the block that this line opens, if it opens one."""
+        if attributes:
+            if (found := _DELIMITER.match(stripped)) is not None:
+                self._closer = re.compile(rf"^{re.escape(found[1])}\s*$")
+            else:
+                self._attributes = _TITLE.match(stripped) is not None
+            return
+        for opener, closer in _OPENERS:
+            if (found := opener.match(stripped)) is not None:
+                self._closer = re.compile(closer.replace(r"\g<1>", re.escape(found[1]) if found.re.groups else ""))
+                return
+        if (found := _HEREDOC.search(line)) is not None:
+            self._closer = re.compile(rf"^\s*{found[2] or found[3]}\b")
+        elif (found := _STRING.search(line)) is not None and line.count(found[1]) % 2:
+            self._closer = re.compile(found[1])
+        elif line.count("`") % 2 and _TEMPLATE.search(line) is not None:
+            self._closer = re.compile("`")
+        elif _HUNK.match(line) is not None or _INDENTED.match(line) is not None:
+            self._hunk = line[0] == "@"
+            self._margin = blanks
+        else:
+            self._attributes = _ATTRIBUTES.match(stripped) is not None
