@@ -336,10 +336,11 @@ def test_a_request_of_openhands_for_a_native_upstream(listed: bool) -> None:
             {"role": "assistant", "content": content(f"I look.\n\n<function=terminal>\n{given}\n</function>")},
             {"role": "user", "content": content("EXECUTION RESULT of [terminal]:\na.txt\n[exit code 0]")},
         ],
-        "stop": ["</function"],
+        "stop": ["</function", "Bye"],
     }
     made, notes = sent(request, Route(client="auto", upstream="native", rewrite_request=True))
-    assert notes == ("1 tool out of the prompt", "1 past call to native", "1 result to native")
+    no_stop = "no stop at </function, with which calls in openhands_fn end"
+    assert notes == ("1 tool out of the prompt", "1 past call to native", "1 result to native", no_stop)
     (tool,) = made["tools"]
     assert (tool["function"]["name"], tool["function"]["description"]) == ("terminal", "Runs.")
     assert tool["function"]["parameters"]["properties"]["timeout"] == {"type": "number", "description": "Seconds."}
@@ -348,7 +349,15 @@ def test_a_request_of_openhands_for_a_native_upstream(listed: bool) -> None:
     assert json.loads(native["function"]["arguments"]) == {"command": "ls &&\nls", "timeout": 9}
     assert (answered["role"], answered["tool_call_id"]) == ("tool", native["id"])
     assert answered["content"] == "a.txt\n[exit code 0]"
-    assert made["stop"] == ["</function"]
+    assert made["stop"] == ["Bye"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "left"), [("</read_file>", None), ("Bye", "Bye"), (None, None), (["</read_file>"], None)]
+)
+def test_a_stop_in_a_call_is_left_out_for_a_native_upstream(stop: Any, left: Any) -> None:
+    request = {"messages": [{"role": "system", "content": CLINE}, {"role": "user", "content": "Go."}], "stop": stop}
+    assert sent(request, LIFT)[0].get("stop") == left
 
 
 def test_what_the_user_says_behind_an_answer_stays_the_users() -> None:

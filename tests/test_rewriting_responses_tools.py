@@ -7,9 +7,11 @@ touched keeps its bytes.
 import json
 from typing import Any
 
+from test_processors import no_reactors
 from test_rewriting_wires import LOWER, MEND, sent, through
-from toolcalls.asking import made_so_far
+from toolcalls.asking import processors_for
 from toolcalls.evidence import Decision
+from toolcalls.route import Loops, Route
 from toolcalls.turns import PastCall, Result, formats
 
 FORMAT = formats()["openai_responses"]
@@ -58,9 +60,12 @@ def test_past_calls_and_their_results_are_read() -> None:
 
 
 def test_the_loop_guard_knows_them() -> None:
-    conversation = FORMAT.read(json.dumps({"input": HISTORY}).encode())
-    made = made_so_far(conversation, Decision("process", "native", "auto", None, ()))
-    assert [(one.name, one.result) for one in made] == [
+    body = json.dumps({"input": HISTORY}).encode()
+    decision = Decision("process", "native", "auto", None, ())
+    guarded = Route(loops=Loops())
+    guard = processors_for("openai_responses", body, guarded, decision, model="m", agent="", run=no_reactors)
+    assert guard is not None
+    assert [(one.name, one.result) for one in guard.history] == [
         ("apply_patch", "patched"), ("local_shell", "a.txt"), ("shell", "a\n/\nno"), ("apply_patch", "gone"),
     ]  # fmt: skip
 

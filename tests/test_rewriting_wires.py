@@ -302,6 +302,30 @@ def test_a_text_request_for_a_native_upstream(wire: str) -> None:
     assert (tool.name, tool.schema["required"]) == ("read_file", ["path"])
 
 
+CLOSES = "</read_file>"  # with which the calls of `CALL` end
+STOPS: list[Any] = [
+    pytest.param("anthropic", lambda stop: {"stop_sequences": stop}, id="anthropic"),
+    pytest.param("gemini", lambda stop: {"generationConfig": {"stopSequences": stop, "topK": 1}}, id="gemini"),
+    pytest.param("gemini", lambda stop: {"generation_config": {"stop_sequences": stop, "topK": 1}}, id="snake"),
+    pytest.param("ollama", lambda stop: {"options": {"stop": stop, "seed": 1}}, id="ollama"),
+]
+
+
+@pytest.mark.parametrize(("wire", "where"), STOPS)
+def test_a_native_upstream_does_not_stop_in_a_call(wire: str, where: Callable[[Any], Body]) -> None:
+    """A text client has generation stop where a call ends; a server that reads calls out of text would lose them."""
+    asked = TELL[wire](CLINE, [("user", "Go.")], False)
+    key, member = next(iter(where([CLOSES, "\nObservation:", "the"]).items()))
+    made = sent(wire, {**asked, key: member}, LIFT)
+    assert made[key] == where(["\nObservation:", "the"])[key]
+    _, notes = through(wire, json.dumps({**asked, key: member}).encode(), LIFT)
+    assert notes[1:] == ("no stop at </read_file>, with which calls in tagged end",)
+    left = sent(wire, {**asked, **where([CLOSES])}, LIFT)
+    assert CLOSES not in json.dumps(left.get(key))
+    lowered = sent(wire, {**TELL[wire]("", [("user", "Go.")], True), key: member}, LOWER)
+    assert lowered[key] == member
+
+
 @on_every_wire
 def test_from_one_dialect_to_another(wire: str) -> None:
     made = sent(wire, TELL[wire](CLINE, [("model", CALL), ("user", ANSWER)], False), TRANSLATE)
@@ -309,6 +333,24 @@ def test_from_one_dialect_to_another(wire: str) -> None:
         ("model", 'I read.\n\n<tool_call>\n{"name": "read_file", "arguments": {"path":"a.txt"}}\n</tool_call>'),
         ("user", "<tool_response>\nline 1\nline 2\n</tool_response>"),
     ]
+
+
+@on_every_wire
+def test_from_one_dialect_to_another_what_the_user_says_behind_results_stays_with_them(wire: str) -> None:
+    behind = "<environment_details>\nnow\n</environment_details>"
+    said: list[Said] = [("user", "Go."), ("model", CALL), ("user", f"{ANSWER}\n\n{behind}"), ("model", "Done.")]
+    made = sent(wire, TELL[wire](CLINE, said, False), TRANSLATE)
+    result = f"<tool_response>\nline 1\nline 2\n</tool_response>\n\n{behind}"
+    assert [text for who, text in seen(wire, made) if who == "user"] == ["Go.", result]
+
+
+def test_from_one_dialect_to_another_marks_survive() -> None:
+    mark = {"type": "ephemeral"}
+    parts = [{"type": "text", "text": ANSWER}, {"type": "text", "text": "<task>\nx\n</task>", "cache_control": mark}]
+    body = _anthropic(CLINE, [("user", "Go."), ("model", CALL)], False)
+    body["messages"].append({"role": "user", "content": parts})
+    result = {"type": "text", "text": "<tool_response>\nline 1\nline 2\n</tool_response>"}
+    assert sent("anthropic", body, TRANSLATE)["messages"][-1]["content"] == [result, parts[1]]
 
 
 _PROVIDERS, _CLIENTS = "which only the provider runs", "which the request does not describe"

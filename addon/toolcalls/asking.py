@@ -74,11 +74,6 @@ def _past(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
         return ()
 
 
-def made_so_far(conversation: Conversation, decision: Decision) -> tuple[Made, ...]:
-    """The calls since the user's latest own words, oldest first, with their results where those are there."""
-    return _calls(_since(conversation, decision))
-
-
 def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
     """The turns behind the user's latest own words; calls that stand as text are calls.
 
@@ -102,13 +97,27 @@ def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
 
 
 def _calls(turns: Sequence[Turn]) -> tuple[Made, ...]:
-    """The calls of some turns, with their results where those are there."""
+    """The calls of some turns, oldest first, with their results where those are there.
+
+    What a text client's tools answered may stand in the user's next turn in a form of its own: then that is the result.
+    """
     results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
     return tuple(
-        Made(block.name, block.arguments, results.get(block.id))
-        for turn in turns
-        for block in turn.blocks
-        if isinstance(block, PastCall)
+        Made(block.name, block.arguments, results[block.id] if block.id in results else _answer(behind, number))
+        for turn, behind in zip(turns, [*turns[1:], None], strict=True)
+        for number, block in enumerate(block for block in turn.blocks if isinstance(block, PastCall))
+    )
+
+
+def _answer(turn: Turn | None, number: int) -> str | None:
+    """What a user's turn says to a call, None where it is none or answers calls by their ids.
+
+    number   the call's place among those of its turn, which tells their answers apart
+    """
+    if turn is None or turn.role != "user" or any(isinstance(block, Result) for block in turn.blocks):
+        return None
+    return "\n".join(
+        [*(block.text for block in turn.blocks if isinstance(block, Text)), *([str(number)] * (number > 0))]
     )
 
 
@@ -126,16 +135,18 @@ def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 def screened(conversation: Conversation, gate: Gate | None) -> Rewritten:
     """The conversation without the tools that may never be called, and with a choice that fits what is left."""
-    refused = {tool.name: gate.never(tool.name) for tool in conversation.tools} if gate is not None else {}
+    offered = [*(tool.name for tool in conversation.tools), *(tool.name for tool in conversation.untold)]
+    refused = {name: gate.never(name) for name in offered} if gate is not None else {}
     forbidden = {name for name, refusal in refused.items() if refusal is not None}
     if not forbidden:
         return Rewritten(conversation)
     tools = tuple(tool for tool in conversation.tools if tool.name not in forbidden)
+    untold = tuple(tool for tool in conversation.untold if tool.name not in forbidden)
     choice = conversation.tool_choice
     if choice in forbidden or (not tools and choice != "none"):
         choice = "auto"
     notes = [f"{name} is not offered ({refusal.rule})" for name, refusal in refused.items() if refusal is not None]
-    return Rewritten(replace(conversation, tools=tools, tool_choice=choice), tuple(notes))
+    return Rewritten(replace(conversation, tools=tools, tool_choice=choice, untold=untold), tuple(notes))
 
 
 def steered(conversation: Conversation, route: Route) -> Rewritten:

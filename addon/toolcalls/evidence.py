@@ -76,7 +76,7 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
         found.append(f"the client matches {agent}")
     spoken = None
     for name, dialect in all_dialects().items():
-        if dialect.speaks(request.system):
+        if request.system and dialect.speaks(request.system):
             found.append(f"the system prompt teaches {name}")
             spoken = spoken or name
         if any(dialect.speaks(text) for text in request.assistant[-_TURNS:]):

@@ -30,6 +30,9 @@ class Request:
     `quotable` the texts of user messages and tool results: what an echo (condition 5) may repeat. `response_format`
     says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
+
+    `brought` are those of the tools that stand in the conversation itself, so that a server which keeps it keeps them;
+    `goes_on` is the id of such a conversation, or of the reply that is gone on from, "" for none.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -40,3 +43,5 @@ class Request:
     quotable: tuple[str, ...] = ()
     response_format: bool = False
     carries_calls: bool = True
+    brought: tuple[Tool, ...] = ()
+    goes_on: str = ""

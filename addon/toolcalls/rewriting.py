@@ -54,12 +54,18 @@ class Rewritten:
 _DEFAULT = "hermes"
 
 
-def rewritten(conversation: Conversation, terms: Terms, decision: Decision) -> Rewritten:
-    """What the exchange that was decided on makes of its request. Raises Unwritable."""
+def rewritten(
+    conversation: Conversation, terms: Terms, decision: Decision, names: Mapping[str, str] | None = None
+) -> Rewritten:
+    """What the exchange that was decided on makes of its request. Raises Unwritable.
+
+    names   those of calls that only their results tell of, by their ids
+    """
     route = terms.route
     spoken = route.dialects[0] if route.dialects else _DEFAULT
     if decision.kind == "lift":
-        return lower(conversation, spoken, route) if decision.upstream == "text" else mend(conversation, terms)
+        is_text = decision.upstream == "text"
+        return lower(conversation, spoken, route, names) if is_text else mend(conversation, terms)
     if decision.kind == "lower" and decision.dialect:
         return lift(conversation, decision.dialect, route.tools)
     if decision.kind == "roundtrip" and decision.dialect and route.dialects and spoken != decision.dialect:
@@ -67,13 +73,15 @@ def rewritten(conversation: Conversation, terms: Terms, decision: Decision) -> R
     return Rewritten(conversation)
 
 
-def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
+def lower(conversation: Conversation, dialect: str, route: Route, known: Mapping[str, str] | None = None) -> Rewritten:
     """Everything native becomes text in `dialect`; in words where that cannot hold a past call. Raises Unwritable where
     it can hold a call of none of the tools.
+
+    known   the names of calls that only their results tell of, by their ids
     """
     conversation, left_out = _tellable(conversation, dialect)
     tools = Toolbox(conversation.tools)
-    names: dict[str, str] = {}
+    names = dict(known or {})
     places: dict[str, int] = {}
     turns: list[Turn] = []
     calls = results = 0
@@ -96,9 +104,9 @@ def lower(conversation: Conversation, dialect: str, route: Route) -> Rewritten:
         before = turn.role
     notes = (*left_out, *_notes(dialect, calls=calls, results=results))
     if conversation.tools:
-        turns = _with_system(turns, _prompt(conversation, dialect))
+        turns = _with_system(turns, _prompt(conversation, dialect), apart=conversation.prompt_apart)
         notes = (f"{_many(len(conversation.tools), 'tool')} into the prompt ({dialect})", *notes)
-    return Rewritten(Conversation(tuple(turns)), notes) if notes else Rewritten(conversation)
+    return Rewritten(Conversation(tuple(turns), stop=conversation.stop), notes) if notes else Rewritten(conversation)
 
 
 def _tellable(conversation: Conversation, dialect: str) -> tuple[Conversation, tuple[str, ...]]:
@@ -151,9 +159,16 @@ def lift(conversation: Conversation, dialect: str, tools: Sequence[Tool] = ()) -
             native = _natively(turn, number, _all_names(dialect), Toolbox(tools))
             asked = tuple(block for block in native.blocks if isinstance(block, PastCall))
             waiting = (native, asked) if asked else None
-    turns = _with_system(turns, NATIVELY)
-    notes = (f"{_many(len(tools), 'tool')} out of the prompt", *_notes("native", calls=calls, results=calls))
-    return Rewritten(Conversation(tuple(turns), tools, untold=conversation.untold), notes)
+    turns = _with_system(turns, NATIVELY, apart=conversation.prompt_apart)
+    # A server that reads its model's calls out of the text would stop in the middle of one.
+    stops = [text for text in conversation.stop if telling.stops_calls(dialect, tools, text)]
+    notes = (
+        f"{_many(len(tools), 'tool')} out of the prompt",
+        *_notes("native", calls=calls, results=calls),
+        *(f"no stop at {_listed([text])}, with which calls in {dialect} end" for text in stops),
+    )
+    stop = tuple(text for text in conversation.stop if text not in stops)
+    return Rewritten(Conversation(tuple(turns), tools, untold=conversation.untold, stop=stop), notes)
 
 
 def translate(conversation: Conversation, spoken: str, dialect: str, route: Route) -> Rewritten:
@@ -170,8 +185,13 @@ def translate(conversation: Conversation, spoken: str, dialect: str, route: Rout
             turns.append(_calls_as_text(native, asked, dialect, tools, route) if asked else turn)
             continue
         answered = _answered(turn, asked, spoken) if asked else None
-        names = {call.id: call.name for call in asked}
-        turns.extend([turn] if answered is None else [_results_as_text(answered[0], dialect, names), *answered[1:]])
+        if answered is None:
+            turns.append(turn)
+        else:  # in the message that they came in: two of the user in a row are refused by templates of open models
+            made = _results_as_text(answered[0], dialect, {call.id: call.name for call in asked})
+            for rest in answered[1:]:
+                made = _joined(made, rest)
+            turns.append(turn.with_blocks(made.blocks))
         asked = ()
     notes = (f"{_many(calls, 'past call')} from {spoken} to {dialect}",) if calls else ()
     return Rewritten(replace(conversation, turns=tuple(turns)), notes)
@@ -333,8 +353,9 @@ def _in_order(turn: Turn, answers: Sequence[Result], places: Mapping[str, int]) 
 def _joined(results: Turn, said: Turn) -> Turn:
     """The turn of some results with what the user says behind them."""
     last, first = results.blocks[-1], said.blocks[0]
-    if isinstance(last, Text) and isinstance(first, Text) and last.cache_control is None:
-        return results.with_blocks((*results.blocks[:-1], Text(f"{last.text}\n\n{first.text}")))
+    says_more = isinstance(first, Text) and not set(rawjson.fields(first.raw)) <= {"type", "text"}
+    if isinstance(last, Text) and isinstance(first, Text) and last.cache_control is None and not says_more:
+        return results.with_blocks((*results.blocks[:-1], Text(f"{last.text}\n\n{first.text}"), *said.blocks[1:]))
     return results.with_blocks((*results.blocks, *said.blocks))
 
 
@@ -367,12 +388,13 @@ def _prompt(conversation: Conversation, dialect: str) -> str:
     return "\n\n".join(parts)
 
 
-def _with_system(turns: Sequence[Turn], text: str) -> list[Turn]:
-    """The turns with `text` at the end of the first one, if that is the system's, else in one of its own before all.
+def _with_system(turns: Sequence[Turn], text: str, *, apart: bool) -> list[Turn]:
+    """The turns with `text` at the end of the first one, if that is the system's, else in one of its own before all,
+    where it also stands if it is to be `apart`.
 
     A system turn further down does not count: it may have come later, and an earlier turn never changes.
     """
-    if not turns or turns[0].role != "system":
+    if apart or not turns or turns[0].role != "system":
         return [Turn("system", (Text(text),)), *turns]
     first = turns[0]
     said = any(isinstance(block, Text) for block in first.blocks)

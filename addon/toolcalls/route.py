@@ -1,6 +1,6 @@
 """A route: what one kind of traffic speaks on either side, and how its text is to be read. Frozen data, no behaviour.
 
-`config.py` builds routes from YAML; tests and the command line build them directly.
+`config` builds routes from YAML; tests and the command line build them directly.
 """
 
 from dataclasses import dataclass, field

@@ -25,6 +25,7 @@ _PLACES = re.compile(r"\{(name|id|text)\}")
 # What an agent adds behind its results in the same message.
 _BEHIND = re.compile(r"<(?:environment_details|feedback|user_message|task)>")
 _PLAIN = re.compile(r"[\w.-]+")
+_WORDS = re.compile(r"[\w\s]*")  # no markup
 # Dialects whose agents declare tools as sections of Markdown and not as JSON.
 _SECTIONS = frozenset({"tagged", "morph_xml"})
 
@@ -126,6 +127,16 @@ def _sections(tools: Sequence[Tool]) -> str:
 def callable_in(dialect: str, tool: Tool) -> bool:
     """Whether the dialect can hold a call of the tool."""
     return _example(dialect, tool.name, json.dumps(tool.schema)) is not None
+
+
+def stops_calls(dialect: str, tools: Sequence[Tool], stop: str) -> bool:
+    """Whether generation that stops at a text stops in a call of the dialect: it stands in the markup of one."""
+    if _WORDS.fullmatch(stop):
+        return False
+    try:
+        return stop in _taught(dialect, tools)[1]
+    except Unwritable:
+        return False
 
 
 def _taught(dialect: str, tools: Sequence[Tool]) -> tuple[str, str]:

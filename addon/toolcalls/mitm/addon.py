@@ -27,7 +27,7 @@ from toolcalls.config import ConfigError
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm import connection, store, websocket
-from toolcalls.mitm.codings import decoder_of
+from toolcalls.mitm.codings import Unreadable, decoder_of
 from toolcalls.mitm.commands import Commands, bind_keys
 from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.journal import Journal
@@ -40,12 +40,14 @@ from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
 from toolcalls.mitm.telling import unlucky
 from toolcalls.mitm.views import add_views
+from toolcalls.recalled import REFUSED, Recalled
 from toolcalls.redaction import redacted_url
 
 logger = logging.getLogger(__name__)
 
 _WRONG_OPTION: type[Exception] = exceptions.OptionsError  # its constructor has no types
 _NONE = object()
+_FROM_FILE = "when it was read from a file"
 _STOPPED = "mitmproxy was stopped while the reply was coming."
 
 
@@ -60,6 +62,7 @@ class ToolCalls:
         self._plans: WeakKeyDictionary[http.HTTPFlow, Plan | None] = WeakKeyDictionary()
         self._settled: WeakSet[http.HTTPFlow] = WeakSet()
         self._recorded = store.Recorded()
+        self._recalled = Recalled()
         self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
         self._live = Live()
         self._focus = Focus()
@@ -167,6 +170,10 @@ class ToolCalls:
             flow.request.headers["accept-encoding"] = "identity"
         if plan.request is not None and store.original(flow) is None:
             store.rewrite(flow, *plan.request)
+        self._log_losses(flow, plan)
+
+    @staticmethod
+    def _log_losses(flow: http.HTTPFlow, plan: Plan) -> None:
         for note in plan.losses:
             logger.info(f"{_about(flow)}: {report.visible(note)}")
 
@@ -178,7 +185,7 @@ class ToolCalls:
         if wire is None or self._rules is None:
             return None
         try:
-            plan = plan_for(wire, flow.request, self._rules.current(), store.original(flow))
+            plan = plan_for(wire, flow.request, self._rules.current(), store.original(flow), self._recalled)
         except Unread as reason:
             logger.info(f"{_about(flow)}: the reply passes unread: {report.visible(str(reason))}")
             plan = None
@@ -206,10 +213,12 @@ class ToolCalls:
 
         def plan(body: bytes) -> Plan | None:
             try:
-                return plan_for(wire, flow.request, rules.current(), body)
+                made = plan_for(wire, flow.request, rules.current(), body, self._recalled)
             except Unread as reason:
                 logger.info(f"{_about(flow)}: a reply passes unread: {report.visible(str(reason))}")
                 return None
+            self._log_losses(flow, made)
+            return made
 
         ahead = websocket.ahead_of(flow)
         if ahead is None:
@@ -254,10 +263,11 @@ class ToolCalls:
         except Unread:
             return
         self._settled.add(flow)
-        recorded = flow.metadata.pop(connection.TURNS, None)
-        logger.debug(f"{_about(flow)}: {len(found)} replies read again, {len(recorded or ())} of them reported before")
+        recorded = {one["number"]: one for one in connection.reports_of(flow)}
+        flow.metadata.pop(connection.TURNS, None)
+        logger.debug(f"{_about(flow)}: {len(found)} replies read again, {len(recorded)} of them reported before")
         for number, exchange in found:
-            self._told(flow, exchange, number)
+            self._told(flow, exchange, number, was=recorded.get(number))
 
     # Replies
 
@@ -266,7 +276,9 @@ class ToolCalls:
         if not flow.live or flow.response is None:
             return
         plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, flow.response) if plan else None
+        form = form_of(plan.wire, flow.request, flow.response, guarded=plan.guards) if plan else None
+        if plan is not None and plan.doomed and flow.response.status_code == 400:
+            store.remark(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
         if plan is None or form is None:
             return
         if flow.response.raw_content is not None:
@@ -289,11 +301,15 @@ class ToolCalls:
         self._end(flow, cut=True)
 
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> Tap | None:
-        """A tap for a reply, None for one in a coding that nobody here can read."""
+        """A tap for a reply, None for one in a coding that nobody here can read: it passes, or nothing of it does where
+        a rule may block.
+        """
         try:
             limit = plan.terms.route.max_decoded_bytes
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
+            if plan.guards:
+                return Tap(plan.exchange(form), form=form, decoder=Unreadable(str(unknown)), changes=True)
             logger.warning(f"{_about(flow)}: the reply passes unread: {report.visible(str(unknown))}")
             return None
         return Tap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
@@ -342,7 +358,7 @@ class ToolCalls:
     def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
         """A flow from a file: its bodies stay as they were recorded, the verdicts are today's."""
         plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, response) if plan else None
+        form = form_of(plan.wire, flow.request, response, guarded=plan.guards) if plan else None
         self._plans.pop(flow, None)
         if plan is None or form is None:
             return
@@ -355,21 +371,28 @@ class ToolCalls:
             tap.abort()
         else:
             tap.close()
-        self._settle(flow, tap.exchange)
+        self._settle(flow, tap.exchange, was=flow.metadata.get(store.REPORT))
 
-    def _settle(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
+    def _settle(self, flow: http.HTTPFlow, exchange: Exchange, was: object = _NONE) -> None:
         """Say what became of a flow's only reply."""
         self._settled.add(flow)
-        self._told(flow, exchange)
+        self._told(flow, exchange, was=was)
 
     def _record(self, flow: http.HTTPFlow) -> None:
         """Put a flow that has ended into the recording."""
         if self._recorder is not None:
             self._recorder.add(flow)
 
-    def _told(self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None) -> None:
-        """Say what became of a reply, in the flow, in the log and in the journal. `number`: its turn's."""
+    def _told(self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None, was: object = _NONE) -> None:
+        """Say what became of a reply, in the flow, in the log and in the journal.
+
+        number   its turn's
+        was      of a reply from a file, the report that stood there; None for none
+        """
+        self._recalled.keep(exchange)
         data = report.of(exchange, model=exchange.terms.request.model)
+        if was is not _NONE and not store.is_as_then(was, data):
+            data["judged"] = _FROM_FILE
         if number is None:
             store.annotate(flow, data)
         else:
@@ -378,7 +401,7 @@ class ToolCalls:
         if data["summary"]:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")
-            for line in unlucky(data["verdicts"]):
+            for line in unlucky(data["verdicts"], data["notes"]):
                 logger.info(f"toolcalls:   {line}")
         if exchange.failure is not None:
             # Without the exception's own words, which may hold what was said.

@@ -4,6 +4,7 @@ A plan is a function of the configuration and of the request, so it is the same 
 holds no reference to the flow, because a tap holds it.
 """
 
+import re
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -18,6 +19,7 @@ from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.policy import Terms
 from toolcalls.processors import Processors, Watch
 from toolcalls.reacting import RUNNER
+from toolcalls.recalled import REFUSED, Recalled, completed, noted, unasked
 from toolcalls.request import Request
 from toolcalls.rewriting import rewritten
 from toolcalls.route import Config
@@ -26,7 +28,7 @@ from toolcalls.turns import formats
 from toolcalls.wires import Wire, model_in, recalled_by, wire_of
 
 _PASSES, _LEFT_OUT = "the request passes unchanged: ", "request: left out: "
-_LOSSES = (_PASSES, _LEFT_OUT)
+_LOSSES = (_PASSES, _LEFT_OUT, REFUSED)
 
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
@@ -42,6 +44,8 @@ class Plan:
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
     processors   the route's, None where it has none
     watch     the loop guard that only looks on, None where there is none
+    recalled  gets to know the calls that are lifted, None where nobody will ask
+    doomed    the server may refuse it for a result of a call that was lifted: it has kept it as text
     """
 
     wire: Wire
@@ -52,11 +56,18 @@ class Plan:
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
     watch: Watch | None = None
+    recalled: Recalled | None = None
+    doomed: bool = False
 
     @property
     def changes(self) -> bool:
         """Whether the reply may leave otherwise than it came."""
         return self.decision.kind != "observe"
+
+    @property
+    def guards(self) -> bool:
+        """Whether a rule may block calls of the reply: then what nobody can read must not pass."""
+        return self.changes and self.processors is not None and self.processors.blocks
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -70,10 +81,13 @@ class Plan:
 
     def exchange(self, form: Form) -> Exchange:
         """A new reading of a reply."""
-        return Exchange(
+        exchange = Exchange(
             self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed, processors=self.processors,
             watch=self.watch,
         )  # fmt: skip
+        if self.recalled is not None:
+            self.recalled.follow(exchange)
+        return exchange
 
 
 def wire_for(request: http.Request) -> Wire | None:
@@ -83,12 +97,15 @@ def wire_for(request: http.Request) -> Wire | None:
     return recalled_by(request.path) if request.method == "GET" else None
 
 
-def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes | None = None) -> Plan:
+def plan_for(
+    wire: Wire, request: http.Request, config: Config, original: bytes | None = None, recalled: Recalled | None = None
+) -> Plan:
     """Raises Unread when the request's body is not there or cannot be read.
 
     original   the body that the client sent, without its coding, where the request holds a rewritten one
+    recalled   the calls that were lifted so far, None where a request stands alone
     """
-    recalled = request.method == "GET" and original is None  # what was asked before is not known here
+    fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
     if raw is None:
         raise Unread("the request was streamed, so its tools are not known")
@@ -96,10 +113,11 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
         raise Unread(f"the request is larger than {MAX_REQUEST} bytes")
     try:
         body = decoded(raw, request.headers.get("content-encoding", "")) if original is None else original
-        asked = Request() if recalled else wire.request(body)
+        asked = Request() if fetched else wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
         raise Unread(f"the request cannot be read: {error}") from error
     asked = replace(asked, model=asked.model or model_in(request.path))
+    asked = recalled.with_tools(asked) if recalled is not None else asked
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = {name.lower(): request.headers[name] for name in request.headers}
@@ -108,26 +126,43 @@ def plan_for(wire: Wire, request: http.Request, config: Config, original: bytes 
     agent = headers.get("user-agent", "")
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
     watch = watch_for(wire.name, body, route, decision)
-    made = None
-    if route.rewrite_request and not recalled:
-        made, notes = _rewritten(wire, body, replace(terms, route=route), decision, processors)
-        decision = replace(decision, evidence=(*decision.evidence, *notes))
-    seed = blake2b(request.path.encode() if recalled else body, digest_size=16).digest()
-    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch)
+    made, notes = None, noted(wire.name, body, recalled, rewrites=route.rewrite_request)
+    doomed = bool(notes)
+    if route.rewrite_request and not fetched:
+        made, done = _rewritten(wire, body, replace(terms, route=route), decision, processors, recalled)
+        notes = (*done, *notes)
+    decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
+    seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
+    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed)
 
 
 def _rewritten(
-    wire: Wire, body: bytes, terms: Terms, decision: Decision, processors: Processors | None
+    wire: Wire,
+    body: bytes,
+    terms: Terms,
+    decision: Decision,
+    processors: Processors | None,
+    recalled: Recalled | None,
 ) -> tuple[bytes | None, list[str]]:
     """The request's new body, None where it stays; and what was done, or why nothing could be."""
     format_ = formats().get(wire.name)
     if format_ is None:
         return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
-        offered = screened(format_.read(body), processors.gate if processors is not None else None)
-        made = rewritten(offered.conversation, terms, decision)
+        conversation = format_.read(body)
+        if decision.upstream == "text" and decision.kind == "lift":  # which is told anew, whatever it was told before
+            known = {tool.name for tool in conversation.tools}
+            earlier = (tool for tool in terms.request.brought if tool.name not in known)
+            conversation = replace(conversation, tools=(*conversation.tools, *earlier))
+        offered = screened(conversation, processors.gate if processors is not None else None)
+        # A text upstream knows such a call as the text that it was, and its result becomes text, too.
+        missing = unasked(offered.conversation, recalled) if recalled else {}
+        names = {id_: call.name for id_, call in missing.items()}
+        is_text = decision.upstream == "text"
+        whole = completed(wire.name, offered.conversation, {} if is_text else missing)
+        made = rewritten(whole.conversation, terms, decision, names)
         told = steered(made.conversation, terms.route)
-        notes = (*offered.notes, *made.notes, *told.notes)
+        notes = (*offered.notes, *whole.notes, *made.notes, *told.notes)
         if not notes:
             return None, []
         return format_.write(body, told.conversation), [f"request: {note}" for note in notes]
@@ -135,8 +170,24 @@ def _rewritten(
         return None, [f"{_PASSES}{error}"]
 
 
-def form_of(wire: Wire, request: http.Request, response: http.Response) -> Form | None:
-    """The form of a reply that can be read; None for an error's reply and for all other content types."""
+_SAY_NOTHING = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
+# In a text the quotes would be escaped.
+_STREAM, _WHOLE = re.compile(rb'"stream"\s*:\s*true'), re.compile(rb'"stream"\s*:\s*false')
+_STREAM_PATH = re.compile(r"[?&](?:stream=true|alt=sse)\b")
+
+
+def form_of(wire: Wire, request: http.Request, response: http.Response, *, guarded: bool = False) -> Form | None:
+    """The form of a reply that can be read; None for an error's reply and for all other content types.
+
+    guarded   a rule may block calls of it: then one whose type says nothing is what was asked for, as to most clients
+    """
     if not 200 <= response.status_code < 300:
         return None
-    return wire.form(request.path, response.headers.get("content-type", ""))
+    said = response.headers.get("content-type", "")
+    if not guarded or said.partition(";")[0].strip().lower() not in _SAY_NOTHING:
+        return wire.form(request.path, said)
+    body = request.raw_content or b""
+    if wire.name == "ollama":  # which streams where nothing is said
+        return wire.form(request.path, "application/json" if _WHOLE.search(body) else "application/x-ndjson")
+    streams = _STREAM.search(body) is not None or _STREAM_PATH.search(request.path) is not None
+    return wire.form(request.path, "text/event-stream" if streams else "application/json")

@@ -14,6 +14,9 @@ not ASCII. What is held when the connection closes can be sent no more, and the 
 A connection from a file is read again from its messages as they came (`reread`), and none of them changes.
 
 `refuse_websocket` answers the upgrade with 426 instead, and a client like Codex goes on with SSE at once.
+
+A server that refuses the result of a lifted call, which it has kept as text, is made to ask for the whole conversation
+(`recalled`).
 """
 
 import json
@@ -36,6 +39,7 @@ from toolcalls.config import select
 from toolcalls.exchange import Exchange
 from toolcalls.mitm.connection import ASKS, ENDS, Counter, about, came, line_of
 from toolcalls.mitm.plan import Plan, Unread, plan_for
+from toolcalls.recalled import Recalled, sent_again
 from toolcalls.route import Config
 from toolcalls.wires import Wire, wire_of
 
@@ -126,6 +130,7 @@ class _Turn:
         self.number = number
         self.exchange = None if plan is None else plan.exchange("ndjson")
         self.changes = plan is not None and plan.changes
+        self.doomed = self.changes and plan is not None and plan.doomed
         self.spelt: dict[bytes, bytes] = {}  # messages of several lines, by the line they are read as
 
     def feed(self, content: bytes) -> list[bytes]:
@@ -212,6 +217,11 @@ class Messages:
         content = message.content
         kind, stream = about(content)
         turns = self._turns.get(stream)
+        if turns and kind == "error" and turns[0].doomed and (again := sent_again(content)) != content:
+            logger.info(
+                "toolcalls: the server refused a lifted call's result; the client is asked for everything again"
+            )
+            content = again
         out = turns[0].feed(content) if turns else [content]
         if turns and kind in ENDS:
             turn = turns.popleft()
@@ -225,7 +235,7 @@ class Messages:
             return
         for one in out[:-1]:
             self._ahead(one)
-        if out[-1] != content:
+        if out[-1] != message.content:
             self._change(message, number, _sendable(out[-1]))
 
     @property
@@ -266,14 +276,19 @@ def reread(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
     if wire is None or flow.websocket is None:
         raise Unread("it is no connection with an API that the addon reads")
     found: list[tuple[int, Exchange]] = []
+    recalled = Recalled()
 
     def plan(body: bytes) -> Plan | None:
         try:
-            return plan_for(wire, flow.request, config, body)
+            return plan_for(wire, flow.request, config, body, recalled)
         except Unread:
             return None
 
-    again = Messages(plan, lambda number, exchange: found.append((number, exchange)), lambda _: None, lambda *_: None)
+    def settle(number: int, exchange: Exchange) -> None:
+        recalled.keep(exchange)
+        found.append((number, exchange))
+
+    again = Messages(plan, settle, lambda _: None, lambda *_: None)
     for message, original in came(flow):
         if original is not None:
             again.take(WebSocketMessage(message.type, message.from_client, original, message.timestamp))

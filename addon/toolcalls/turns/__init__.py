@@ -5,13 +5,15 @@ A format reads a request body into a `Conversation` and writes a changed one bac
 byte for byte, so a prompt cache still finds its prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Literal, Protocol
 
+from toolcalls import rawjson
+from toolcalls.rawjson import Fields
 from toolcalls.request import Tool
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -92,6 +94,8 @@ class Conversation:
 
     parallel   False: the client asked for one call a reply
     untold     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
+    stop       texts at which generation stops
+    prompt_apart   a new system prompt goes to a place of its own, since the server keeps what the turns say
     """
 
     turns: tuple[Turn, ...]
@@ -99,6 +103,8 @@ class Conversation:
     tool_choice: str = "auto"
     parallel: bool = True
     untold: tuple[Untold, ...] = ()
+    stop: tuple[str, ...] = ()
+    prompt_apart: bool = False
 
     @property
     def system(self) -> str:
@@ -121,10 +127,51 @@ class Format(Protocol):
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """`body` with the turns and tools of `conversation`; everything else of it stays.
 
-        Tools that are gone are left out, those that are untold with them where `untold` is `()`, and what speaks of
-        tools where none is left; others are written in the wire's form, those that the body declares itself as they
-        stand there.
+        Tools that are gone are left out, those that are untold, too, and what speaks of tools where none is left;
+        others are written in the wire's form, those that the body declares itself as they stand there. Texts to stop at
+        are left out where `stop` has them no more.
         """
+
+
+def unoffered(declared: Iterable[Untold], conversation: Conversation) -> frozenset[str]:
+    """The names of the untold tools that a body declares and the conversation has no more."""
+    return frozenset(tool.name for tool in declared) - {tool.name for tool in conversation.untold}
+
+
+type Place = tuple[str, ...]  # the keys that lead to a member of a body
+
+
+def stops_in(fields: Fields, *places: Place) -> tuple[str, ...]:
+    """The texts at which generation stops, which stand in one of these places: a list of them, or one alone."""
+    return tuple(text for place in places for text in _stops(fields, place))
+
+
+def keep_stops(fields: Fields, stop: Sequence[str], *places: Place) -> None:
+    """Leave out the texts that are not among `stop`."""
+    for place in places:
+        found = _stops(fields, place)
+        left = [text for text in found if text in stop]
+        if len(left) < len(found):
+            _put(fields, place, left)
+
+
+def _stops(fields: Fields, place: Place) -> list[str]:
+    for key in place[:-1]:
+        fields = rawjson.fields(fields.get(key))
+    found = rawjson.value(fields.get(place[-1]))
+    return [text for text in (found if isinstance(found, list) else [found]) if isinstance(text, str)]
+
+
+def _put(fields: Fields, place: Place, texts: list[str]) -> None:
+    key, *rest = place
+    if rest:
+        inner = dict(rawjson.fields(fields[key]))
+        _put(inner, tuple(rest), texts)
+        fields[key] = inner
+    elif texts:
+        fields[key] = [rawjson.string(text) for text in texts]
+    else:
+        del fields[key]
 
 
 @cache

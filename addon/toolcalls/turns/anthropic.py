@@ -19,11 +19,25 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
+from toolcalls.turns import (
+    Block,
+    Conversation,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    Untold,
+    keep_stops,
+    stops_in,
+    unoffered,
+)
 from toolcalls.wires.anthropic import WIRE
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
+_STOP = ("stop_sequences",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +59,10 @@ class _AnthropicRequests:
             untold = tuple(dict.fromkeys(_untold(fields, asked)))
             choice = rawjson.fields(fields.get("tool_choice"))
             parallel = rawjson.value(choice.get("disable_parallel_tool_use")) is not True
+            stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Messages request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold)
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
@@ -58,6 +73,7 @@ class _AnthropicRequests:
             if first.changed or first.raw is None:
                 fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, _System) else None)
         fields["messages"] = list(_messages(said))
+        keep_stops(fields, conversation.stop, _STOP)
         _offer(fields, WIRE.request(body), conversation)
         return rawjson.written(fields)
 
@@ -200,10 +216,16 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
             fields.pop(key, None)
         return
     known = {tool.name for tool in asked.tools}
-    gone = known - {tool.name for tool in conversation.tools}
+    gone = (known - {tool.name for tool in conversation.tools}) | unoffered(_untold(fields, asked), conversation)
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if gone or new:
         fields["tools"] = [*_without(declared, gone), *new]
+        servers = rawjson.items(fields.get("mcp_servers"))
+        left = list(_without(servers, gone))
+        if left and len(left) < len(servers):
+            fields["mcp_servers"] = left
+        elif servers and not left:
+            del fields["mcp_servers"]
     if conversation.tool_choice != asked.tool_choice:
         kept = rawjson.without(rawjson.fields(fields.get("tool_choice")), "type", "name")
         fields["tool_choice"] = {**_choice(conversation.tool_choice), **kept}
@@ -215,15 +237,20 @@ def _untold(fields: Mapping[str, Any], asked: Request) -> Iterator[Untold]:
     for raw in rawjson.items(fields.get("tools")):
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")
-        name = rawjson.word(tool, "name") or rawjson.word(tool, "mcp_server_name") or kind
+        name = _called(tool)
         if kind not in {"", "custom"} and not (name in known and known[name].schema):
             yield Untold(name, hosted=name not in known)
     for raw in rawjson.items(fields.get("mcp_servers")):
-        yield Untold(rawjson.word(rawjson.fields(raw), "name") or "MCP")
+        yield Untold(_called(rawjson.fields(raw)) or "MCP")
+
+
+def _called(tool: Fields) -> str:
+    """A tool's name, or that of the server whose tools it stands for, or its type."""
+    return rawjson.word(tool, "name") or rawjson.word(tool, "mcp_server_name") or rawjson.word(tool, "type")
 
 
 def _without(tools: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
-    return (raw for raw in tools if rawjson.word(rawjson.fields(raw), "name") not in gone)
+    return (raw for raw in tools if _called(rawjson.fields(raw)) not in gone)
 
 
 def _choice(choice: str) -> Fields:

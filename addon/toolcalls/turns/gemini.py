@@ -11,14 +11,27 @@ in a prompt.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
-from toolcalls.wires.gemini import choice_of, either, tools_of
+from toolcalls.turns import (
+    Block,
+    Conversation,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    Untold,
+    keep_stops,
+    stops_in,
+    unoffered,
+)
+from toolcalls.wires.gemini.asked import choice_of, either, tools_of
 
 _SIGNATURE = "skip_thought_signature_validator"
 _ROLES: dict[Role, str] = {"assistant": "model", "user": "user", "tool": "user"}
@@ -27,6 +40,9 @@ _TOOL_CONFIG = ("toolConfig", "tool_config")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _CALLING = ("functionCallingConfig", "function_calling_config")
 _ALLOWED = ("allowedFunctionNames", "allowed_function_names")
+_STOPS = tuple(
+    (config, key) for config in ("generationConfig", "generation_config") for key in ("stopSequences", "stop_sequences")
+)
 _RUN_BY_CLIENTS = frozenset({"computerUse", "computer_use"})
 _CALL = ("functionCall", "function_call")
 _ANSWER = ("functionResponse", "function_response")
@@ -48,7 +64,8 @@ class _GeminiRequests:
             turns.extend(reading.turn(raw) for raw in contents)
             tools = tuple(tools_of(_loads(fields.get("tools"))))
             choice = choice_of(_loads(either(fields, *_TOOL_CONFIG)))
-            return Conversation(tuple(turns), tools, choice, untold=tuple(dict.fromkeys(_untold(fields.get("tools")))))
+            untold = tuple(dict.fromkeys(_untold(fields.get("tools"))))
+            return Conversation(tuple(turns), tools, choice, untold=untold, stop=stops_in(fields, *_STOPS))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Gemini request: {error}") from error
 
@@ -64,6 +81,7 @@ class _GeminiRequests:
             fields[key] = _content(system[0], names)
         said = (turn for turn in conversation.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
+        keep_stops(fields, conversation.stop, *_STOPS)
         _offer(fields, conversation)
         return rawjson.written(fields if around is None else {**around, "request": fields})
 
@@ -195,7 +213,7 @@ def _offer(fields: Fields, conversation: Conversation) -> None:
             _drop_tools(fields)
         return
     gone = known - {tool.name for tool in conversation.tools}
-    _keep_tools(fields, gone)
+    _keep_tools(fields, gone, unoffered(_untold(fields.get("tools")), conversation))
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new:
         fields["tools"] = [*_listed(fields.get("tools")), {_DECLARATIONS[0]: new}]
@@ -229,13 +247,13 @@ def _drop_tools(fields: Fields) -> None:
             fields[key] = left
 
 
-def _keep_tools(fields: Fields, gone: set[str]) -> None:
-    """Leave out the functions in `gone`; tools that Google runs itself stay."""
-    if not gone:
+def _keep_tools(fields: Fields, gone: set[str], untold: Set[str]) -> None:
+    """Leave out the functions in `gone`, and the `untold` tools, most of which Google runs itself."""
+    if not (gone or untold):
         return
     kept: list[Fields] = []
     for raw in _listed(fields["tools"]):
-        tool = rawjson.fields(raw)
+        tool = rawjson.without(rawjson.fields(raw), *untold)
         for key in [key for key in _DECLARATIONS if key in tool]:
             declared = [
                 one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") not in gone

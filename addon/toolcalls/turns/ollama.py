@@ -12,10 +12,24 @@ from typing import Any
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
+from toolcalls.turns import (
+    Block,
+    Conversation,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    Untold,
+    keep_stops,
+    stops_in,
+    unoffered,
+)
 from toolcalls.wires import function_tools
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+_STOP = ("options", "stop")
 
 
 class _OllamaRequests:
@@ -31,7 +45,8 @@ class _OllamaRequests:
                 raise ValueError("it has no list `messages`")
             turns = tuple(reading.turn(raw) for raw in messages)
             declared = _tools(fields)
-            return Conversation(turns, tuple(_functions(declared)), untold=tuple(dict.fromkeys(_untold(declared))))
+            untold = tuple(dict.fromkeys(_untold(declared)))
+            return Conversation(turns, tuple(_functions(declared)), untold=untold, stop=stops_in(fields, _STOP))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no chat of Ollama's: {error}") from error
 
@@ -42,6 +57,7 @@ class _OllamaRequests:
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
         }
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, called)]
+        keep_stops(fields, conversation.stop, _STOP)
         _offer(fields, conversation)
         return rawjson.written(fields)
 
@@ -137,6 +153,7 @@ def _offer(fields: Fields, conversation: Conversation) -> None:
         return
     names = {tool.name for tool in conversation.tools}
     kept = [raw for raw in declared if all(tool.name in names for tool in _functions([raw]))]
+    kept = [raw for raw in kept if not unoffered(_untold([raw]), conversation)]
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new or len(kept) < len(declared):
         fields["tools"] = [*kept, *new]

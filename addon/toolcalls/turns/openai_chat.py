@@ -16,8 +16,22 @@ import msgspec
 
 from toolcalls import rawjson
 from toolcalls.request import Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
-from toolcalls.wires.openai_chat import CUSTOM, LEGACY, allowed_tools, called_custom, choice_in, input_in, tools_in
+from toolcalls.turns import (
+    Block,
+    Conversation,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    Untold,
+    keep_stops,
+    stops_in,
+    unoffered,
+)
+from toolcalls.wires.openai_chat.asked import allowed_tools, choice_in, tools_in
+from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, called_custom, input_in
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -29,6 +43,7 @@ _ROLES: dict[str, Role] = {
 }
 _NOTHING = rawjson.string("")
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
+_STOP = ("stop",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +65,13 @@ class _ChatRequests:
             messages = [(raw, json.loads(bytes(raw))) for raw in rawjson.items(fields["messages"])]
             asked = _asked(fields)
             parallel = rawjson.value(fields.get("parallel_tool_calls"))
+            stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Chat Completions request: {error}") from error
         reading = _Reading()
         turns = tuple(reading.turn(raw, message) for raw, message in messages)
         untold = tuple(dict.fromkeys(_untold(asked)))
-        return Conversation(turns, tuple(tools_in(asked)), choice_in(asked), parallel is not False, untold)
+        return Conversation(turns, tuple(tools_in(asked)), choice_in(asked), parallel is not False, untold, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
@@ -64,6 +80,7 @@ class _ChatRequests:
         declared = {tool.name: tool for tool in tools_in(asked)}
         known = _known(conversation.turns, declared)
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, known)]
+        keep_stops(fields, conversation.stop, _STOP)
         names = {tool.name for tool in conversation.tools}
         if not conversation.tools and not conversation.untold:
             for key in _TOOL_KEYS:
@@ -73,6 +90,7 @@ class _ChatRequests:
         for key in ("tools", "functions"):
             listed = rawjson.items(fields.get(key))
             kept = [raw for raw in listed if all(tool.name in names for tool in _tools_of(key, raw))]
+            kept = [raw for raw in kept if not unoffered(_untold({key: [rawjson.value(raw)]}), conversation)]
             if kept and len(kept) < len(listed):
                 fields[key] = kept
             elif listed and not kept:

@@ -10,12 +10,13 @@ items that are no messages stay as they came, reasoning with its `encrypted_cont
 became calls goes.
 
 Tools that the API has built in (web search, MCP, a shell) cannot be told in a prompt. Functions and custom tools in a
-namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace.
+namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools that
+items declare (`additional_tools`) are told like the body's, and go with them.
 
 Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +25,15 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.rawjson import Fields
 from toolcalls.request import Request, Tool
-from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold
+from toolcalls.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold, unoffered
 from toolcalls.wires.openai_responses import WIRE
+from toolcalls.wires.openai_responses.asked import BRING
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
+# The server keeps the conversation: a message of ours would stand in it once more with each request. Instructions are
+# those of one request alone.
+_KEPT = ("previous_response_id", "conversation")
 _CHOICES = frozenset({"auto", "none", "required"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _OWN = frozenset({"function", "custom"})  # tools whose names and arguments are the request's own
@@ -57,18 +62,20 @@ class _ResponsesRequests:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
             turns = tuple(_turns(fields, {tool.name for tool in asked.tools}))
-            untold = tuple(dict.fromkeys(_untold(fields.get("tools"))))
+            untold = tuple(dict.fromkeys(_untold(_listed(fields))))
             parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Responses request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold)
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold, prompt_apart=_is_apart(fields))
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         said: list[Turn] = []
         for turn in conversation.turns:
-            if not (isinstance(turn.raw, _Field) and turn.raw.key == "instructions"):
+            if turn.role == "system" and turn.raw is None and _is_apart(fields):
+                fields["instructions"] = rawjson.string("".join(_texts(turn)))
+            elif not (isinstance(turn.raw, _Field) and turn.raw.key == "instructions"):
                 said.append(turn)
             elif turn.changed:
                 fields["instructions"] = rawjson.string("".join(_texts(turn)))
@@ -116,6 +123,10 @@ def _turn(run: Sequence[tuple[msgspec.Raw, Fields]], names: Container[str]) -> T
     return Turn(_role(run[0][1]), blocks, tuple(raw for raw, _ in run))
 
 
+def _is_apart(fields: Fields) -> bool:
+    return not rawjson.word(fields, "instructions") and any(rawjson.value(fields.get(key)) for key in _KEPT)
+
+
 def _is_string(raw: msgspec.Raw) -> bool:
     return bytes(raw).lstrip()[:1] == b'"'
 
@@ -132,6 +143,8 @@ def _kind(item: Fields) -> str:
 def _role(item: Fields) -> Role:
     """Whose an item is. What nobody knows is the user's, where nothing is looked for."""
     kind = _kind(item)
+    if kind == "additional_tools":
+        return "system"
     if kind == "message":
         return _ROLES.get(rawjson.word(item, "role"), "user")
     if kind.endswith("_call_output"):
@@ -273,21 +286,49 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     declared = rawjson.items(fields.get("tools"))
     if not conversation.tools and not conversation.untold:
-        for key in _TOOL_KEYS if asked.tools or any(_untold(declared)) else ():
+        for key in _TOOL_KEYS if asked.tools or any(_untold(_listed(fields))) else ():
             fields.pop(key, None)
+        _keep_brought(fields, lambda _: ())
         return
     known = {tool.name for tool in asked.tools}
-    gone = known - {tool.name for tool in conversation.tools}
+    gone = (known - {tool.name for tool in conversation.tools}) | unoffered(_untold(_listed(fields)), conversation)
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
-    if gone or new:
+    if new or (gone and declared):
         fields["tools"] = [*_without(declared, gone), *new]
-    if conversation.tool_choice != asked.tool_choice:
+    if gone:
+        _keep_brought(fields, lambda tools: _without(tools, gone))
+    named = rawjson.fields(fields.get("tool_choice"))
+    if rawjson.word(named, "type") not in {"", "allowed_tools", *_OWN} and _own_name(named) in gone:
+        fields["tool_choice"] = "auto"
+    elif conversation.tool_choice != asked.tool_choice:
         word = conversation.tool_choice
         custom = any(tool.name == word and tool.form == CUSTOM.form for tool in conversation.tools)
         named = {"type": "custom" if custom else "function", "name": word}
         fields["tool_choice"] = word if word in _CHOICES else named
     elif gone and rawjson.word(choice := rawjson.fields(fields.get("tool_choice")), "type") == "allowed_tools":
         fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
+
+
+def _listed(fields: Fields) -> list[Any]:
+    """The tools that a body declares, also in items."""
+    given = map(rawjson.fields, rawjson.items(fields.get("input")))
+    brought = (tool for item in given if _kind(item) in BRING for tool in rawjson.items(item.get("tools")))
+    return [*rawjson.items(fields.get("tools")), *brought]
+
+
+def _keep_brought(fields: Fields, keep: Callable[[list[Any]], Iterable[Any]]) -> None:
+    """Leave out tools that a client's items declare, and an item with none of them left."""
+    given = rawjson.items(fields.get("input"))
+    items: list[Any] = []
+    for raw in given:
+        item = rawjson.fields(raw)
+        was = rawjson.items(item.get("tools")) if _kind(item) == "additional_tools" else []
+        left = list(keep(was)) if was else []
+        if left or not was:
+            is_same = len(left) == len(was) and all(one is tool for one, tool in zip(left, was, strict=True))
+            items.append(raw if is_same else {**item, "tools": left})
+    if len(items) < len(given) or any(one is not raw for one, raw in zip(items, given, strict=True)):
+        fields["input"] = items
 
 
 def _untold(tools: object) -> Iterator[Untold]:
@@ -297,13 +338,17 @@ def _untold(tools: object) -> Iterator[Untold]:
         if kind == "namespace":
             yield from _untold(tool.get("tools"))
         elif kind not in _OWN:
-            label = rawjson.word(tool, "server_label")
-            name = rawjson.word(tool, "name") or (f"{kind} {label}" if label else kind) or "one without a type"
             where = rawjson.word(rawjson.fields(tool.get("environment")), "type")
             client = (kind in _RUN_BY_CLIENTS and not where.startswith("container")) or (
                 rawjson.word(tool, "execution") == "client"
             )
-            yield Untold(name, hosted=not client)
+            yield Untold(_own_name(tool), hosted=not client)
+
+
+def _own_name(tool: Fields) -> str:
+    """What a tool calls itself that is no function: its name, its type, and the server that it stands for."""
+    kind, label = rawjson.word(tool, "type"), rawjson.word(tool, "server_label")
+    return rawjson.word(tool, "name") or (f"{kind} {label}" if label else kind) or "one without a type"
 
 
 def _without(tools: Sequence[Any], gone: Set[str], space: str = "") -> Iterator[Any]:
@@ -316,7 +361,7 @@ def _without(tools: Sequence[Any], gone: Set[str], space: str = "") -> Iterator[
             left = list(_without(inner, gone, rawjson.word(tool, "name")))
             if left:
                 yield raw if len(left) == len(inner) else {**tool, "tools": left}
-        elif kind not in _OWN or not {name := rawjson.word(tool, "name"), f"{space}.{name}"} & gone:
+        elif not {name := rawjson.word(tool, "name") if kind in _OWN else _own_name(tool), f"{space}.{name}"} & gone:
             yield raw
 
 
