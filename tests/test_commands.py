@@ -1,9 +1,12 @@
 """The commands, called as mitmproxy calls them: with words that it parses by their types, on flows of its list."""
 
+import asyncio
 import json
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyperclip
@@ -12,15 +15,16 @@ from mitmproxy import exceptions, http
 from mitmproxy.addons.view import View
 from mitmproxy.log import ALERT
 from mitmproxy.test import taddons, tflow, tutils
-from mitmproxy.tools.console import defaultkeys
+from mitmproxy.tools.console import defaultkeys, overlay
 from mitmproxy.tools.console.keymap import Keymap
 
-from live import CALL, PATH, REPO, Reply, asked, chunk, post, streamed, upstream, whole
+from live import CALL, LIMIT, PATH, REPO, Reply, asked, chunk, post, streamed, upstream, whole
 from screens import console, missing_for_console
 from toolcalls.dialects import all_dialects
-from toolcalls.exports import FORMATS
+from toolcalls.exports import FORMATS, jsonl
 from toolcalls.mitm import commands, store
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.judging import Recorded
 
 TEXT = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"
@@ -373,6 +377,142 @@ def test_only_our_flows_are_exported(desk: Desk, tmp_path: Path) -> None:
         desk.run(f"toolcalls.export jsonl @all {tmp_path / 'out'}")
 
 
+def test_on_a_narrow_screen_an_answer_is_lines(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console gives each column a few letters there."""
+    flow = desk.flow(FENCED)
+    size = {"columns": 140}
+    ui = SimpleNamespace(get_cols_rows=lambda: (size["columns"], 24))
+    monkeypatch.setattr(desk.context.master, "ui", ui, raising=False)
+    wide = desk.run("toolcalls.why @focus")
+    assert {len(row) for row in wide} == {3}
+    size["columns"] = 80
+    narrow = desk.run("toolcalls.why @focus")
+    assert [len(row) for row in narrow] == [1] * len(wide)
+    assert narrow[0] == ["1. Bash (invoke): declined: fenced"]
+    assert ["   4  it is not quoted: FAILED: fenced: it stands in a fenced code block"] in narrow
+    flow.metadata[store.REPORT]["model"] = "m"
+    assert desk.run("toolcalls.stats @all")[:2] == [["m, invoke: declined 1"], ["all: declined 1"]]
+
+
+def test_what_is_no_call_is_counted_as_none(desk: Desk) -> None:
+    desk.flow(f"{CALL}\n<function_results>\nok\n</function_results>\n")
+    rows = desk.run("toolcalls.stats @all")
+    assert [row[1] for row in rows[1:3]] == ["(no call)", "invoke"]
+
+
+# --- beside the loop --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flow is one that takes long."""
+    for name in ("_WHY", "_JUDGE", "_EXPORT", "_FLOWS"):
+        monkeypatch.setattr(commands, name, 0)
+
+
+async def _until(done: Callable[[], object]) -> None:
+    until = asyncio.get_running_loop().time() + LIMIT
+    while not done():
+        assert asyncio.get_running_loop().time() < until
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.usefixtures("large")
+def test_what_takes_long_is_done_beside_the_loop(
+    desk: Desk, tmp_path: Path, alerts: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is back at once, and nothing of it was done in the loop's own thread."""
+    threads: list[int] = []
+    told_, read = jsonl.told, Recorded.read
+
+    def telling(*args: Any) -> Any:
+        threads.append(threading.get_ident())
+        return told_(*args)
+
+    def reading(self: Recorded, *args: Any) -> Any:
+        threads.append(threading.get_ident())
+        return read(self, *args)
+
+    monkeypatch.setattr(jsonl, "told", telling)
+    monkeypatch.setattr(Recorded, "read", reading)
+    file = tmp_path / "out"
+
+    async def work() -> None:
+        flow = desk.flow(FENCED)
+        desk.run(f"toolcalls.export jsonl @all {file}")
+        await _until(lambda: "Exported 1 flows" in alerts.text)
+        desk.run("toolcalls.judge @all")
+        await _until(lambda: "Judged again: 1 declined: fenced" in alerts.text)
+        desk.run("toolcalls.policy @all lenient")
+        assert flow.comment == "1 declined: fenced"
+        await _until(lambda: flow.comment == "lifted Bash (invoke)")
+        assert flow.metadata[store.REPORT]["judged"] == "again, by the policy lenient"
+
+    asyncio.run(work())
+    assert json.loads(file.read_text(encoding="utf-8"))["summary"] == "1 declined: fenced"
+    assert len(threads) >= 3
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.usefixtures("large")
+def test_a_mistake_that_is_found_beside_the_loop_stands_in_the_log(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        flow = desk.flow(TEXT)
+        flow.request.path = "/other"
+        desk.run("toolcalls.policy @all lenient")
+        await _until(lambda: "none of these flows has a route" in caplog.text)
+        desk.run("toolcalls.judge @all")
+        await _until(lambda: "nothing was judged: it is no exchange with an API" in caplog.text)
+
+    asyncio.run(work())
+
+
+@pytest.mark.usefixtures("large")
+def test_an_export_ends_with_mitmproxy(
+    desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which would wait for the thread; and what is not whole is not there."""
+    told_, begun, go_on = jsonl.told, threading.Event(), threading.Event()
+
+    def telling(*args: Any) -> Any:
+        begun.set()
+        assert go_on.wait(LIMIT)
+        return told_(*args)
+
+    monkeypatch.setattr(jsonl, "told", telling)
+
+    async def work() -> None:
+        for _ in range(3):
+            desk.flow(TEXT)
+        desk.run(f"toolcalls.export jsonl @all {tmp_path / 'out'}")
+        await _until(begun.is_set)
+        next(one for one in desk.addon.addons if isinstance(one, commands.Commands)).done()
+        go_on.set()
+        await _until(lambda: "mitmproxy stopped before the export was whole" in caplog.text)
+
+    asyncio.run(work())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("large")
+def test_why_of_a_long_reply_is_answered_where_it_can_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(overlay, "DataViewerOverlay", lambda _master, table: table)
+    monkeypatch.setattr(desk.context.master, "overlay", lambda table, **_: shown.append(table), raising=False)
+
+    async def work() -> None:
+        flow = desk.flow(FENCED)
+        assert "takes a moment; the answer comes here" in desk.run("toolcalls.why @focus")[0][0]
+        await _until(lambda: shown)
+        assert ["", "4  it is not quoted", "FAILED: fenced: it stands in a fenced code block"] in shown[0]
+        monkeypatch.setattr(desk.context.master, "app", object(), raising=False)
+        assert desk.run("toolcalls.why @focus")[0][0].endswith(f"/toolcalls/why?id={flow.id}")
+
+    asyncio.run(work())
+
+
 # --- in the console ---------------------------------------------------------------------------------------------------
 
 
@@ -385,12 +525,9 @@ def test_keys_in_the_console(tmp_path: Path) -> None:
         post(shown.url, asked())
         shown.wait_for("👀")
         shown.press("Y")
-        screen = shown.wait_for("Data viewer")
-        assert "4  it is not quoted" in screen
-        assert "FAILED: fenced: it stands in a fenced code" in screen
+        shown.wait_for("Data viewer", "4  it is not quoted", "FAILED: fenced: it stands in a fenced code")
         shown.press("q")
         shown.press("R")
         shown.wait_for("3) lenient")
         shown.press("3")
-        shown.wait_for("Judged again, by the policy lenient: lifted Bash (invoke)")
-        assert "🔧" in shown.screen
+        shown.wait_for("Judged again, by the policy lenient: lifted Bash (invoke)", "🔧")

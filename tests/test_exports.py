@@ -390,7 +390,7 @@ def _collector(status: int = 200) -> Iterator[tuple[str, list[tuple[str, Any]]]]
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1/traces"])

@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,14 @@ import manyflows
 from live import LIMIT, Reply, asked, post, streamed, upstream
 from screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
-from toolcalls.insight.page import report_page, style
+from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import OUTCOMES
+from toolcalls.insight.turn import OUTCOMES, told
 from toolcalls.mitm.page import Page
+from toolcalls.mitm.seen import seen
+from toolcalls.route import Price
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,6 +50,74 @@ def report(recording: Path) -> Path:
 
 
 # --- without a browser ------------------------------------------------------------------------------------------------
+
+
+def _cells(html: str, table: str) -> list[dict[str, str]]:
+    """The rows of a table by the names of their cells, without markup."""
+    _, _, found = html.partition(f'aria-label="{table}"')
+    rows = found.partition("</table>")[0].split("<tr>")[2:]
+    cells = [re.findall(r'<td data-name="([^"]*)">(.*?)</td>', row) for row in rows]
+    return [{name: re.sub(r"<br>|<[^>]*>", "", cell) for name, cell in row} for row in cells]
+
+
+def test_leaks_say_who_since_when_and_where_last() -> None:
+    """What an operator asks of a day: which model leaks most, in which dialect, since when, and to see one of them."""
+    leaks = [("glm", "I do.", 10.0), ("glm", "I do.", 4000.0), ("glm", "Yes:", 90.0), ("qwen", "I do.", 50.0)]
+    call = manyflows.written("Bash", command="ls")
+    flows = [
+        manyflows.flow_of(
+            f"leak {number}", [manyflows.user(f"go {number}")], streamed(f"{text} {call}"), at=at, model=model
+        )
+        for number, (model, text, at) in enumerate(leaks)
+    ]
+    sessions = Sessions()
+    for flow in [*flows, *manyflows.session()[:3]]:
+        sessions.put(told(seen(flow)))
+    html = report_page(sessions, "a.flow")
+    rows = _cells(html, "Leaks")
+    assert [(row["model"], row["dialect"], row["leaks"]) for row in rows] == [
+        ("glm", "invoke", "3 in 3 sessions"),
+        ("qwen", "invoke", "1 in 1 session"),
+    ]
+    assert rows[0]["reason"] == "inlinetaken where the route has take: [inline]"
+    assert rows[0]["tools"] == "Bash"
+    began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
+    assert rows[0]["since"] == f"{began + timedelta(seconds=10):%Y-%m-%d %H:%M} UTC"
+    assert rows[0]["last seen"] == f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC"
+    place = re.search(r'data-name="last seen"><span><a href="#(s\d+-t\d+)"', html)
+    assert place
+    session = html.partition(f'id="{place[1]}"')[2].partition("</li>")[0]
+    assert "at 0 s · glm" in session, "the latest one is a session of its own, which the link leads to"
+    live = live_overview(sessions)
+    assert [block.key for block in live] == ["totals", "card", "leaks", "tokens", "sessions"]
+    assert re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1"', live[2].html)
+
+
+def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
+    sessions = Sessions()
+    sessions.put(told(seen(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
+    html = report_page(sessions, "a.flow")
+    assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions"]
+
+
+def test_what_models_cost_is_added_up() -> None:
+    """By the prices of the configuration, and it is said of how many exchanges nothing is known."""
+    prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0),)
+    sessions = Sessions()
+    for flow in manyflows.session():
+        sessions.put(told(seen(flow)))
+    html = report_page(sessions, "a.flow", prices)
+    rows = {row["model"]: row for row in _cells(html, "Tokens")}
+    assert list(rows) == ["qwen3-coder", "gpt-oss-120b", "all"]
+    qwen = (812 + 980 - 256) / 1000 + 256 * 0.5 / 1000 + (41 + 60) * 2 / 1000
+    assert [rows["qwen3-coder"][name] for name in ("exchanges", "input", "cached", "output", "cost")] == [
+        "4", "1,792", "256", "101", f"{qwen:.4g}",
+    ]  # fmt: skip
+    assert rows["gpt-oss-120b"]["cost"] == "no price"
+    assert (rows["all"]["exchanges"], rows["all"]["input"]) == ("5", "2,695")
+    assert "2 exchanges not counted by the server; no price for 1 exchange, which is not in the cost." in html
+    assert [row["cost"] for row in _cells(html, "Sessions")] == [f"{qwen:.4g}"]
+    assert "cost" not in _cells(report_page(sessions, "a.flow"), "Sessions")[0]
 
 
 def test_the_file_is_whole_in_itself(report: Path) -> None:
@@ -152,7 +223,7 @@ def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
 def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) -> None:
     asked_for, wrong = _watched(page)
     page.goto(report.as_uri())
-    assert page.locator("h2").all_inner_texts()[:2] == ["How calls went", "Sessions"]
+    assert page.locator(".overview h2").all_inner_texts() == ["How calls went", "Leaks", "Tokens", "Sessions"]
     assert page.locator(".session").filter(visible=True).count() == 0
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -287,15 +358,15 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         answer = page.goto(f"{web.page_url}toolcalls")
         assert answer is not None
         assert "default-src 'none'; script-src 'self'" in answer.headers["content-security-policy"]
-        page.locator("td", has_text="ses_7f3a").wait_for()
-        assert "9 exchanges in 4 sessions, 8 calls" in page.inner_text("main")
+        page.locator("main", has_text="9 exchanges in 4 sessions, 8 calls").wait_for()
+        assert page.locator("td", has_text="ses_7f3a").first.is_visible()
 
         # live: a reply that comes now is shown, and what was opened stays open
         page.locator("summary").first.focus()
         page.keyboard.press("Enter")
         post(web.url, asked(), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
         page.locator("td", has_text="new <script>").wait_for()
-        assert "10 exchanges in 5 sessions, 9 calls" in page.inner_text("main")
+        page.locator("main", has_text="10 exchanges in 5 sessions, 9 calls").wait_for()
         assert page.locator("details").first.evaluate("one => one.open")
         assert page.evaluate("document.activeElement.textContent") == "as a table"
 
@@ -308,14 +379,16 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         # a turn is there while its reply is coming, and what was opened stays open
         page.locator(".turns > li").nth(1).locator("summary").first.click()
         long = manyflows.written("Bash", command=f"echo {'x' * 300}")
-        server.replies = [Reply(streamed(f"Let me look.\n\n{long}", 5), pause=0.06)]
+        pieces = streamed(f"Let me look.\n\n{long}", 5)
+        server.replies = [Reply(pieces, gates={len(pieces) // 2: (go := threading.Event())})]
         head = {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"}
         client = threading.Thread(target=post, args=(web.url, asked(user="once more"), head))
         client.start()
         third = page.locator(".turns > li").nth(2)
         third.locator(".badge.streaming").wait_for()
         third.get_by_text("… lifting Bash (invoke)").wait_for()
-        assert "first argument byte" in third.inner_text()
+        third.get_by_text("first argument byte").wait_for()
+        go.set()
         client.join(LIMIT)
         third.locator("h3 .badge.lifted").wait_for()
         assert third.locator(".badge.streaming").count() == 0
@@ -325,6 +398,7 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         page.locator(".why .candidate", has_text="Bash (invoke)").wait_for()
         assert "7 it is complete\tmet" in page.locator(".why").inner_text()
         page.go_back()
+        third.locator("h3 .badge.lifted").wait_for()
         page.set_viewport_size({"width": 400, "height": 800})
         assert _no_wider_than_the_window(page)
         page.locator(".facts a").first.click()
@@ -348,7 +422,7 @@ def _asks_for_the_login(url: str) -> None:
     for path in ("toolcalls", "toolcalls/", "toolcalls/session?id=ses_7f3a", "toolcalls?since=0", "toolcalls/page.css",
                  "toolcalls/live.js", "toolcalls/why?id=x"):  # fmt: skip
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(url + path, timeout=10)
+            urllib.request.urlopen(url + path, timeout=LIMIT)
         assert refused.value.code == 403
         body = refused.value.read().decode()
         assert "ses_7f3a" not in body

@@ -7,6 +7,8 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import FrameType
 from typing import Any
 
@@ -19,6 +21,7 @@ from mitmproxy.test import taddons, tflow, tutils
 
 from live import CALL, PATH, TOOLS, asked, streamed, whole
 from toolcalls.exchange import Exchange
+from toolcalls.insight.story import shortly, story
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
@@ -217,6 +220,21 @@ def test_the_moments_of_a_reply_are_told_from_the_requests_beginning(addon: Tool
     assert "call complete" not in cut
 
 
+@pytest.mark.parametrize("content_type", ["text/plain; charset=utf-8", ""])
+def test_a_stream_that_does_not_say_so_is_shown_as_one(tmp_path: Path, content_type: str) -> None:
+    """It is read where a rule may block its calls."""
+    config = tmp_path / "toolcalls.yaml"
+    rules = "{access: {rules: [{name: n, action: block, tools: other}]}}"
+    config.write_text(f"version: 1\ndefaults: {rules}\n", encoding="utf-8")
+    addon = ToolCalls()
+    with taddons.context(addon) as context:
+        context.configure(addon, toolcalls_config=str(config))
+        flow = _through(addon, _flow(PATH, asked(), b"".join(streamed(TEXT)), content_type))
+    assert flow.comment == "lifted Bash (invoke)"
+    assert "    Let me look." in _shown(flow).text.splitlines()
+    assert "* call 0 begins: Bash" in _marks(_shown(flow, "Client body").text)
+
+
 def test_other_traffic_keeps_its_views(addon: ToolCalls) -> None:
     flow = _flow("/other", b'{"a": 1}', b'{"b": 2}', "application/json")
     flow.request.headers["content-type"] = "application/json"
@@ -230,6 +248,108 @@ def test_other_traffic_keeps_its_views(addon: ToolCalls) -> None:
                 assert view.render_priority(b"{}", metadata) < 0
                 with pytest.raises(ValueError, match="the addon"):
                     view.prettify(b"{}", metadata)
+
+
+def test_the_end_of_a_long_array_is_read_from_an_element_on(addon: ToolCalls) -> None:
+    """Wherever the part that is read begins: in the middle of a string, all that follows would be read inside out."""
+    text = 'print("{") # } \\"'
+    pieces = [
+        json.dumps(
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": f"{number} {text}"}]}, "index": 0}]}
+        )
+        for number in range(9000)
+    ]
+    end = json.dumps({"candidates": [{"content": {"parts": [{"text": "the end"}]}, "finishReason": "STOP"}]})
+    body = f"[{','.join(pieces)},{end}]".encode()
+    path, request, *_ = APIS["gemini whole"]
+    path = path.replace("generateContent", "streamGenerateContent")
+    flow = _through(addon, _flow(path, json.dumps(request).encode(), body, "application/json"))
+    for more in range(0, 130, 7):  # wherever the end is cut
+        read = excerpt.excerpt(body + b" " * more, "json_array", 4000)
+        elements = [frame.data for frame in read.tail if frame.data is not None]
+        assert elements
+        assert all(element.startswith(b'{"candidates"') for element in elements)
+    shown = _shown(flow).text
+    assert "8998 print" in _shown(flow, "Upstream body").text
+    assert "CLIENT GOT  finish: stop" in shown
+
+
+# --- what became of a call, in words ----------------------------------------------------------------------------------
+
+_TAKEN = {
+    "inline": f"I run {CALL}",
+    "fenced": f"```\n{CALL}\n```\n",
+    "indented_code": f"Like so:\n\n    {CALL.replace(chr(10), chr(10) + '    ')}\n",
+    "inline_code": f"`{CALL.replace(chr(10), '')}`",
+    "block_quote": f"> {CALL.replace(chr(10), '')}\n",
+    "html_comment": f"<!--\n{CALL}\n-->\n",
+    "reasoning": f"<think>\n{CALL}\n</think>\n",
+    "undeclared": CALL.replace("Bash", "Other"),
+    "echo": CALL,
+}
+
+
+@pytest.mark.parametrize("reason", _TAKEN)
+def test_a_rule_that_said_no_says_what_would_take_the_call(reason: str) -> None:
+    """And it does."""
+    asks = asked(user=CALL) if reason == "echo" else None
+    for config, comment in {"": f"1 declined: {reason}", f"take: [{reason}]": "lifted "}.items():
+        made = ToolCalls()
+        with taddons.context(made) as context, NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(f"version: 1\ndefaults: {{{config}}}\n")
+            file.flush()
+            context.configure(made, toolcalls_config=file.name)
+            flow = _exchange(made, _TAKEN[reason], request=asks)
+            assert flow.comment.startswith(comment)
+            shown = " ".join(_shown(flow).text.split())
+            assert (
+                f"unless the route has {'tools of this name, or ' * (reason == 'undeclared')}take: [{reason}]" in shown
+            ) == (not config)
+
+
+def test_a_quoted_call_is_shown_to_the_end_of_its_quotation(addon: ToolCalls) -> None:
+    """Nothing of it was read but its beginning; what was quoted is seen all the same, and nothing behind it."""
+    for reason in ("fenced", "indented_code", "block_quote", "html_comment", "reasoning"):
+        shown = _shown(_exchange(addon, f"{_TAKEN[reason]}\nmore")).text
+        assert f"1 declined: {reason}" in shown
+        written = shown.partition("  written ")[2].partition("  where ")[0]
+        assert "</invoke>" in written
+        assert "-la</parameter>" in written
+        assert not {"more", "```", "-->", "</think>"} & set(written.split())
+
+
+def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
+    """A result that the model made up, and what stands behind the last candidate that is looked at."""
+    result = _shown(_exchange(addon, f"{CALL}\n<function_results>\nok\n</function_results>\n")).text
+    assert "   2 declined   a tool result  text → stays as it is: invented_result" in result
+    assert "model     wrote a tool result itself" in result
+    many = _exchange(addon, "\n".join([f"```\n{CALL}\n```"] * 2100), 4000)
+    verdict = many.metadata[store.REPORT]["verdicts"][-1]
+    assert verdict["reason"] == "max_candidates"
+    assert story(verdict, many.metadata[store.REPORT]) == (
+        "wrote more that begins like a call",
+        "got the text as the model wrote it",
+    )
+    assert shortly(verdict) == "text → stays as it is"
+
+
+def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) -> None:
+    """Where they are not those of then, and where nobody judged it then: its client got no call."""
+    told = "when it was read from a file"
+    body = b"".join(streamed(CALL))
+    flow = _flow(PATH, asked(), body, "text/event-stream")
+    flow.live = False
+    for _ in range(2):  # also when it is written with that, and read once more
+        addon._settled.discard(flow)
+        _through(addon, flow)
+        assert flow.comment == "lifted Bash (invoke)"
+        assert f"  judged    {told}" in _shown(flow).text
+    then = _exchange(addon, CALL)
+    then.live = False
+    addon._settled.discard(then)
+    _through(addon, then)
+    assert "judged" not in then.metadata[store.REPORT]
+    assert "judged" not in _shown(then).text
 
 
 # --- the two bodies ---------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ _BLANK_LINE = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n?|\n)")
 _DATA_LINE = re.compile(rb"data(?<![^\r\n]data)(?::\x20?([^\r\n]*+)|(?=[\r\n]|\Z))")
 _OUTSIDE = re.compile(rb'["{}]')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_TO_BRACE = re.compile(rb'(?:[^"{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)  # and over whole strings
 _OPEN, _QUOTE = b'{"'
 _LARGE = 64 * 1024  # bytes of a frame from which on its lines are not all made at once
 
@@ -282,6 +283,7 @@ class JSONArray(_Frames):
                     return -1
                 self._in_string = False
                 at += 1
+            at = _end_of(_TO_BRACE.match(held, at), at)  # nearly always all there is to do
             found = _OUTSIDE.search(held, at)
             at = len(held) if found is None else found.start()
             if found is None or held[at] != _QUOTE:

@@ -34,7 +34,7 @@ def text(entries: list[dict[str, Any]]) -> str:
 
 def entry(seen: Seen, prices: Sequence[Price] = ()) -> dict[str, Any]:
     """One exchange. What is not known is -1, as the specification says; times are in milliseconds."""
-    about = record(seen, content=True, prices=prices)
+    about = record(seen, content=True, body=False, prices=prices)
     report = redacted_value({key: value for key, value in seen.report.items() if key != "verdicts"})
     request: dict[str, Any] = {
         "method": seen.method,

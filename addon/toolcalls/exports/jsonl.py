@@ -21,8 +21,8 @@ _REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
 _VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id", "rule")
 
 
-def record(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> dict[str, Any]:
-    """An exchange as plain data. `content` adds arguments, the reply's text and the request's body."""
+def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequence[Price] = ()) -> dict[str, Any]:
+    """An exchange as plain data. `content` adds arguments, the reply's text and, with `body`, the request's body."""
     turn = told(seen)
     report = seen.report
     waits = bool(turn.asked.tools) and report.get("client") != "text"
@@ -76,8 +76,9 @@ def record(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -
     }
     if content:
         data["text"] = reply_of(seen).text
-        data["request"]["body"] = redacted_body(seen.asked).decode()
     clean: dict[str, Any] = redacted_value(data)
+    if content and body:  # which is searched for secrets as a body is, once
+        clean["request"]["body"] = redacted_body(seen.asked).decode()
     return clean
 
 

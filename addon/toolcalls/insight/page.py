@@ -13,13 +13,16 @@ from importlib.resources import files
 
 from toolcalls.insight import plots
 from toolcalls.insight.passage import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
+from toolcalls.insight.prices import money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.sessions import Session, Sessions
+from toolcalls.insight.totals import Link, cost, leaks, models
 from toolcalls.insight.turn import OUTCOMES
 from toolcalls.report import visible
 from toolcalls.route import Price
 
 TITLE = "Tool calls"
+PAGE = "/toolcalls"  # in mitmweb
 _FLOW = "/#/flows/{id}/response"  # where mitmweb shows a flow
 _WHY = "/toolcalls/why?id={id}"
 _SESSIONS = 300  # rows of the list; older ones are counted
@@ -42,7 +45,7 @@ def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -
     policy = f"default-src 'none'; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
     shown = sessions.all()
     parts = [
-        f'<section class="overview" id="top">{overview(sessions, shown, "#s{number}", source)}</section>',
+        f'<section class="overview" id="top">{overview(sessions, shown, "#s{number}", source, prices)}</section>',
         *(
             f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}", prices)}'
             "</section>"
@@ -66,7 +69,7 @@ def live_page(blocks: Sequence[Block], revision: str) -> str:
     return _document(head, f'{state}<div id="content" data-revision="{_text(revision)}">{content}</div>', "live")
 
 
-def live_overview(sessions: Sessions) -> list[Block]:
+def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Block]:
     """The list, as mitmweb's page has it."""
     shown = sessions.all()
     coming = sum(one.coming for one in shown)
@@ -75,13 +78,15 @@ def live_overview(sessions: Sessions) -> list[Block]:
     return [
         Block("totals", f'<div data-key="totals">{_totals(sessions, shown, "this mitmweb")}{now}</div>'),
         Block("card", f'<div data-key="card">{scorecard(sessions.scorecard) if shown else ""}</div>'),
-        Block("sessions", f'<div data-key="sessions">{_sessions(shown, links) if shown else ""}</div>'),
+        Block("leaks", f'<div data-key="leaks">{leaks(shown, _turns(shown, links))}</div>'),
+        Block("tokens", f'<div data-key="tokens">{models(shown, prices)}</div>'),
+        Block("sessions", f'<div data-key="sessions">{_sessions(shown, links, prices) if shown else ""}</div>'),
     ]
 
 
 def live_session(session: Session | None, prices: Sequence[Price] = ()) -> list[Block]:
     """One session, as mitmweb's page has it."""
-    back = Block("back", f'<div data-key="back">{_back("/toolcalls")}</div>')
+    back = Block("back", f'<div data-key="back">{_back(PAGE)}</div>')
     if session is None:
         return [back, Block("head", '<div data-key="head"><p>This session is not here (any more).</p></div>')]
     return [back, *session_blocks(session, "s", (_FLOW, _WHY), prices)]
@@ -104,7 +109,7 @@ def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
             "the first condition that failed; here all seven are asked.</p>"
         )
     head = f'<div data-key="head"><h2>Why text is a call or none</h2>{title}{table if rows else ""}</div>'
-    return [Block("back", f'<div data-key="back">{_back("/toolcalls")}</div>'), Block("head", head)]
+    return [Block("back", f'<div data-key="back">{_back(PAGE)}</div>'), Block("head", head)]
 
 
 class Changes:
@@ -158,10 +163,27 @@ def _text(value: object) -> str:
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
-def overview(sessions: Sessions, shown: Sequence[Session], links: str | Mapping[str, str], source: str) -> str:
-    """Totals, the scorecard and the list of sessions. `links` are by id, or a pattern for the session's number."""
+def overview(
+    sessions: Sessions, shown: Sequence[Session], links: str, source: str, prices: Sequence[Price] = ()
+) -> str:
+    """Totals, the scorecard, what leaked, what it cost, the list of sessions. `links`: a pattern for their numbers."""
     totals = _totals(sessions, shown, source)
-    return f"{totals}{scorecard(sessions.scorecard)}{_sessions(shown, links)}" if shown else totals
+    if not shown:
+        return totals
+    told = f"{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
+    return f"{totals}{scorecard(sessions.scorecard)}{told}{_sessions(shown, links, prices)}"
+
+
+def _turns(shown: Sequence[Session], links: str | Mapping[str, str]) -> Link:
+    """The addresses of turns. One whose session is not listed is found in the list."""
+
+    def link(session: int, place: int) -> str:
+        if isinstance(links, str):
+            return f"{links.format(number=session + 1)}-t{place + 1}" if session < _SESSIONS else "#top"
+        address = links.get(shown[session].id)
+        return PAGE if address is None else f"{address}#s-t{place + 1}"
+
+    return link
 
 
 def _totals(sessions: Sessions, shown: Sequence[Session], source: str) -> str:
@@ -199,7 +221,8 @@ def _plots(card: Scorecard) -> Iterable[str]:
         more = f" ({len(rows) - plots.BARS} more in the table)" if len(rows) > plots.BARS else ""
         yield (
             f"<figure><figcaption>by {by}{more}</figcaption>{plots.bars(f'Outcomes by {by}', rows)}"
-            f"<details><summary>as a table</summary>{_table(by, rows)}</details></figure>"
+            f'<details><summary aria-label="by {by}, as a table">as a table</summary>'
+            f"{_table(by, rows)}</details></figure>"
         )
 
 
@@ -222,8 +245,10 @@ def _percent(rate: float) -> str:
     return f"{100 * rate:.0f}%" if rate in {0.0, 1.0} or 0.01 <= rate <= 0.99 else f"{100 * rate:.1f}%"
 
 
-def _sessions(shown: Sequence[Session], links: str | Mapping[str, str]) -> str:
+def _sessions(shown: Sequence[Session], links: str | Mapping[str, str], prices: Sequence[Price]) -> str:
     lines = []
+    named = ("session", "agent", "model", "began", "took", "turns", "calls", "tokens", "cost", "worst")
+    names = [name for name in named if prices or name != "cost"]
     for number, one in enumerate(shown[:_SESSIONS], 1):
         link = links.format(number=number) if isinstance(links, str) else links[one.id]
         worst = one.worst or "no calls"
@@ -240,16 +265,14 @@ def _sessions(shown: Sequence[Session], links: str | Mapping[str, str]) -> str:
             "turns": str(len(one.turns)),
             "calls": str(one.calls),
             "tokens": _text(tokens_said(one.tokens()) or "not said"),
+            "cost": "not known" if (spent := cost([one], prices)) is None else money(spent),
             "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>{leak}{coming}',
         }
         lines.append(
-            "<tr>"
-            + "".join(f'<td data-name="{name}"><span>{cell}</span></td>' for name, cell in cells.items())
-            + "</tr>"
+            "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"
         )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("session", "agent", "model", "began", "took", "turns",
-                                                               "calls", "tokens", "worst"))  # fmt: skip
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
     older = len(shown) - _SESSIONS
     more = f"<p>{counted(older, 'older session')} not listed.</p>" if older > 0 else ""
-    table = f'<table class="list"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
-    return f"<h2>Sessions</h2>{table}{more}"
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    return f'<h2>Sessions</h2><table class="list" aria-label="Sessions">{body}</table>{more}'

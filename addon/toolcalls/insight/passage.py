@@ -14,6 +14,7 @@ from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Tokens
 from toolcalls.insight.seen import flow_of
 from toolcalls.insight.sessions import Session
+from toolcalls.insight.story import UNLESS, about
 from toolcalls.insight.turn import OUTCOMES, Turn, Verdict
 from toolcalls.insight.wording import rewording
 from toolcalls.policy import REASONS, REPAIRS
@@ -239,12 +240,13 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
     repairs = f"repaired: {', '.join(f'{one} ({REPAIRS.get(one, one)})' for one in verdict.repairs)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
-    lines = [line for line in (reason, rule, repairs if verdict.repairs else "") if line]
+    unless = f"It is taken all the same where {UNLESS[verdict.reason]}." if verdict.reason in UNLESS else ""
+    lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
     badge = f'<span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} ' if badged else ""
     return (
-        f"<li>{badge}<b>{_text(verdict.name or 'a call')}</b> "
+        f"<li>{badge}<b>{_text(about({'name': verdict.name, 'reason': verdict.reason}))}</b> "
         f'<span class="story">the model {_text(verdict.model)}; the client {_text(verdict.client)}</span>'
         f"{''.join(f'<p>{_text(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
     )

@@ -13,10 +13,11 @@ from itertools import accumulate
 from typing import Any
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.frames import FRAMES, Form
+from toolcalls.frames import FRAMES, Form, Frame
 from toolcalls.insight.seen import Pieces
-from toolcalls.wires import all_wires
+from toolcalls.wires import all_wires, decoder_of
 
+_SLICE = 64 * 1024  # bytes of a body that are cut at once: the proxy waits while many frames are made and freed
 _FIRST, _LAST = 2, 3  # frames with usage that are read
 _MARKS = (b"sage", b"eval_count")  # usage, usageMetadata; Ollama has them at the top
 
@@ -100,7 +101,7 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
     last = pieces.microseconds[-1] if pieces.microseconds else None
     if body is None or form is None or wire not in all_wires():
         return Reply(moments=Moments(first_byte=first, end=last))
-    codec = all_wires()[wire].codec(streamed=form != "whole")
+    codec = decoder_of(all_wires()[wire], streamed=form != "whole")
     lanes: dict[int, _Lane] = {}
     first_argument: int | None = None
     last_argument: int | None = None
@@ -147,12 +148,18 @@ def _payloads(form: Form, body: bytes) -> Iterator[tuple[int, bytes]]:
     if form == "whole" or form not in FRAMES:
         yield len(body), body
         return
-    frames = FRAMES[form]()
     end = 0
-    for frame in (*frames.feed(body), *frames.flush()):
+    for frame in _frames(form, body):
         end += len(frame.raw)
         if frame.data is not None:
             yield end, frame.data
+
+
+def _frames(form: Form, body: bytes) -> Iterator[Frame]:
+    frames = FRAMES[form]()
+    for start in range(0, len(body), _SLICE):
+        yield from frames.feed(body[start : start + _SLICE])
+    yield from frames.flush()
 
 
 def _when(offset: int | None, ends: list[int], pieces: Pieces) -> int | None:

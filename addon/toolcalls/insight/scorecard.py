@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from toolcalls.insight.story import medium
 from toolcalls.insight.turn import OUTCOMES, Outcome, Turn, Verdict
 
 ROWS = 200  # names of one table
@@ -68,7 +69,7 @@ class Scorecard:
 def _names(turn: Turn, verdict: Verdict) -> dict[str, str]:
     return {
         "model": turn.model or "(not named)",
-        "dialect": verdict.dialect or "native",
+        "dialect": verdict.dialect or medium({"reason": verdict.reason}),
         "tool": verdict.name or "(not read)",
         "agent": turn.agent or "(not named)",
     }

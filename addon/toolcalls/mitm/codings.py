@@ -29,6 +29,16 @@ class Decoder(Protocol):
         """What the next piece decodes to. Raises CodingError; there is no way on after that."""
 
 
+class Unreadable:
+    """A body in a coding that is not known."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def feed(self, data: bytes) -> bytes:  # noqa: ARG002 - a Decoder
+        raise CodingError(self._why)
+
+
 def decoder_of(coding: str, limit: int = MAX_PIECE) -> Decoder | None:
     """A decoder for a content-encoding header's value. None for no coding; LookupError for one that is not known.
 

@@ -11,8 +11,10 @@ Signatures are typed as mitmproxy's own, so it completes arguments and says what
 model is shown with its hidden characters as escapes, and copied and exported as it is.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -24,15 +26,16 @@ from mitmproxy.log import ALERT
 from toolcalls import report
 from toolcalls.dialects import all_dialects
 from toolcalls.exports import FORMATS
-from toolcalls.mitm import connection, store, websocket
-from toolcalls.mitm.judging import Recorded, conditions, replies
+from toolcalls.mitm import aside, connection, store, websocket
+from toolcalls.mitm.judging import Candidate, Recorded, conditions, replies
 from toolcalls.mitm.live import redraw
-from toolcalls.mitm.offline.export import data_of
+from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import written
+from toolcalls.mitm.page import PATH
 from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.seen import failed, is_told
-from toolcalls.mitm.tables import briefly, calls_of, cell, counted, explained, in_lines, told
+from toolcalls.mitm.tables import Table, briefly, calls_of, cell, counted, explained, in_a_column, in_lines, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.tools import Toolbox
@@ -50,6 +53,12 @@ _POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 _FILE = "file"  # the policy that the configuration names
 _CLIPBOARD = mitmproxy.types.Path("")
 
+# How many bytes are read, judged or written at once, while the proxy stands still: some tens of milliseconds.
+_WHY, _JUDGE, _EXPORT = 64 * 1024, 128 * 1024, 8 * 1024
+_FLOWS = 20  # and how many flows are judged so
+_WIDE = 120  # characters of a screen on which a table can be read
+_LONG = "This reply is long, so reading it takes a moment"
+
 # Keys that mitmproxy leaves free in its list of flows and in its view of one; what they do, and the words of the help.
 KEYS = {
     "Y": ("toolcalls.why @focus", "Say why text is a call or none"),
@@ -66,6 +75,10 @@ KEYS = {
     "T": ("console.command toolcalls.export jsonl @shown ", "Export the verdicts of the listed flows"),
 }
 CONTEXTS = ("flowlist", "flowview")
+
+
+# One reply's: the number of the message that asked for it on a WebSocket, and its report.
+type _Report = tuple[int | None, dict[str, Any]]
 
 
 def _command[F: Callable[..., Any]](name: str) -> Callable[[F], F]:
@@ -96,6 +109,11 @@ class Commands:
 
     def __init__(self, rules: Callable[[], Rules | None]) -> None:
         self._rules = rules
+        self._stopped = False
+
+    def done(self) -> None:
+        """mitmproxy stops, or the addon is loaded anew: what is still being written is not waited for."""
+        self._stopped = True
 
     # Looking
 
@@ -104,17 +122,38 @@ class Commands:
         """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
         and which of the seven conditions it meets.
         """
+        if aside.is_running() and aside.reply_bytes(flow) > _WHY:
+            return cast("mitmproxy.types.Data", self._why_beside(flow))
+        found = self._conditions(flow)
+        return cast(
+            "mitmproxy.types.Data", briefly(found) if _in_mitmweb() else _fitting(explained(found), in_a_column)
+        )
+
+    def _conditions(self, flow: flow.Flow) -> list[Candidate]:
         try:
-            found = [one for _, reply in self._replies(flow) for one in conditions(reply)]
+            return [one for _, reply in self._replies(flow) for one in conditions(reply)]
         except Unread as reason:
             raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
-        return cast("mitmproxy.types.Data", briefly(found) if _in_mitmweb() else explained(found))
+
+    def _why_beside(self, flow: flow.Flow) -> Table:
+        """What is said at once of a long reply, and where the answer will be."""
+        if _in_mitmweb():
+            return [[f"{_LONG}; the answer is at {PATH}/why?id={flow.id}"]]
+
+        async def show() -> None:
+            table = _fitting(explained(await asyncio.to_thread(self._conditions, flow)), in_a_column)
+            overlay: Any = import_module("mitmproxy.tools.console.overlay")
+            master: Any = ctx.master
+            master.overlay(overlay.DataViewerOverlay(master, table), valign="top")
+
+        aside.beside(show(), "toolcalls.why")
+        return [[f"{_LONG}; the answer comes here."]]
 
     @_command("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
         """Count what became of the tool calls in flows: by model and dialect, and by reason."""
         table = counted(told(flows))
-        return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else table)
+        return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else _fitting(table, in_lines))
 
     # Judging again
 
@@ -136,42 +175,56 @@ class Commands:
         """Read the replies on the routes of these flows by another policy until mitmproxy stops, new ones too, and
         judge these flows again.
         """
-        rules = self._configured()
+        how = f"again, by the policy {policy}" if policy != _FILE else "again"
+        if _at_once(flows):
+            self._set_policy(self._routes(flows), policy)
+            self._judge(flows, how)
+            return
+
+        async def judge() -> None:
+            self._set_policy(await asyncio.to_thread(self._routes, flows), policy)
+            await self._judge_on(flows, how)
+
+        aside.beside(judge(), "toolcalls.policy")
+
+    def _routes(self, flows: Sequence[flow.Flow]) -> set[str]:
+        """The routes that the replies of flows have."""
         routes: set[str] = set()
         for one in flows:
             try:
                 routes.update(reply.plan.terms.route.name for _, reply in self._replies(one))
             except Unread:
                 continue
+        return routes
+
+    def _set_policy(self, routes: set[str], policy: str) -> None:
         if not routes:
             raise exceptions.CommandError("none of these flows has a route of the addon's")
         for route in routes:
-            rules.policy(route, next((name for name in _POLICIES if name == policy), None))
-        self._judge(flows, f"again, by the policy {policy}" if policy != _FILE else "again")
+            self._configured().policy(route, next((name for name in _POLICIES if name == policy), None))
 
     def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
-        judged, changed, reasons = [], 0, []
+        if not _at_once(flows):
+            aside.beside(self._judge_on(flows, how), "toolcalls.judge")
+            return
+        judging = _Judging(flows, how)
         for one in flows:
-            try:
-                found = self._replies(one)
-            except Unread as reason:
-                reasons.append(str(reason))
-                continue
-            if not isinstance(one, http.HTTPFlow):
-                continue
-            data = _judged(one, found)
-            earlier = one.metadata.get(store.REPORT)
-            changed += not isinstance(earlier, dict) or earlier.get("verdicts") != store.writable(data["verdicts"])
-            store.annotate(one, data | {"judged": how})
-            judged.append(one)
-        if not judged:
-            raise exceptions.CommandError(
-                f"nothing was judged: {reasons[0]}" if reasons else "there is no flow to judge"
-            )
-        ctx.master.addons.trigger(hooks.UpdateHook(judged))
-        redraw()
-        about = f"Judged {len(judged)} of {len(flows)} flows {how}: {changed} changed."
-        logger.log(ALERT, about if len(judged) > 1 else f"Judged {how}: {cell(judged[0].comment) or 'no tool calls'}")
+            judging.take(one, self._read_again(one))
+        judging.end()
+
+    async def _judge_on(self, flows: Sequence[flow.Flow], how: str) -> None:
+        """The same beside the loop, one flow after the other."""
+        judging = _Judging(flows, how)
+        for one in flows:
+            judging.take(one, await asyncio.to_thread(self._read_again, one))
+        judging.end()
+
+    def _read_again(self, one: flow.Flow) -> list[_Report] | Unread:
+        """The reports of a flow's replies, or why there is none."""
+        try:
+            return [(number, report.of(reply.read(), model=reply.plan.model)) for number, reply in self._replies(one)]
+        except Unread as reason:
+            return reason
 
     # Taking away
 
@@ -233,14 +286,43 @@ class Commands:
         ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (is_told(one) or failed(one))]
         if not ours:
             raise exceptions.CommandError("the addon has read none of these flows")
+        prices, opened = self._configured().current().prices, ExitStack()
         try:
-            prices = self._configured().current().prices
-            _write(path, data_of(ours, next(one for one in FORMATS if one == format), content=True, prices=prices))
+            pieces = pieces_of(
+                self._while_running(ours), next(one for one in FORMATS if one == format), content=True, prices=prices
+            )
+            file = opened.enter_context(written(str(Path(path).expanduser())))
         except ValueError as missing:  # an extra that is not installed
             raise exceptions.CommandError(str(missing)) from None
         except OSError as error:
             raise exceptions.CommandError(f"{path}: {error.strerror}") from None
-        logger.log(ALERT, f"Exported {len(ours)} flows to {path}.")
+
+        def finish() -> None:
+            try:
+                with opened:  # a file that is not written to its end does not stay
+                    file.writelines(pieces)
+            except OSError as error:
+                raise exceptions.CommandError(f"{path}: {error.strerror}") from None
+
+        about = f"Exported {len(ours)} flows to {path}."
+        if not aside.is_running() or aside.all_bytes(ours) <= _EXPORT:
+            finish()
+            logger.log(ALERT, about)
+            return
+
+        async def write_on() -> None:
+            await asyncio.to_thread(finish)
+            logger.log(ALERT, about)
+
+        logger.log(ALERT, f"Exporting {len(ours)} flows to {path} …")
+        aside.beside(write_on(), "toolcalls.export")
+
+    def _while_running(self, flows: Sequence[http.HTTPFlow]) -> Iterator[http.HTTPFlow]:
+        """The flows; none of them any more when mitmproxy stops, which would wait for the thread."""
+        for one in flows:
+            if self._stopped:
+                raise exceptions.CommandError("mitmproxy stopped before the export was whole, so there is no file")
+            yield one
 
     # What they share
 
@@ -256,19 +338,57 @@ class Commands:
         return replies(one, self._configured().current())
 
 
-def _judged(one: http.HTTPFlow, found: Sequence[tuple[int | None, Recorded]]) -> dict[str, Any]:
-    """The report of a flow by what its replies are read as now; a WebSocket keeps one of each reply too."""
-    made: dict[str, Any] = {}
-    for number, reply in found:
-        made = report.of(reply.read(), model=reply.plan.model)
-        if number is not None:
-            connection.keep_report(one, number, made)
-    return made if one.websocket is None else websocket.joined(connection.reports_of(one))
+class _Judging:
+    """Flows that are judged again, one after the other, and what is said of all of them."""
+
+    def __init__(self, flows: Sequence[flow.Flow], how: str) -> None:
+        self._count = len(flows)
+        self._how = how
+        self._judged: list[http.HTTPFlow] = []
+        self._changed = 0
+        self._why = "there is no flow to judge"
+
+    def take(self, one: flow.Flow, found: list[_Report] | Unread) -> None:
+        """What the replies of a flow are read as now; a WebSocket keeps the report of each too."""
+        if isinstance(found, Unread) or not isinstance(one, http.HTTPFlow):
+            self._why = f"nothing was judged: {found}"
+            return
+        for number, data in found:
+            if number is not None:
+                connection.keep_report(one, number, data | {"judged": self._how})
+        data = found[-1][1] if one.websocket is None else websocket.joined(connection.reports_of(one))
+        earlier = one.metadata.get(store.REPORT)
+        self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != store.writable(data["verdicts"])
+        store.annotate(one, data | {"judged": self._how})
+        self._judged.append(one)
+
+    def end(self) -> None:
+        """Show it. Raises CommandError where nothing was judged."""
+        judged = self._judged
+        if not judged:
+            raise exceptions.CommandError(self._why)
+        ctx.master.addons.trigger(hooks.UpdateHook(judged))
+        redraw()
+        about = f"Judged {len(judged)} of {self._count} flows {self._how}: {self._changed} changed."
+        one = f"Judged {self._how}: {cell(judged[0].comment) or 'no tool calls'}"
+        logger.log(ALERT, about if len(judged) > 1 else one)
+
+
+def _at_once(flows: Sequence[flow.Flow]) -> bool:
+    """Whether flows are so little work to judge that the proxy may wait for it."""
+    small = len(flows) <= _FLOWS and sum(map(aside.reply_bytes, flows)) <= _JUDGE
+    return small or not aside.is_running()
 
 
 def _in_mitmweb() -> bool:
     """Whether the answer is shown as JSON on one line, and not as a table."""
     return getattr(ctx.master, "app", None) is not None
+
+
+def _fitting(table: Table, narrow: Callable[[Table], Table]) -> Table:
+    """A table as the console's screen has room for it, which gives all columns but the first the same width."""
+    screen: Any = getattr(ctx.master, "ui", None)
+    return table if screen is None or screen.get_cols_rows()[0] >= _WIDE else narrow(table)
 
 
 def _write(path: str, data: bytes) -> None:

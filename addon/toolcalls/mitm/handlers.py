@@ -92,7 +92,7 @@ class Overview(_Shown):
     place = "overview"
 
     def content(self) -> list[Block]:
-        return pages.live_overview(self.page.sessions)
+        return pages.live_overview(self.page.sessions, self.page.prices)
 
 
 class OneSession(_Shown):

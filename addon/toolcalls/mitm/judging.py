@@ -28,7 +28,9 @@ from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.connection import turns_of
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.policy import REASONS, Terms
+from toolcalls.recalled import Recalled
 from toolcalls.route import Config, Route, Taken
+from toolcalls.wires import decoder_of
 
 CONDITIONS = {
     1: "the route lifts this dialect",
@@ -75,7 +77,7 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
     wire = wire_for(flow.request)
     if wire is None or flow.response is None:
         raise Unread("it is no exchange with an API that the addon reads")
-    form = form_of(wire, flow.request, flow.response)
+    form = form_of(wire, flow.request, flow.response, guarded=True)
     body = flow.metadata.get(store.UPSTREAM)
     if form is None or flow.response.raw_content is None:
         raise Unread("it has no reply that can be read")
@@ -85,6 +87,8 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
         except (CodingError, LookupError) as error:
             raise Unread(f"its reply cannot be read: {error}") from error
     plan = plan_for(wire, flow.request, config, store.original(flow))
+    if not plan.guards and form_of(wire, flow.request, flow.response) is None:
+        raise Unread("it has no reply that can be read")
     return Recorded(plan, form, body, cut=flow.error is not None)
 
 
@@ -98,14 +102,16 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
     if wire is None:
         raise Unread("it is no connection with an API that the addon reads")
     quotable = websocket.Quotable()
+    recalled = Recalled()
     found: list[tuple[int | None, Recorded]] = []
     why = "no reply has come on this connection"
     for turn in turns_of(flow):
         try:
-            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked))
+            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked, recalled))
         except Unread as reason:
             why = str(reason)
             continue
+        recalled.bring(plan.terms.request)
         found.append((turn.number, Recorded(plan, "ndjson", turn.upstream.body, cut=turn.ended is None)))
     if not found:
         raise Unread(why)
@@ -199,7 +205,7 @@ def _overlaps(lane: int, verdict: Verdict, found: Sequence[tuple[int, Verdict]])
 
 def _texts(reply: Recorded) -> dict[int, str]:
     """The model's text, per lane."""
-    codec = reply.plan.wire.codec(streamed=reply.form != "whole")
+    codec = decoder_of(reply.plan.wire, streamed=reply.form != "whole")
     payloads: list[bytes | None] = [reply.body]
     if reply.form in FRAMES:
         frames = FRAMES[reply.form]()

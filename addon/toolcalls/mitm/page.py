@@ -92,6 +92,7 @@ class Page:
         self._told: dict[str, _Told] = {}
         self._coming: dict[str, _Coming] = {}
         self._lock = asyncio.Lock()
+        self._explaining = asyncio.Lock()
         self._rules: list[Any] = []
         self._views: OrderedDict[str, _View] = OrderedDict()
         self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
@@ -207,7 +208,7 @@ class Page:
         rules = self._configured()
         if rules is None or not is_told(flow) or not isinstance(flow, http.HTTPFlow):
             return live_why(None, [])
-        async with self._lock:
+        async with self._explaining:  # a long reply takes seconds, and the other pages go on
             report = flow.metadata[store.REPORT]
             if self._explained is None or self._explained[0] is not report:
                 config = rules.current()

@@ -243,7 +243,7 @@ def _seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
         response_headers=() if response is None else _headers(response),
         upstream=upstream if isinstance(upstream, bytes) else client,
         client=client,
-        form=None if response is None or wire is None else form_of(wire, request, response),
+        form=None if response is None or wire is None else form_of(wire, request, response, guarded=report is not None),
         requested=_since(started, request.timestamp_end),
         replied=None if response is None else _since(started, response.timestamp_start),
         ended=None if response is None else _since(started, response.timestamp_end),

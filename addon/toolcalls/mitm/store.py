@@ -98,6 +98,19 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         flow.marked = MARKS.get(str(data["worst"]), "")
 
 
+def is_as_then(was: object, report: dict[str, Any]) -> bool:
+    """Whether a reply is judged as it was when its bodies passed, by the report that was written then. Whatever stood
+    in a file may be of any type.
+    """
+    return isinstance(was, dict) and not was.get("judged") and was.get("verdicts") == writable(report["verdicts"])
+
+
+def remark(flow: http.HTTPFlow, text: str) -> None:
+    """Say something of a flow whose reply has no report, as it is not read; the user's own comment and mark stay."""
+    flow.comment = flow.comment or text
+    flow.marked = flow.marked or MARKS["malformed"]
+
+
 def as_body(content: bytes) -> bytes:
     """Bytes for metadata, with a short repr."""
     return _Bytes(content)

@@ -1,5 +1,6 @@
 """What the commands say as tables: rows of cells, which mitmproxy's console shows in a box. mitmweb shows them as JSON
-on one line, so for it a row is one sentence, and only what matters is said (`briefly`).
+on one line, so for it a row is one sentence, and only what matters is said (`briefly`). On a narrow screen a row is a
+line, too.
 
 What a model wrote stands in a cell with its hidden characters as escapes, and only its beginning.
 """
@@ -10,6 +11,7 @@ from typing import Any
 
 from mitmproxy import flow, http
 
+from toolcalls.insight.story import medium
 from toolcalls.mitm.judging import Candidate
 from toolcalls.mitm.views.message import report_of
 from toolcalls.report import SEVERITY, visible
@@ -50,6 +52,11 @@ def in_lines(table: Table) -> Table:
     return made
 
 
+def in_a_column(table: Table) -> Table:
+    """A table of `explained` with a line for each row, for a screen on which its columns had a few letters each."""
+    return [[f"{number}. {what}: {said}" if number else f"   {what}: {said}"] for number, what, said in table]
+
+
 def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
     """How many calls had which outcome: by model and dialect, and by reason."""
     counts: dict[tuple[str, str], Counter[str]] = {}
@@ -58,7 +65,7 @@ def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
     for data in reports:
         read += 1
         for verdict in data["verdicts"]:
-            who = str(data["model"]) or "no model", str(verdict["dialect"] or "(native)")
+            who = str(data["model"]) or "no model", str(verdict["dialect"] or f"({medium(verdict)})")
             for key in (who, ("all", "")):
                 found = counts.setdefault(key, Counter())
                 found[str(verdict["status"])] += 1

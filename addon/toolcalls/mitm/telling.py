@@ -6,10 +6,11 @@ from typing import Any
 
 from toolcalls import report
 from toolcalls.exchange import Exchange
-from toolcalls.insight.story import shortly
+from toolcalls.insight.story import about, shortly
 from toolcalls.policy import REASONS
 
 _NAME = 40  # characters of a tool's name
+_LONGEST = 400  # characters of a line
 _LINES = 5  # of one reply in the log
 # A call that is coming, and one that has come whole and waits for its verdict.
 _DOING = {"lift": ("lifting", "lifted"), "roundtrip": ("reading", "read"), "lower": ("lowering", "lowering")}
@@ -30,16 +31,19 @@ def telling(exchange: Exchange) -> str:
     return " · ".join(parts)
 
 
-def unlucky(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`.
+def unlucky(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
+    """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`;
+    and for each of the `notes` that warn.
 
     Nothing of what was said is in it but the tool's name.
     """
     ill = [verdict for verdict in verdicts if verdict["reason"] is not None]
     for verdict in islice(ill, _LINES):
-        name = "a call" if verdict["name"] is None else report.visible(str(verdict["name"])[:_NAME])
+        name = report.visible(about(verdict)[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
         reason = str(verdict["reason"])
         yield f"{name}, {shortly(verdict)}. {rule}{reason}: {REASONS.get(reason, '')}"
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
+    warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]
+    yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_LINES])

@@ -1,7 +1,7 @@
 """`toolcalls export FILE… --format F -o OUT`, and the same for flows that mitmproxy has in memory (`data_of`)."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mitmproxy import http
@@ -26,29 +26,41 @@ def run(arguments: Namespace) -> int:
         _send(counted, output, content=arguments.content, prices=config.prices)
     else:
         with written(output) as file:
-            if arguments.format == "jsonl":  # line by line, whatever the size of the file
-                for one in counted:
-                    file.write(jsonl.line(one, content=arguments.content, prices=config.prices).encode())
-            else:
-                file.write(_data(arguments.format, counted, content=arguments.content, prices=config.prices))
+            for piece in _pieces(arguments.format, counted, content=arguments.content, prices=config.prices):
+                file.write(piece)
     put(encoded(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
     return 0
 
 
 def data_of(
-    flows: Sequence[http.HTTPFlow], format_: Format, *, content: bool = False, prices: Sequence[Price] = ()
+    flows: Iterable[http.HTTPFlow], format_: Format, *, content: bool = False, prices: Sequence[Price] = ()
 ) -> bytes:
-    """A file of the flows that the addon has read, or that failed; others are passed by. Raises BadInput when an extra
-    is missing.
+    """All of `pieces_of`."""
+    return b"".join(pieces_of(flows, format_, content=content, prices=prices))
+
+
+def pieces_of(
+    flows: Iterable[http.HTTPFlow], format_: Format, *, content: bool = False, prices: Sequence[Price] = ()
+) -> Iterator[bytes]:
+    """A file of the flows that the addon has read, or that failed, made while it is asked for; others are passed by.
+    Raises BadInput when an extra is missing.
     """
+    if format_ == "otel":
+        _otel()
     told = ((flow, None if is_told(flow) else failed(flow)) for flow in flows)
     found = (one for flow, report in told if report or is_told(flow) for one in all_seen(flow, report))
-    return _data(format_, found, content=content, prices=prices)
+    return _pieces(format_, found, content=content, prices=prices)
+
+
+def _pieces(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequence[Price]) -> Iterator[bytes]:
+    if format_ == "jsonl":  # line by line, whatever the size of the file
+        for one in found:
+            yield jsonl.line(one, content=content, prices=prices).encode()
+    else:
+        yield _data(format_, found, content=content, prices=prices)
 
 
 def _data(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequence[Price]) -> bytes:
-    if format_ == "jsonl":
-        return "".join(jsonl.line(one, content=content, prices=prices) for one in found).encode()
     if format_ == "har":
         return har.text([har.entry(one, prices) for one in found]).encode()
     otel = _otel()

@@ -20,15 +20,15 @@ from mitmproxy import contentviews
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.passage import duration, tokens_said
 from toolcalls.insight.replies import Tokens, tokens_of
-from toolcalls.insight.story import shortly, story
-from toolcalls.insight.turn import is_whole
+from toolcalls.insight.story import UNLESS, about, shortly, story
+from toolcalls.insight.turn import QUOTED, is_whole
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
-from toolcalls.mitm.views.message import Reply, is_ours, moment_of, reply_of
+from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
 from toolcalls.policy import REASONS, REPAIRS
 from toolcalls.report import GUARDED, visible
-from toolcalls.wires import Wire
+from toolcalls.wires import Wire, decoder_of
 
 _KINDS = {
     "lift": "calls written as text become native calls",
@@ -42,10 +42,12 @@ _NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its hi
 
 _PASSED = "from there the upstream's bytes passed as they are"
 
+_PARAGRAPH = ("\n\n", "\n```", "\n~~~", "\n-->", "\n</think>")  # what ends one, or the quotation around it
 _WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it stands in the call or in the message
 _WRITTEN_WIDTH = 240  # characters of one such line
 _MOST_NOTES = 20  # of what processors say and do
 _MOST_VERDICTS = 60  # of one reply; the rest is counted, and stands in the report
+_MOST_REPLIES = 4  # of one connection that are shown with the answer to its upgrade
 _MOST_JSON = 256 * 1024  # characters of arguments that are laid out in one view
 
 
@@ -58,16 +60,8 @@ class ToolCallsView(contentviews.Contentview):
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Raises ValueError when the addon has not read this message."""
         reply = reply_of(data, metadata)
-        sent = _read(reply.wire, excerpt(reply.upstream, reply.form), streamed=reply.form != "whole")
-        got = sent
-        if reply.changed:
-            got = _read(reply.wire, excerpt(reply.client, reply.form), streamed=reply.form != "whole")
-        lines = [
-            *_head(reply),
-            *_verdicts(reply.report, sent),
-            *_messages(got, live=reply.live),
-            *_exchange(reply, got, sent),
-        ]
+        latest = latest_of(metadata, _MOST_REPLIES)
+        lines = _lines(reply) if latest is None else _of_connection(latest)
         return "\n".join(line or " " for line in lines)  # mitmweb gives a line without characters no height
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
@@ -76,6 +70,35 @@ class ToolCallsView(contentviews.Contentview):
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _lines(reply: Reply) -> Iterator[str]:
+    sent = _read(reply.wire, excerpt(reply.upstream, reply.form), streamed=reply.form != "whole")
+    got = sent
+    if reply.changed:
+        got = _read(reply.wire, excerpt(reply.client, reply.form), streamed=reply.form != "whole")
+    yield from _head(reply)
+    yield from _verdicts(reply.report, sent)
+    yield from _messages(got, live=reply.live)
+    yield from _exchange(reply, got, sent)
+
+
+def _of_connection(latest: Latest) -> Iterator[str]:
+    """A WebSocket: a line for each of its replies, then the latest ones, that one first."""
+    said = latest.said
+    listed = list(enumerate(said, 1))
+    yield f"{counted(len(said), 'reply')} over this WebSocket, the latest first"
+    if latest.unread:
+        yield f"the last {counted(latest.unread, 'message')} are being read; look again in a moment"
+    yield ""
+    for number, summary in listed[: -_MOST_VERDICTS - 1 : -1]:
+        yield f"  {number:>4} {clipped(summary, 200) or 'no tool calls'}"
+    if len(said) > _MOST_VERDICTS:
+        yield f"  … {counted(len(said) - _MOST_VERDICTS, 'earlier reply')} …"
+    for number, reply in zip(range(len(said), 0, -1), latest.replies, strict=False):
+        yield ""
+        yield f"REPLY {number}"
+        yield from _lines(reply)
 
 
 def _head(reply: Reply) -> Iterator[str]:
@@ -101,7 +124,7 @@ def _head(reply: Reply) -> Iterator[str]:
 def _overview(report: Mapping[str, Any]) -> Iterator[str]:
     """A line for each verdict, so that many are seen at once."""
     for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
-        name = "a call" if verdict["name"] is None else clipped(verdict["name"], 30)
+        name = clipped(about(verdict), 30)
         why = f": {verdict.get('rule') or verdict['reason']}" if verdict["reason"] is not None else ""
         yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {shortly(verdict)}{why}")
     yield ""
@@ -160,6 +183,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         if reason is not None:
             rule = f"{verdict['rule']}, " if verdict.get("rule") else ""
             yield from named("rule", f"{rule}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
+            if reason in UNLESS:
+                yield from named("unless", UNLESS[reason])
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
@@ -191,7 +216,9 @@ def _change(change: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
-    """What the model wrote of a candidate. One that was not read to its end is shown to the end of its line."""
+    """What the model wrote of a candidate. One that was not read to its end is shown to the end of its line, and a
+    quoted one, of which nothing was read but its beginning, to the end of its paragraph or code block.
+    """
     lane = sent.lanes.get(verdict["lane"])
     text = lane.text if lane else ""
     start, end = verdict["start"], verdict["end"]
@@ -199,9 +226,9 @@ def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
         yield "(it stands in the part of the body that is not read here)"
         return
     if verdict["status"] in {"declined", "malformed"}:
-        line_end = text.find("\n", end)
-        end = len(text) if line_end < 0 else line_end
-    yield from shortened(text[start:end], _WRITTEN_LINES, _WRITTEN_WIDTH)
+        stops = _PARAGRAPH if verdict["reason"] in QUOTED - {"echo"} else ("\n",)
+        end = min(place for place in (*(text.find(stop, end) for stop in stops), len(text)) if place >= 0)
+    yield from shortened(text[start:end].rstrip("\n"), _WRITTEN_LINES, _WRITTEN_WIDTH)
 
 
 def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
@@ -262,7 +289,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     message = _Message(left_out=body.left_out)
     if wire is None:
         return message
-    codec = wire.codec(streamed=streamed)
+    codec = decoder_of(wire, streamed=streamed)
     offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:
         message.left_out = len(body.frames[0].raw)

@@ -4,6 +4,7 @@ A view is made in the proxy's loop. So the work is bounded by numbers of bytes a
 counted. The beginning is cut from the first byte on; the end at the first frame that starts in it.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ MAX_BYTES = 256 * 1024  # at either end
 MAX_FRAMES = 700  # at either end, where nobody wants fewer
 MAX_WHOLE = 1024 * 1024  # bytes of a reply that is one JSON value; a larger one is not read
 _SLICE = 2 * 1024
+_FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,19 @@ def excerpt(body: bytes, form: Form, most: int = MAX_FRAMES) -> Excerpt:
     if form not in FRAMES:
         readable = len(body) <= MAX_WHOLE
         return Excerpt((Frame(body, body if readable else None),), starts=(0,))
-    limit = 2 * MAX_BYTES if len(body) <= 2 * MAX_BYTES else MAX_BYTES
+    is_array = form == "json_array"
+    reach = MAX_BYTES // 4 if is_array else MAX_BYTES  # an array takes several times longer to cut
+    limit = 2 * reach if len(body) <= 2 * reach else reach
     head, used = _cut(body, form, limit, 2 * most)
     if used == len(body):
         return Excerpt(tuple(head), starts=_starts(head, 0))
     while len(head) > most:
         used -= len(head.pop().raw)
-    from_end = max(used, len(body) - _tail_size(body, most))
+    from_end = max(used, len(body) - min(reach, _tail_size(body, most)))
+    if is_array:
+        from_end = _element(body, head, from_end)
     tail, size = _cut(body[from_end:], form, MAX_BYTES, MAX_BYTES, whole=True)
-    if from_end > used and len(tail) > 1:  # the first one began before
+    if from_end > used and len(tail) > 1 and not is_array:  # the first one began before
         size -= len(tail[0].raw)
         tail = tail[1:]
     dropped = max(0, len(tail) - most)
@@ -54,6 +60,18 @@ def excerpt(body: bytes, form: Form, most: int = MAX_FRAMES) -> Excerpt:
     tail = tail[dropped:]
     starts = _starts(head, 0) + _starts(tail, len(body) - size)
     return Excerpt(tuple(head), tuple(tail), len(body) - used - size, starts)
+
+
+def _element(body: bytes, head: list[Frame], start: int) -> int:
+    """Where in an array the first element at or behind `start` begins; its end where none is found.
+
+    In the middle of an element nobody knows what is a string. Elements begin alike, up to the quote behind their first
+    key, and in no string stand such bytes: there the quotes would bear backslashes.
+    """
+    first = next((frame.raw for frame in head if frame.data is not None), b"")
+    begins = _FIRST_KEY.match(first)
+    found = begins and re.compile(rb"(?<=[,\s])" + re.escape(begins[0])).search(body, start)
+    return found.start() if found else len(body)
 
 
 def _tail_size(body: bytes, most: int) -> int:

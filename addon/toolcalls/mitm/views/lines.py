@@ -26,8 +26,10 @@ _STRING_LINE = re.compile(r'( *+(?:"(?:[^"\\]|\\.)*+": )?+)("(?:[^"\\]|\\.)*+")(
 
 
 def counted(number: int, what: str) -> str:
-    """`1 event`, `2,345 events`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    """`1 event`, `2,345 events`, `2 replies`."""
+    if number != 1:
+        what = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what}"
 
 
 def field(name: str, value: str) -> Iterator[str]:

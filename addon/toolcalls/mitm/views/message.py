@@ -4,9 +4,11 @@ While a reply streams, its tap has all of this and the flow has no report yet; s
 it came. Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
 
 Over WebSocket a reply is shown with the message that ends it, while it comes with its latest one: all messages of a
-connection are on the screen at once.
+connection are on the screen at once. mitmweb shows the first of them only, so the latest replies are shown with the
+answer to the upgrade, too (`latest_of`).
 """
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +16,14 @@ from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import contentviews, http
+from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls import report as reports
 from toolcalls.exchange import Exchange
 from toolcalls.frames import Form
 from toolcalls.mitm import websocket
 from toolcalls.mitm.connection import ENDS, Reading, Turn, about, reports_of
+from toolcalls.mitm.plan import form_of
 from toolcalls.mitm.store import REPORT, TIMES, UPSTREAM
 from toolcalls.mitm.telling import telling
 from toolcalls.wires import Wire, all_wires
@@ -28,6 +31,8 @@ from toolcalls.wires import Wire, all_wires
 # When the pieces of a body came, in microseconds, and their sizes.
 type Times = tuple[list[int], list[int]]
 
+_MESSAGES = 1000  # of a connection that are read at once, and the seconds until the next
+_REST = 0.01
 _MOST_PIECES = 500_000  # a body in more pieces is shown without times
 
 
@@ -69,7 +74,7 @@ def is_ours(metadata: contentviews.Metadata) -> bool:
     flow, message = metadata.flow, metadata.http_message
     if not isinstance(flow, http.HTTPFlow) or flow.response is None or message is not flow.response:
         return False
-    return isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
+    return isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None or bool(websocket.coming(flow))
 
 
 def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
@@ -90,11 +95,11 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     flow = metadata.flow
     if not is_ours(metadata) or not isinstance(flow, http.HTTPFlow) or flow.response is None:
         raise ValueError("the addon has not read this message")
-    if (found := _turn_of(metadata)) is not None:
+    if (found := _turn_of(metadata) or next(iter(_turns_of(flow)[::-1]), None)) is not None:
         return _of_turn(found)
     report = report_of(flow) or {}
     wire = all_wires().get(str(report.get("wire")))
-    form = wire.form(flow.request.path, flow.response.headers.get("content-type", "")) if wire else None
+    form = form_of(wire, flow.request, flow.response, guarded=True) if wire else None  # it was read, whatever it says
     tap = tap_of(flow)
     mine: Times | None
     theirs: Times | None
@@ -138,12 +143,17 @@ class _Looking:
     """What is known of a connection while it is looked at, since every message of it is shown.
 
     state   how many messages and reports there were
-    shown   the replies, by the ids of the messages that show them: these live as long as their flow
+    unread  how many messages are still to be read, which goes on between the proxy's other work
+    turns   the replies in the order of their requests
+    shown   the same by the ids of the messages that show them: these live as long as their flow
     """
 
     def __init__(self) -> None:
         self.reading = Reading()
         self.state = (0, 0)
+        self.unread = 0
+        self.timer: asyncio.TimerHandle | None = None
+        self.turns: list[_Shown] = []
         self.shown: dict[int, _Shown] = {}
 
 
@@ -155,18 +165,82 @@ def _turn_of(metadata: contentviews.Metadata) -> _Shown | None:
     flow, message = metadata.flow, metadata.websocket_message
     if message is None or message.from_client or not isinstance(flow, http.HTTPFlow) or flow.websocket is None:
         return None
-    coming = dict(websocket.coming(flow))
-    if not coming and about(message.content)[0] not in ENDS:
+    if not websocket.coming(flow) and about(message.content)[0] not in ENDS:
         return None
-    ended = {int(one["number"]): one for one in reports_of(flow)}
-    state = len(flow.websocket.messages), len(ended)
+    return _look(flow).shown.get(id(message))
+
+
+def _turns_of(flow: http.HTTPFlow) -> list[_Shown]:
+    """The replies of a connection that were read or are coming; [] for any other flow."""
+    return [] if flow.websocket is None else _look(flow).turns
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """Of a connection: what each of its replies says in a line, and the latest replies, that one first.
+
+    unread   how many messages behind these are not read yet
+    """
+
+    said: list[str]
+    replies: list[Reply]
+    unread: int
+
+
+def latest_of(metadata: contentviews.Metadata, most: int) -> Latest | None:
+    """What is shown with the answer to an upgrade; None for any other message."""
+    flow = metadata.flow
+    if metadata.websocket_message is not None or not isinstance(flow, http.HTTPFlow) or not _turns_of(flow):
+        return None
+    known = _look(flow)
+    said = [str(one.report["summary"]) if one.telling is None else f"{one.telling} (coming)" for one in known.turns]
+    return Latest(said, [_of_turn(one) for one in known.turns[-most:][::-1]], known.unread)
+
+
+def _look(flow: http.HTTPFlow) -> _Looking:
+    """What is known of a connection by now."""
+    messages = flow.websocket.messages if flow.websocket is not None else []
+    reports = reports_of(flow)
     known = _looking.setdefault(flow, _Looking())
-    if known.state != state:
-        known.reading.take(*known.reading.news(flow))
-        messages = flow.websocket.messages
-        places = _places(known.reading.turns, ended, coming)
-        known.state, known.shown = state, {id(messages[place]): shown for place, shown in places}
-    return known.shown.get(id(message))
+    state = len(messages), hash(tuple(map(id, reports)))
+    if known.state != state and known.timer is None:
+        ended = {int(one["number"]): one for one in reports}
+        news, kept = known.reading.news(flow)
+        at_once = len(news) if _loop() is None else _MESSAGES
+        known.reading.take(news[:at_once], kept)
+        known.unread = len(news[at_once:])
+        places = list(_places(known.reading.turns, ended, dict(websocket.coming(flow))))
+        known.turns = [shown for _, shown in places]
+        known.shown = {id(messages[place]): shown for place, shown in places}
+        known.state = (0, 0) if known.unread else state
+        _read_on(flow, known)
+    return known
+
+
+def _loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _read_on(flow: http.HTTPFlow, known: _Looking) -> None:
+    """Read the rest of a long connection in small parts, and then show it once more."""
+    loop = _loop()
+    if not known.unread or known.timer is not None or loop is None:
+        return
+
+    def go_on() -> None:
+        known.timer = None
+        news, kept = known.reading.news(flow)
+        known.reading.take(news[:_MESSAGES], kept)
+        known.unread = len(news[_MESSAGES:])
+        if known.unread:
+            _read_on(flow, known)
+        else:
+            ctx.master.addons.trigger(hooks.UpdateHook([flow]))
+
+    known.timer = loop.call_later(_REST, go_on)
 
 
 def _places(

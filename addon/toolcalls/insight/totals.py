@@ -1,0 +1,175 @@
+"""What the overview adds up besides outcomes: which text leaked, since when, and what each model took and cost.
+
+Both are made of the turns that are kept, so that an entry can say where it was seen last.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from toolcalls.insight.passage import counted
+from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.sessions import Session
+from toolcalls.insight.story import UNLESS
+from toolcalls.insight.turn import Turn
+from toolcalls.policy import REASONS
+from toolcalls.report import visible
+from toolcalls.route import Price
+
+_LEAKS, _MODELS = 30, 30  # rows
+_NAMES = 4  # tools of one row
+
+# The address of a turn, from its session's place in the list and its own in the session.
+type Link = Callable[[int, int], str]
+
+
+@dataclass(slots=True)
+class _Leak:
+    """What one model wrote in one dialect and no client could read, for one reason. `last`: where it was seen last."""
+
+    first: Turn
+    last: Turn
+    place: tuple[int, int]
+    count: int = 0
+    tools: list[str] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+
+
+def leaks(shown: Sequence[Session], link: Link) -> str:
+    """A table of leaks, the most frequent first; "" for none."""
+    found: dict[tuple[str, str, str], _Leak] = {}
+    for number, session in enumerate(shown):
+        for place, turn in enumerate(session.turns):
+            for verdict in turn.verdicts:
+                if verdict.outcome != "leak":
+                    continue
+                key = (turn.model or "(not named)", verdict.dialect or "", verdict.reason or "")
+                leak = found.setdefault(key, _Leak(turn, turn, (number, place)))
+                leak.count += 1
+                leak.sessions.add(session.id)
+                leak.tools += [verdict.name] if verdict.name and verdict.name not in leak.tools else []
+                if turn.started < leak.first.started:
+                    leak.first = turn
+                if turn.started >= leak.last.started:
+                    leak.last, leak.place = turn, (number, place)
+    rows = sorted(found.items(), key=lambda one: (-one[1].count, one[0]))
+    if not rows:
+        return ""
+    lines = "".join(_leak(key, leak, link) for key, leak in rows[:_LEAKS])
+    more = f"<p>{len(rows) - _LEAKS} more kinds of leaks.</p>" if len(rows) > _LEAKS else ""
+    head = _head("model", "dialect", "leaks", "reason", "tools", "since", "last seen")
+    about = '<p class="told">Text that a model meant as a call and no client ran: what to look at first.</p>'
+    return f"<h2>Leaks</h2>{about}{_table('Leaks', head, lines)}{more}"
+
+
+def _leak(key: tuple[str, str, str], leak: _Leak, link: Link) -> str:
+    model, dialect, reason = key
+    unless = f"<br><small>taken where {_text(UNLESS[reason])}</small>" if reason in UNLESS else ""
+    more = f" and {len(leak.tools) - _NAMES} more" if len(leak.tools) > _NAMES else ""
+    where = f'<a href="{_text(link(*leak.place))}">{_when(leak.last)}</a>'
+    return _row(
+        {
+            "model": _text(model),
+            "dialect": _text(dialect or "not known"),
+            "leaks": f"{leak.count:,} <small>in {counted(len(leak.sessions), 'session')}</small>",
+            "reason": f'<span title="{_text(REASONS.get(reason, ""))}">{_text(reason)}</span>{unless}',
+            "tools": _text(", ".join(leak.tools[:_NAMES]) + more or "not read"),
+            "since": _when(leak.first),
+            "last seen": where,
+        }
+    )
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What one model took. `counted` of its turns say how many tokens; of these, `unpriced` have no cost."""
+
+    turns: int = 0
+    calls: int = 0
+    counted: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    unpriced: int = 0
+    cost: float | None = None
+
+
+def models(shown: Sequence[Session], prices: Sequence[Price]) -> str:
+    """A table of what each model took, the dearest first; "" where no server counted tokens."""
+    found: dict[str, _Taken] = {}
+    for turn in (turn for session in shown for turn in session.turns):
+        for name in (turn.model or "(not named)", ""):  # "" is all of them
+            _add(found.setdefault(name, _Taken()), turn, prices)
+    total = found.pop("", _Taken())
+    if not total.counted:
+        return ""
+    rows = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].input, one[0]))
+    lines = "".join(_model(name, one, priced=bool(prices)) for name, one in rows[:_MODELS])
+    lines += _model("all", total, priced=bool(prices)) if len(rows) > 1 else ""
+    names = ("model", "exchanges", "calls", "input", "cached", "output", *(("cost",) if prices else ()))
+    notes = {
+        f"{counted(total.turns - total.counted, 'exchange')} not counted by the server": total.turns - total.counted,
+        f"no price for {counted(total.unpriced, 'exchange')}, which {'is' if total.unpriced == 1 else 'are'} not in "
+        "the cost": total.unpriced if prices else 0,
+    }
+    noted = "; ".join(note for note, count in notes.items() if count)
+    about = f'<p class="told">As servers counted them{noted and "; "}{noted}.</p>'
+    return f"<h2>Tokens{' and cost' if prices else ''}</h2>{about}{_table('Tokens', _head(*names), lines)}"
+
+
+def _add(taken: _Taken, turn: Turn, prices: Sequence[Price]) -> None:
+    taken.turns += 1
+    taken.calls += len(turn.verdicts)
+    taken_tokens = turn.tokens.input is not None or turn.tokens.output is not None
+    taken.counted += taken_tokens
+    taken.input += turn.tokens.input or 0
+    taken.cached += turn.tokens.cached or 0
+    taken.output += turn.tokens.output or 0
+    cost = cost_of(turn.model, turn.tokens, prices)
+    if cost is not None:
+        taken.cost = (taken.cost or 0.0) + cost
+    elif taken_tokens:
+        taken.unpriced += 1
+
+
+def _model(name: str, one: _Taken, *, priced: bool) -> str:
+    cells = {
+        "model": _text(name),
+        "exchanges": f"{one.turns:,}",
+        "calls": f"{one.calls:,}",
+        **{
+            kind: f"{count:,}" if one.counted else "not said"
+            for kind, count in (("input", one.input), ("cached", one.cached), ("output", one.output))
+        },
+    }
+    return _row(cells | ({"cost": "no price" if one.cost is None else money(one.cost)} if priced else {}))
+
+
+def _head(*names: str) -> str:
+    return "".join(f'<th scope="col">{name}</th>' for name in names)
+
+
+def _row(cells: dict[str, str]) -> str:
+    return (
+        "<tr>" + "".join(f'<td data-name="{name}"><span>{cell}</span></td>' for name, cell in cells.items()) + "</tr>"
+    )
+
+
+def _table(name: str, head: str, lines: str) -> str:
+    return f'<table class="list" aria-label="{name}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+
+
+def _when(turn: Turn) -> str:
+    return f"{_text(turn.started_at[:16].replace('T', ' '))} <small>UTC</small>"
+
+
+def _text(value: object) -> str:
+    """Text from anywhere, safe between tags and in quoted attributes."""
+    return escape(visible(str(value)))
+
+
+def cost(shown: Iterable[Session], prices: Sequence[Price]) -> float | None:
+    """What all turns cost, None where nothing is known of it."""
+    costs = [cost_of(turn.model, turn.tokens, prices) for session in shown for turn in session.turns]
+    known = [one for one in costs if one is not None]
+    return sum(known) if known else None
