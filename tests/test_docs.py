@@ -155,6 +155,14 @@ def test_every_module_has_its_row() -> None:
     assert named == there - {"__init__.py"}
 
 
+def test_every_part_of_a_wire_is_told() -> None:
+    """The modules of those wires that are folders: each name stands for one job."""
+    design = (REPO / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", design.partition("### Wires")[2].partition("\n###")[0], re.MULTILINE)
+    there = {path.stem for path in (REPO / "addon" / "toolcalls" / "wires").glob("*/*.py")}
+    assert {name for row in rows for name in re.findall(r"`([a-z]+)`", row)} == there - {"__init__"}
+
+
 def test_every_shape_is_told() -> None:
     design = (REPO / "docs" / "design.md").read_text(encoding="utf-8")
     named = re.findall(r"`([a-z]+)`", design.partition("### Shapes")[2].partition("\n## ")[0])

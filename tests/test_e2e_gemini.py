@@ -53,27 +53,31 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
 
 
-def upstream(said: list[Any], form: Body, *, envelope: bool = False) -> Reply:
-    replies = [reply(said, "STOP")] if form == "whole" else [*(reply([one]) for one in said), reply([""], "STOP")]
+def upstream(said: list[Any], form: Body, *, envelope: bool = False, early: str | None = None) -> Reply:
+    """`early`: the finish reason of all frames but the last."""
+    replies = [*(reply([one], early) for one in said), reply([""], "STOP")]
+    if form == "whole":
+        replies = [reply(said, "STOP")]
     body = body_of(replies, form, envelope=envelope)
     kind = "text/event-stream" if form == "sse" else "application/json; charset=UTF-8"
     return Reply([body[at : at + 50] for at in range(0, len(body), 50)], {"content-type": kind})
 
 
-@pytest.mark.parametrize("way", ["stream", "whole"])
+@pytest.mark.parametrize("way", ["stream", "stream that stops in every frame", "whole"])
 @pytest.mark.parametrize("route", KINDS)
 def test_the_sdk(running: Host, route: str, way: str) -> None:
     said, text, calls, status = KINDS[route]
     if way == "whole" and route == "lift":
         said = ["".join(said)]
-    running.upstream.replies = [upstream(said, "sse" if way == "stream" else "whole")]
+    early = None if way == "stream" else "STOP"
+    running.upstream.replies = [upstream(said, "whole" if way == "whole" else "sse", early=early)]
     base = f"/{route}{running.prefix()}"
     options = types.HttpOptions(
         base_url=running.dump.url + base, timeout=int(LIMIT * 1000), api_version="v1beta", client_args={"verify": False}
     )
     client = genai.Client(api_key="made-up", http_options=options)
     asking = {"model": "gemini-x", "contents": "Go.", "config": types.GenerateContentConfig(tools=TOOLS)}
-    if way == "stream":
+    if way != "whole":
         chunks = list(client.models.generate_content_stream(**asking))
         path = f"{base}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
     else:

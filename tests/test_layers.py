@@ -7,7 +7,8 @@ ruff's job as well (TID251 in pyproject.toml, seen while editing); here the two 
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ ARROWS = """
     redaction   <-
 
     scanner     <- events
-    markdown    <- scanner
+    literals    <-
+    markdown    <- literals scanner
     lookalike   <- scanner
     schema      <-
     values      <- scanner schema
@@ -39,12 +41,13 @@ ARROWS = """
     dialects    <- shapes
 
     route       <- request
+    alike       <- values
     echo        <-
     patterns    <-
     policy      <- echo patterns route tools
     openers     <- dialects invented lookalike markdown
     nesting     <-
-    ledger      <- echo events markdown nesting policy scanner tools
+    ledger      <- alike echo events markdown nesting policy scanner tools
     reader      <- dialects invented ledger openers wrappers
     rereading   <- reader
     roundtrip   <- events shapes
@@ -52,27 +55,28 @@ ARROWS = """
     prompts     <- request
     telling     <- prompts writing
     evidence    <- dialects policy prompts
-    processors  <- events ids policy tools
+    processors  <- events ids lookalike policy tools
     screening   <- processors reader roundtrip
     reacting    <- processors
 
     frames      <- events
-    wires       <- frames ids rawjson request standing values
+    wires       <- frames ids nesting rawjson request standing values
     turns       <- wires
     rewriting   <- evidence telling turns
     asking      <- processors rewriting
+    recalled    <- rewriting
 
     envelope    <-
     twins       <- ledger
     lane        <- evidence processors rereading roundtrip screening twins writing
     exchange    <- envelope lane wires
     report      <- __init__ exchange
-    idle        <- route
+    idle        <- patterns route
     config      <- __init__ ids idle patterns
     insight     <- redaction report turns
     exports     <- insight
     commands    <- asking config reacting report
-    mitm        <- commands asking config exports report rewriting
+    mitm        <- commands asking config exports recalled report rewriting
     demo        <- config report
     cli         <- commands demo mitm
     __main__    <- cli
@@ -170,6 +174,28 @@ def test_every_module_has_its_place() -> None:
 @pytest.mark.parametrize("module", [name for name in MODULES if name.partition(".")[0] in MAY_IMPORT])
 def test_imports_follow_the_arrows(module: str) -> None:
     assert _broken(module, MODULES[module].read_text(encoding="utf-8")) == []
+
+
+def _circle(sources: Mapping[str, str]) -> list[str]:
+    """Modules that import each other round and round, the first one again at the end; [] where none do."""
+    imports = {module: {_inside(name) for name in _imports(source)} - {module} for module, source in sources.items()}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(map(str, error.args[1]))
+    return []
+
+
+def test_imports_inside_a_folder_go_one_way() -> None:
+    """The arrows are those of folders; inside one, too, no two modules need each other."""
+    assert _circle({module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}) == []
+
+
+def test_a_circle_is_found() -> None:
+    forth = "from toolcalls.wires.openai_responses.items import Message"
+    back = "from toolcalls.wires.openai_responses import stream"
+    circle = _circle({"wires.openai_responses.stream": forth, "wires.openai_responses.items": back})
+    assert set(circle) == {"wires.openai_responses.stream", "wires.openai_responses.items"}
 
 
 def test_ruff_knows_the_same_world() -> None:

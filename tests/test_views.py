@@ -274,6 +274,20 @@ def test_the_end_of_a_long_array_is_read_from_an_element_on(addon: ToolCalls) ->
     assert "CLIENT GOT  finish: stop" in shown
 
 
+def test_the_parts_of_a_reply_have_their_wires_name(addon: ToolCalls) -> None:
+    path, request, content_type, body = APIS["anthropic sse"]
+    first, stop = body.index(b"event: content_block_start"), body.index(b"event: message_delta")
+    more = body[first:stop].replace(b'"index":0', b'"index":1')
+    flow = _through(addon, _flow(path, json.dumps(request).encode(), body[:stop] + more + body[stop:], content_type))
+    shown = _shown(flow).text
+    assert "CLIENT GOT (block 0)" in shown
+    assert "CLIENT GOT (block 1)" in shown
+    path, request, content_type, body = APIS["gemini whole"]
+    two = body.replace(_CANDIDATE.encode(), (_CANDIDATE + "," + _CANDIDATE.replace('"index":0', '"index":1')).encode())
+    flow = _through(addon, _flow(path, json.dumps(request).encode(), two, content_type))
+    assert "CLIENT GOT (choice 1)" in _shown(flow).text
+
+
 # --- what became of a call, in words ----------------------------------------------------------------------------------
 
 _TAKEN = {

@@ -426,6 +426,20 @@ def test_the_choice(choice: object, meant: str) -> None:
     assert WIRE.request(json.dumps({"messages": [], "tool_choice": choice}).encode()).tool_choice == meant
 
 
+def test_a_block_keeps_members_of_any_name() -> None:
+    """A native call that cannot become text is told anew behind one that has; its block may have any members."""
+    bash = client.call("toolu_0", "Bash", '{"command":"ls"}')
+    opened, *rest = client.call("toolu_1", "Bash", '{"command":')
+    odd = {"self": 1, "kind": "x", "call": "y", "event": None, "index": 9}
+    opened = {**opened, "content_block": {**opened["content_block"], **odd}}
+    exchange = exchange_for({"route": {"client": "text", "upstream": "native"}})
+    out = run(exchange, [written(stream([client.text("hi"), bash, [opened, *rest]], "tool_use"))])
+    assert words(exchange.verdicts) == ["lowered Bash (invoke)", "malformed bad_arguments Bash"]
+    events = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: ")]
+    (block,) = (one["content_block"] for one in events if one.get("content_block", {}).get("type") == "tool_use")
+    assert odd.items() <= block.items()
+
+
 _words = ["type", "name", "role", "content", "source", "data", "text", "format", "input_schema"]
 _odd = st.recursive(
     st.none() | st.integers() | st.text(max_size=5) | st.booleans(),

@@ -404,3 +404,33 @@ def test_an_element_that_grows_too_large_passes_unread() -> None:
     (large,) = frames.feed(b'{"a":"' + b"x" * 30)
     assert (large.data, frames.overflowed) == (None, True)
     assert frames.feed(b'"}]')[0].data is None
+
+
+CODE = {"executableCode": {"language": "PYTHON", "code": "1"}}
+RAN = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}
+NOOP = '<invoke name="Noop"></invoke>'
+MADE = {"functionCall": {"name": "Noop", "args": {}}}
+NATIVE = {"functionCall": {"name": "Bash", "args": {"command": "ls"}}}
+THOUGHT = {"text": "hm", "thought": True}
+
+
+@pytest.mark.parametrize("form", ["sse", "json_array", "whole"])
+@pytest.mark.parametrize(
+    ("parts", "want"),
+    [
+        (["I compute.\n", CODE, RAN, f"So:\n{NOOP}"], ["I compute.\n", CODE, RAN, "So:\n", MADE]),
+        ([f"A\n{NOOP}", CODE, "B"], ["A\n", MADE, CODE, "B"]),
+        ([f"{NOOP}\n", CODE, f"\n{NOOP}"], [MADE, CODE, MADE]),
+        (["A\n", THOUGHT, NOOP, CODE, "B"], ["A\n", THOUGHT, MADE, CODE, "B"]),
+        (["A\n", NATIVE, f"B\n{NOOP}"], ["A\n", NATIVE, "B\n", MADE]),
+        (["", CODE, NOOP], [CODE, MADE]),
+        (["A\n", CODE, '<invoke name="No', RAN, 'op"></invoke>'], ["A\n", CODE, RAN, MADE]),
+    ],
+)
+def test_text_stays_in_its_place_among_what_is_none(parts: list[Any], want: list[Any], form: Body) -> None:
+    body = body_of([reply(parts, "STOP")], form)
+    out = run(exchange_for({}, form), [body])
+    received(out, form)  # by the strict client
+    loaded = json.loads(out.removeprefix(b"data: "))
+    got = loaded[0] if isinstance(loaded, list) else loaded
+    assert got["candidates"][0]["content"]["parts"] == [part(item) for item in want]

@@ -345,3 +345,37 @@ def test_flat_and_nested_tools_stand_side_by_side() -> None:
         ("bash", ""), ("ls", ""), ("patch", "custom"), ("sql", "custom"),
     ]  # fmt: skip
     assert "lark grammar:\nstart" in tools[2].schema["properties"]["input"]["description"]
+
+
+ODD = [
+    pytest.param(b'"x":"\\ud83d"', id="half an emoji"),
+    pytest.param(b'"\\ud83d":1', id="half an emoji in a key"),
+    pytest.param(b'"x":"\xff"', id="no UTF-8"),
+]
+EXACT = b'"n":1.10,"big":1e400'
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("odd", ODD)
+def test_what_a_chunk_says_besides_stays_as_it_is_written_beside_odd_text(odd: bytes, form: Form) -> None:
+    """JSON that only lenient readers take is taken apart like any other: numbers keep their spelling."""
+    chunk_of = b'{"id":"c",%b,"logs":{%b},"choices":[{"index":0,"%b":{"content":%b},"finish_reason":"stop"}]}'
+    content = json.dumps(LEAK).encode()
+    key = b"delta" if form == "sse" else b"message"
+    body = chunk_of % (odd, EXACT, key, content)
+    out = through(exchange_for(LIFT, form), b"data: %b\n\ndata: [DONE]\n\n" % body if form == "sse" else body)
+    assert b'"tool_calls":[{' in out
+    assert odd in out
+    assert b"{%b}" % EXACT in out
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("odd", ODD)
+def test_arguments_that_are_an_object_keep_their_numbers_beside_odd_text(odd: bytes, form: Form) -> None:
+    call = b'{"index":0,"id":"n0","function":{"name":"bash","arguments":{"command":"ls",%b}}}' % EXACT
+    key = b"delta" if form == "sse" else b"message"
+    body = b'{"id":"c",%b,"choices":[{"index":0,"%b":{"tool_calls":[%b]},"finish_reason":"tool_calls"}]}'
+    codec = WIRE.codec(streamed=form == "sse")
+    parts = codec.decode(body % (odd, key, call))
+    pieces = "".join(part.json for _, part in parts if isinstance(part, CallPiece))
+    assert pieces.encode() == b'{"command":"ls",%b}' % EXACT

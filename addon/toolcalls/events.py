@@ -23,6 +23,12 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """The `Text` behind it, and what becomes of that, stands in this place of its frame, behind what is no text."""
+
+    at: int
+
+
 class Markup(msgspec.Struct, frozen=True, gc=False):
     """Text of the reply that became part of a call and is no longer shown."""
 
@@ -154,4 +160,6 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     changes: tuple[Change, ...] = ()
 
 
-type Event = Text | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Gone | Finish | Note | Verdict
+type Event = (
+    Text | Place | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Gone | Finish | Note | Verdict
+)

@@ -10,6 +10,9 @@ a wire need not show a message whose whole text turns out to be calls.
 
 Where processors hold a native call, the frames with it wait like those with undecided text.
 
+A stream's finish reason ends a reply only where nothing follows: some servers say one in every frame. So where it would
+decide something, its frame waits for what comes; behind it text goes on as if nothing had been said.
+
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 Only where a rule was written to block nothing passes any more: a fault must not open what was closed.
 
@@ -25,7 +28,7 @@ import msgspec
 
 from toolcalls import rawjson
 from toolcalls.envelope import Envelope
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Removed, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
 from toolcalls.evidence import Decision
 from toolcalls.frames import FRAMES, SSE, Form, Frame
 from toolcalls.lane import Lane, Outcome, Record, Settled
@@ -42,8 +45,9 @@ class _Typed(msgspec.Struct):
 _decode_typed = msgspec.json.Decoder(_Typed).decode
 
 # Calls in a frame; in a text the quotes would be escaped. The second form is Chat Completions', before `tool_calls`.
-_CALLS = re.compile(rb'"(?:tool_calls"\s*:\s*\[|function_call"\s*:)\s*\{')
+_CALLS = re.compile(rb'"(?:tool_calls"\s*:\s*\[?|function_call"\s*:)\s*\{')
 
+_DONE = b"[DONE]"  # says in OpenAI's streams that nothing follows; some servers keep the connection open behind it
 _OPENERS = 64  # how many frames that only open something may wait
 
 
@@ -55,9 +59,13 @@ def _type_of(payload: bytes) -> str | None:
         return rawjson.word(rawjson.fields(payload), "type") or None
 
 
-def _holds_calls(payload: bytes) -> bool:
-    """Whether a frame holds calls, which the wire may not have read: misspelt, or in a place of some other form."""
-    return b'"name"' in payload and _CALLS.search(payload) is not None
+def _holds_calls(frame: Frame) -> bool:
+    """Whether a frame holds calls, which the wire may not have read: misspelt, in a place of some other form, or
+    outside its payload, where some clients look that mind no line's beginning.
+    """
+    if b'"name"' not in frame.raw:
+        return False
+    return _CALLS.search(frame.raw) is not None or (frame.data is not None and _CALLS.search(frame.data) is not None)
 
 
 def _tells_calls(parts: Sequence[Part]) -> bool:
@@ -86,17 +94,18 @@ class _Unit:
 class _Text:
     """The text of one lane that went in and did not come out yet: which frames it stands in.
 
-    `natives` are the native events that are held, each with its frame.
+    `natives` are the native events that are held, each with its frame, `endings` the finish reasons that are.
     """
 
-    __slots__ = ("cursor", "lane", "natives", "number", "passes", "waiting")
+    __slots__ = ("cursor", "endings", "lane", "natives", "number", "passes", "waiting")
 
     def __init__(self, lane: Lane, number: int) -> None:
         self.lane = lane
         self.passes = lane.passes
         self.number = number
-        self.waiting: deque[tuple[_Unit, int]] = deque()
+        self.waiting: deque[tuple[_Unit, int, Place | None]] = deque()
         self.natives: deque[tuple[_Unit, Event]] = deque()
+        self.endings: list[tuple[_Unit, Finish]] = []
         self.cursor: _Unit | None = None
 
 
@@ -157,6 +166,11 @@ class Exchange:
         """The calls of the reply, each with its lane's number."""
         return [(number, record) for number, text in self._lanes.items() for record in text.lane.records]
 
+    @property
+    def reply_id(self) -> str:
+        """The reply's own id, "" while unknown."""
+        return self._codec.reply_id
+
     # Bytes
 
     def feed(self, data: bytes) -> bytes:
@@ -175,7 +189,7 @@ class Exchange:
                     return data if text.passes(piece) else self._bare(text, data, data[6:-2], piece, usual=True)
             return self._stream(data)
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
-            return self._fail(error)
+            return self._fail(error, data)
 
     def close(self) -> bytes:
         """The body has ended as it should; returns its last bytes."""
@@ -186,16 +200,17 @@ class Exchange:
         if not self._streamed:
             self._closed = True
             return b"" if self.guarded else bytes(self._body)
-        return self._end()
+        return self._end(broken=True)
 
-    def _end(self) -> bytes:
+    def _end(self, *, broken: bool = False) -> bytes:
         if self._closed or self.failure is not None:
             return b""
         self._closed = True
         body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
         try:
             frames = self._frames.flush() if self._streamed else [Frame(body, body)]
-            out = self._work(frames) + self._cut()
+            self._due = b"".join([frame.raw for frame in frames])
+            out = self._work(frames) + self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
             unread = frames[-1].raw if frames and not frames[-1].complete else b""
             at = len(out) - len(unread) if out.endswith(unread) else len(out)
@@ -203,20 +218,21 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `feed`
             return self._fail(error)
 
-    def _fail(self, error: Exception) -> bytes:
-        """Everything owed leaves as it came, and so does all that follows."""
+    def _fail(self, error: Exception, latest: bytes = b"") -> bytes:
+        """Everything owed leaves as it came, and so does all that follows. `latest`: the piece under way."""
         self.failure = error
         if self.guarded:
             out, self._out = b"".join(self._out), []
             return out
+        held = self._frames.held  # it came before a piece that is not cut into frames yet, else behind its frames
         owed = [
             *self._out,
             *(unit.frame.raw for unit in self._queue),
             *(frame.raw for frame in self._backlog),
-            self._due,
+            *((held, latest) if self._due is latest else (self._due, held)),
         ]
         self._out, self._queue, self._backlog = [], deque(), deque()
-        return b"".join([*owed, *(frame.raw for frame in self._frames.flush())])
+        return b"".join(owed)
 
     # Frames
 
@@ -227,11 +243,13 @@ class Exchange:
         needs not even decode it.
         """
         frames = self._frames.feed(data)
+        self._due = frames[0].raw if len(frames) == 1 else b"".join([frame.raw for frame in frames])
         if self._frames.overflowed:
             self._overflow()
         if len(frames) != 1 or self._queue or (payload := frames[0].data) is None:
             return self._work(frames)
-        self._due = frames[0].raw
+        if self.guarded and _holds_calls(frames[0]):
+            return self._work(frames)
         parts = self._codec.decode(payload)
         number, happened = parts[0] if self._codec.bare and self._frames.sparse else (0, None)
         if not isinstance(happened, Text):
@@ -312,19 +330,23 @@ class Exchange:
             unit = _Unit(self._backlog[0])
             self._enqueue(unit)
             self._backlog.popleft()
+            if unit.frame.data is not None and parts is None:
+                parts = self._codec.decode(unit.frame.data)
+            if self.guarded and _holds_calls(unit.frame) and not _tells_calls(parts or ()):
+                said = "a frame with a call that cannot be read was left out, as a rule may block it"
+                self.notes.append((0, Note("unread", said, True)))
+                self._waiting -= len(self._queue.pop().frame.raw)
+                parts = None
+                continue
             if unit.frame.data is not None:
-                parts = self._codec.decode(unit.frame.data) if parts is None else parts
-                if self.guarded and _holds_calls(unit.frame.data) and not _tells_calls(parts):
-                    said = "a frame with a call that cannot be read was left out, as a rule may block it"
-                    self.notes.append((0, Note("unread", said, True)))
-                    self._waiting -= len(self._queue.pop().frame.raw)
-                    parts = None
-                    continue
                 unit.bare = self._codec.bare and self._frames.sparse
                 if self._marks and parts:
                     self._latest = unit.frame
-                self._read(unit, parts)
+                self._read(unit, parts or [])
                 parts = None
+                if unit.frame.data == _DONE:
+                    for text in self._lanes.values():
+                        self._finish(text)
             self._lead(unit)
             self._move()
             if self._streamed and self._waiting > self.terms.route.max_frame_bytes:
@@ -342,7 +364,9 @@ class Exchange:
         choices, comments that keep the connection alive.
         """
         for text in self._lanes.values():
-            if text.waiting or text.natives:
+            if text.endings:
+                self._finish(text)
+            elif text.waiting or text.natives:
                 text.cursor = None
                 self._apply(text, unit, text.lane.let_go())
         self._move()
@@ -373,10 +397,17 @@ class Exchange:
             unit.parts.append((unit.opens, Text("")))
         return False
 
-    def _cut(self) -> bytes:
-        """The body has ended: a lane that did not say so itself was cut off."""
+    def _cut(self, *, broken: bool) -> bytes:
+        """The body has ended: a lane that did not say so itself was cut off.
+
+        `broken`: so was one that said it, if that still waits for what follows.
+        """
         unit = _Unit(Frame(b"", None))
         for text in self._lanes.values():
+            if broken:
+                self._go_on(text)
+            else:
+                self._finish(text)
             if text.waiting or text.natives or not text.lane.finished:
                 text.cursor = None
                 self._apply(text, unit, text.lane.cut())
@@ -440,27 +471,58 @@ class Exchange:
     # Events
 
     def _read(self, unit: _Unit, parts: list[Part]) -> None:
+        place: Place | None = None
         for lane, happened in parts:
+            if isinstance(happened, Place):
+                place = happened
+                continue
             text = self._lanes.get(lane) or self._lane(lane)
             text.cursor = None
+            if text.endings and not isinstance(happened, Finish | CallEnd):
+                self._go_on(text)
             if isinstance(happened, Text) and not happened.text:
                 unit.opens = lane
             elif isinstance(happened, Text):
-                self._await(text, unit, len(happened.text))
+                self._await(text, unit, len(happened.text), place)
+                place = None
                 self._apply(text, unit, text.lane.text(happened.text))
             elif isinstance(happened, CallStart | CallPiece | CallEnd):
                 self._native(text, unit, happened)
             elif isinstance(happened, Finish):
-                outcomes = text.lane.finish(happened.reason)
-                self._apply(text, unit, outcomes)
-                unit.changed = unit.changed or outcomes[-1] != happened
+                text.endings.append((unit, happened))
+                unit.undecided += 1
+                if not self._may_go_on(text):
+                    self._finish(text)
             else:
                 unit.parts.append((lane, happened))
 
+    def _may_go_on(self, text: _Text) -> bool:
+        """Whether it matters if a lane has ended that says so. Parts that follow each other end where they do."""
+        if not self._streamed or self.wire.lanes_follow:
+            return False
+        return bool(text.waiting or text.natives or not text.lane.rests)
+
+    def _finish(self, text: _Text) -> None:
+        """Nothing follows what a lane said of its end."""
+        endings, text.endings = text.endings, []
+        for unit, happened in endings:
+            text.cursor = None
+            outcomes = text.lane.finish(happened.reason)
+            self._apply(text, unit, outcomes)
+            unit.undecided -= 1
+            unit.changed = unit.changed or outcomes[-1] != happened
+
     @staticmethod
-    def _await(text: _Text, unit: _Unit, size: int) -> None:
+    def _go_on(text: _Text) -> None:
+        """More follows what a lane said of its end: it was none. A frame that is written anew does not say it."""
+        for unit, _ in text.endings:
+            unit.undecided -= 1
+        text.endings.clear()
+
+    @staticmethod
+    def _await(text: _Text, unit: _Unit, size: int, place: Place | None = None) -> None:
         text.cursor = None
-        text.waiting.append((unit, size))
+        text.waiting.append((unit, size, place))
         unit.undecided += size
 
     def _lane(self, number: int) -> _Text:
@@ -484,7 +546,7 @@ class Exchange:
         number = 0 if self.wire.lanes_follow else lane
         if number not in self._replies:
             as_text = self.decision.kind in {"lower", "roundtrip"}
-            self._replies[number] = processors.reply(whole=not self._streamed, as_text=as_text)
+            self._replies[number] = Reply(processors, whole=not self._streamed, as_text=as_text)
         return self._replies[number]
 
     def _native(self, text: _Text, unit: _Unit, happened: CallStart | CallPiece | CallEnd) -> None:
@@ -537,7 +599,9 @@ class Exchange:
     def _account(self, text: _Text, decided: str, *, shown: bool, markup: bool = True) -> None:
         start = 0
         while start < len(decided):
-            unit, left = text.waiting[0]
+            unit, left, place = text.waiting[0]
+            if place is not None:
+                unit.parts.append((text.number, place))
             size = min(left, len(decided) - start)
             if shown:
                 unit.parts.append((text.number, Text(decided[start : start + size])))
@@ -550,5 +614,5 @@ class Exchange:
             if size == left:
                 text.waiting.popleft()
             else:
-                text.waiting[0] = (unit, left - size)
+                text.waiting[0] = (unit, left - size, None)
             start += size

@@ -62,27 +62,36 @@ class _Frames:
         self._held = bytearray()
         self._begun = False  # whether a frame has come
 
+    @property
+    def held(self) -> bytes:
+        """The bytes that have come out in no frame, but for a piece on which `feed` raised."""
+        return bytes(self._held)
+
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this piece of the body completes, in order."""
         if self.overflowed:
             return [Frame(chunk, None)] if chunk else []
         held = self._held
-        if not held:
+        size = len(held)
+        if not size:
             return self._cut(chunk, 0)
         # What was held lacks an end, so one can only start in its last two bytes (CR and LF, or one of them).
-        searched = max(0, len(held) - 2)
+        searched = max(0, size - 2)
         held += chunk
-        if self._end(held, searched) < 0 and len(held) <= self._max_bytes:
-            return []
-        body = bytes(held)
-        held.clear()
-        return self._cut(body, searched)
+        try:
+            if self._end(held, searched) < 0 and len(held) <= self._max_bytes:
+                return []
+            return self._cut(bytes(held), searched)
+        except Exception:
+            del held[size:]
+            raise
 
     def flush(self) -> list[Frame]:
         """What is left when the body has ended: nothing, or one frame that is not complete."""
         raw = bytes(self._held)
+        frames = [Frame(raw, self._data(raw), complete=False)] if raw else []
         self._held.clear()
-        return [Frame(raw, self._data(raw), complete=False)] if raw else []
+        return frames
 
     def _cut(self, body: bytes, searched: int) -> list[Frame]:
         """All frames of a body that starts where a frame does; the rest is held. `searched` bytes hold no end."""
@@ -105,8 +114,8 @@ class _Frames:
         if len(body) - start > self._max_bytes:
             self.overflowed = True
             frames.append(Frame(body[start:], None))
-        else:
-            self._held += body[start:]
+            start = len(body)
+        self._held[:] = body[start:]
         self.resting = not (self._held or self.overflowed)
         return frames
 
@@ -244,8 +253,16 @@ class JSONArray(_Frames):
         """The elements that this piece completes, and what stands around them."""
         if self.overflowed or not chunk:
             return [Frame(chunk, None)] if chunk else []
-        held = self._held
-        held += chunk
+        size = len(self._held)
+        self._held += chunk
+        try:
+            return self._elements(self._held)
+        except Exception:
+            del self._held[size:]
+            raise
+
+    def _elements(self, held: bytearray) -> list[Frame]:
+        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start, at = 0, self._searched
         while (mark := self._mark(held, at)) >= 0:

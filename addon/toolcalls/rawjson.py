@@ -41,7 +41,7 @@ def fields(raw: object) -> Fields:
     if not isinstance(raw, bytes | msgspec.Raw):
         return {}
     try:
-        return dict(_decode_fields(raw))
+        return _decode_fields(raw)
     except _REFUSED:
         return _members_of(raw)
 
@@ -53,7 +53,7 @@ def items(raw: object) -> list[Any]:
     if not isinstance(raw, bytes | msgspec.Raw):
         return []
     try:
-        return list(_decode_list(raw))
+        return _decode_list(raw)
     except _REFUSED:
         return _items_of(raw)
 

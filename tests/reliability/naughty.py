@@ -40,7 +40,7 @@ from toolcalls.insight.turn import told as told_turn
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.judging import conditions, replies
-from toolcalls.mitm.offline.export import data_of
+from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.seen import seen
 from toolcalls.mitm.tables import explained
@@ -204,7 +204,8 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
         yield "view", view
         for format_ in FORMATS:
             for content in (False, True):
-                yield f"export, {format_}, content={content}", data_of([flow], format_, content=content).decode()
+                data = b"".join(pieces_of([flow], format_, content=content))
+                yield f"export, {format_}, content={content}", data.decode()
         yield from _pages(flow)
         kept = io.BytesIO()
         FlowWriter(kept).add(redacted(flow))

@@ -1,23 +1,45 @@
-"""The wires, found by their file names: each module here holds one `WIRE`, one HTTP API and its stream format.
+"""The wires, found by their names: each module or folder here holds one `WIRE`, one HTTP API and its stream format.
 
 A wire turns a frame's payload into hub events and changed events into payloads again. It never reads dialects and never
 holds text back; what it must remember of a reply stands in one `Codec` per reply.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.events import Event
+from toolcalls.events import Event, Text
 from toolcalls.frames import Form
 from toolcalls.request import Request, Tool
 
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
+
+
+def joined(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts, texts that follow each other as one text in the lane of the last; empty ones are left out."""
+    text, of = "", 0
+    for lane, event in parts:
+        if isinstance(event, Text):
+            text, of = text + event.text, lane
+            continue
+        if text:
+            yield of, Text(text)
+            text = ""
+        yield lane, event
+    if text:
+        yield of, Text(text)
+
+
+class Decoder(Protocol):
+    """What reads a reply and changes nothing."""
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """As `Codec.decode`."""
 
 
 class Codec(Protocol):
@@ -28,6 +50,7 @@ class Codec(Protocol):
 
         An empty `Text` says that the frame only opens a place for text: it leaves with the frame behind it, and
         `encode` is given that `Text` again where that one leaves unchanged, so that the place may stay unopened else.
+        A `Place` in front of a text comes back in front of what that became.
 
         Sets `bare`: whether the frame holds nothing but text of one lane, or nothing but calls, so that nothing else is
         lost when they go.
@@ -101,6 +124,19 @@ class Recalling(Protocol):
         """Whether a GET of this path (with its query) answers a request that was sent before."""
 
 
+@runtime_checkable
+class Decoding(Protocol):
+    """A wire whose codec keeps what it has decoded until that is encoded, so that who only reads needs another."""
+
+    def decoder(self, *, streamed: bool) -> Decoder:
+        """A decoder for one reply."""
+
+
+def decoder_of(wire: Wire, *, streamed: bool) -> Decoder:
+    """What reads a reply that nobody changes: one that has passed, or one that somebody looks at."""
+    return wire.decoder(streamed=streamed) if isinstance(wire, Decoding) else wire.codec(streamed=streamed)
+
+
 _FORMS: dict[str, Form] = {
     "text/event-stream": "sse",
     "application/json": "whole",
@@ -150,7 +186,7 @@ def all_wires() -> dict[str, Wire]:
     for module in sorted(iter_modules(__path__), key=lambda module: module.name):
         wire: Wire = import_module(f"{__name__}.{module.name}").WIRE
         if wire.name != module.name:
-            raise ImportError(f"wires/{module.name}.py calls its wire {wire.name!r}")
+            raise ImportError(f"wires/{module.name} calls its wire {wire.name!r}")
         found[wire.name] = wire
     return found
 

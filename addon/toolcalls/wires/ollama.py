@@ -113,6 +113,9 @@ class _Codec:
         if bare and not said:
             return []
         messages = _messages(said) if self._streamed else [_joined(said)]
+        reason = next((event.reason for _, event in parts if isinstance(event, Finish)), None)
+        if reason is None and rawjson.value(line.get("done")) is True:  # it was no end, for more follows
+            line = {**rawjson.without(line, "done_reason"), "done": False}
         if self._streamed and rawjson.value(line.get("done")) is True and "tool_calls" in (messages or [{}])[-1]:
             messages.append({})  # no calls in the line that ends the reply, where nobody looks for them
         kept = rawjson.without(message, "content", "tool_calls")
@@ -125,8 +128,8 @@ class _Codec:
             thinking = {"thinking": _string((thought if number == 0 else "") + moved)} if moved else {}
             made.append({**{key: kept[key] for key in ("role",) if key in kept}, **text, **rest, **thinking})
         word = rawjson.word(line, "done_reason")
-        reason = next((event.reason for _, event in parts if isinstance(event, Finish)), word)
-        ending = {} if _WORDS.get(reason, reason) == word else {"done_reason": _string(_WORDS.get(reason, reason))}
+        why = _WORDS.get(reason, reason) if reason is not None else word
+        ending = {} if why == word else {"done_reason": _string(why)}
         before = {key: line[key] for key in ("model", "created_at") if key in line} | {"done": False}
         lines = [{**before, "message": one} for one in made[:-1]] + [{**line, "message": made[-1], **ending}]
         written = [rawjson.written(one) for one in lines]

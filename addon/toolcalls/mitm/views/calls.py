@@ -236,7 +236,7 @@ def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
     for number, lane in got.lanes.items():
         unended = "it is still coming" if live else "it was cut off"
         ended = unended if lane.reason is None else f"finish: {visible(lane.reason) or 'no reason given'}"
-        yield f"CLIENT GOT{f' (choice {number})' if len(got.lanes) > 1 else ''}  {ended}"
+        yield f"CLIENT GOT{f' ({got.kind} {number})' if len(got.lanes) > 1 else ''}  {ended}"
         if lane.reasoning:
             reasoning = "".join(lane.reasoning)
             yield f"    (reasoning, {counted(len(reasoning), 'character')})"
@@ -273,6 +273,7 @@ class _Lane:
 @dataclass(slots=True)
 class _Message:
     """What a body says. `left_out` bytes in its middle were not read; a lane's text has a line in their place.
+    `kind` is what its lanes are.
 
     first_argument, call_complete   offsets behind the events that brought the first and the last byte of arguments;
                                     None where there is none, a call is not whole, or the middle may hold it
@@ -280,6 +281,7 @@ class _Message:
 
     lanes: dict[int, _Lane] = field(default_factory=dict)
     left_out: int = 0
+    kind: str = "choice"
     tokens: Tokens = field(default_factory=Tokens)
     first_argument: int | None = None
     call_complete: int | None = None
@@ -289,6 +291,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     message = _Message(left_out=body.left_out)
     if wire is None:
         return message
+    message.kind = "block" if wire.lanes_follow else "choice"
     codec = decoder_of(wire, streamed=streamed)
     offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:

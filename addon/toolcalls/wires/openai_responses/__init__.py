@@ -35,8 +35,9 @@ from urllib.parse import urlsplit
 
 from toolcalls.frames import Form
 from toolcalls.request import Request
-from toolcalls.wires import Codec, form_of
+from toolcalls.wires import Codec, Decoder, form_of
 from toolcalls.wires.openai_responses.asked import request_of
+from toolcalls.wires.openai_responses.reading import Events
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole
 
@@ -69,6 +70,10 @@ class _OpenAIResponses:
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
         return Stream() if streamed else Whole()
+
+    def decoder(self, *, streamed: bool) -> Decoder:
+        """The same for who changes nothing: the codec of a stream keeps each frame until it is encoded."""
+        return Events() if streamed else Whole()
 
     def request(self, body: bytes) -> Request:
         """What a request says. Raises ValueError for what is none."""

@@ -10,13 +10,17 @@ from toolcalls.request import Request, Tool
 from toolcalls.wires import custom_schema
 from toolcalls.wires.openai_responses.calls import CUSTOM
 
+# Items of a conversation that declare tools from there on: a client's (Codex's, with newer models), and what a search
+# for tools has found.
+BRING = ("additional_tools", "tool_search_output")
+
 # What a request is about. Without any of them it is none of this API's.
 _SUBJECTS = frozenset({"input", "instructions", "previous_response_id", "prompt", "conversation"})
 
 
 def request_of(body: bytes) -> Request:
-    """Tools (functions and custom ones, also in namespaces), the choice, and the texts of instructions and input by
-    role. Raises ValueError for what is no such request.
+    """Tools (functions and custom ones, also in namespaces and in items), the choice, and the texts of instructions and
+    input by role. Raises ValueError for what is no such request.
     """
     fields = rawjson.loaded(body)
     if not isinstance(fields, dict) or not _SUBJECTS & set(fields):
@@ -26,7 +30,8 @@ def request_of(body: bytes) -> Request:
     items = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     instructions = fields.get("instructions")
     system = [instructions] if isinstance(instructions, str) and instructions else []
-    tools = tuple(_tools(fields.get("tools")))
+    brought = _once(tool for item in items if item.get("type") in BRING for tool in _tools(item.get("tools")))
+    tools = _once([*_tools(fields.get("tools")), *brought])
     choice = fields.get("tool_choice")
     model = fields.get("model")
     return Request(
@@ -37,6 +42,8 @@ def request_of(body: bytes) -> Request:
         assistant=tuple(_said(items, "assistant")),
         quotable=(*_said(items, "user"), *_results(items)),
         response_format=_is_structured(fields.get("text")),
+        brought=_distinct(brought),
+        goes_on=_goes_on(fields),
     )
 
 
@@ -56,6 +63,18 @@ def _tools(value: object, space: str = "") -> Iterator[Tool]:
             yield Tool(name, schema if isinstance(schema, dict) else {}, described, space=space)
         elif kind == "custom" and isinstance(name, str) and name:
             yield Tool(name, custom_schema(item), described, form=CUSTOM.form, space=space)
+
+
+def _once(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """The tools, each as it was declared last: an item may declare again what an earlier one has."""
+    return tuple({(tool.space, tool.name): tool for tool in tools}.values())
+
+
+def _goes_on(fields: Mapping[str, Any]) -> str:
+    """The id under which the server has what was said before."""
+    kept = fields.get("previous_response_id") or fields.get("conversation")
+    id_ = kept.get("id") if isinstance(kept, dict) else kept
+    return id_ if isinstance(id_, str) else ""
 
 
 def _distinct(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:

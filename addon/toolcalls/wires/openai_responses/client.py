@@ -14,7 +14,7 @@ import msgspec
 from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
 from toolcalls.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, joined
 from toolcalls.wires.openai_responses.calls import CUSTOM, Made, of_form
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
@@ -118,15 +118,11 @@ class Client:
 
     def tell(self, parts: Iterable[Part], *, natives: bool = True) -> None:
         """What became of the text. `natives`: a native call in it is one that could not become text."""
-        text = ""
-        for lane, event in parts:
+        for lane, event in joined(parts):
             if isinstance(event, Text):
-                text += event.text
-                continue
-            self.text(text)
-            text = ""
-            self._event(lane, event, natives=natives)
-        self.text(text)
+                self.text(event.text)
+            else:
+                self._event(lane, event, natives=natives)
 
     def _event(self, lane: int, event: Event, *, natives: bool) -> None:
         if isinstance(event, CallStart) and (natives or event.dialect is not None):

@@ -1,0 +1,94 @@
+"""YAML → frozen routes; every mistake is one line that names its file, its line, what was found and what was expected.
+
+Strategy: three steps, each with one kind of mistake. `load` turns a file into text (size, UTF-8). `nodes` turns the
+text into nodes that remember their lines. `routes` turns nodes into routes: every key has one reader, a reader gives
+the fields of `Route` that it sets or raises `Mistake`, and mistakes are collected key by key.
+
+    mistakes     one mistake, and all of them as an error
+    nodes        YAML text → nodes
+    readers      what one node may be
+    keys         the keys of mappings, and the mistakes so far
+    routes       the keys of a document and of a route
+    tools        the key `tools`
+    processors   the keys of processors
+
+The names of dialects and wires come in as arguments, because this package sits below both.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from toolcalls.config.keys import Keys
+from toolcalls.config.mistakes import MAX_MISTAKES, ConfigError, Mistake, config_error
+from toolcalls.config.nodes import MAX_BYTES, TOO_LARGE, document
+from toolcalls.config.routes import Routes
+from toolcalls.idle import findings
+from toolcalls.route import Config, Route
+
+__all__ = ["MAX_MISTAKES", "ConfigError", "default_path", "load", "parse", "select"]
+
+
+def default_path() -> Path:
+    """The file that is read when none is named: the repository's own, else the one that an installed wheel holds."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parents[1] / "config" / "toolcalls.yaml"
+    return checkout if checkout.is_file() else package / "_config" / "toolcalls.yaml"
+
+
+def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Config:
+    """Reads a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError, also when the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        text = data.decode() if len(data) <= MAX_BYTES else ""
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        mistake = Mistake(line, f"found byte 0x{data[error.start]:02x}, which is not UTF-8; expected UTF-8 text")
+        raise config_error(str(path), [mistake]) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise config_error(str(path), [Mistake(1, f"the file cannot be read: {reason}")]) from error
+    if len(data) > MAX_BYTES:
+        raise config_error(str(path), [Mistake(1, TOO_LARGE)])
+    return parse(text, str(path), dialects, wires)
+
+
+def parse(text: str, source: str, dialects: Collection[str], wires: Collection[str]) -> Config:
+    """Reads YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist.
+
+    Empty text is the default Config. Raises ConfigError and nothing else, whatever the text is.
+    """
+    keys = Keys()
+    routes = Routes(keys, dialects, wires, Path(source).parent)
+    try:
+        config = routes.config(document(text))
+    except Mistake as mistake:
+        raise config_error(source, [*keys.mistakes, mistake]) from mistake
+    if not keys.mistakes:
+        found = sorted(findings(config, keys.lines), key=lambda finding: finding.line)
+        keys.mistakes.extend(Mistake(finding.line, finding.text) for finding in found[:MAX_MISTAKES] if finding.wrong)
+        said = config_error(source, [Mistake(finding.line, finding.text) for finding in found if not finding.wrong])
+        config = replace(config, warnings=said.errors[:MAX_MISTAKES])
+    if keys.mistakes:
+        raise config_error(source, keys.mistakes)
+    return config
+
+
+def select(config: Config, *, host: str, path: str, model: str, wire: str) -> Route:
+    """The first route whose match fits, else `config.default`. A query string in `path` is not looked at.
+
+    `*` and `?` match any character, also `/` and `.`. Upper and lower case count, except in host names (RFC 4343).
+    """
+    host, path = host.lower(), path.partition("?")[0]
+    for route in config.routes:
+        match = route.match
+        if (
+            (match.host is None or fnmatchcase(host, match.host.lower()))
+            and (match.path is None or fnmatchcase(path, match.path))
+            and (match.model is None or fnmatchcase(model, match.model))
+            and (match.wire is None or fnmatchcase(wire, match.wire))
+        ):
+            return route
+    return config.default

@@ -1,0 +1,202 @@
+"""The keys of a document, of a route and of its match: nodes → routes."""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from toolcalls.config.keys import Keys
+from toolcalls.config.mistakes import Mistake, quote
+from toolcalls.config.nodes import Node
+from toolcalls.config.processors import ProcessorKeys
+from toolcalls.config.readers import (
+    Reader,
+    as_choice,
+    as_glob,
+    as_list,
+    as_mapping,
+    as_patterns,
+    as_word,
+    expected,
+    flag,
+    named,
+    need,
+    number,
+    one_of,
+    some_of,
+)
+from toolcalls.config.tools import ToolKeys
+from toolcalls.route import Config, Match, PolicyName, Price, Required, Route, Side, Taken
+
+
+def _host(node: Node, where: str) -> dict[str, Any]:
+    text = as_glob(node, where)
+    if "/" in text or re.fullmatch(r"[^:]*:[0-9*]+", text):
+        raise expected("a host name without scheme, port and path", node, where)
+    return {"host": text}
+
+
+def _path(node: Node, where: str) -> dict[str, Any]:
+    text = as_glob(node, where)
+    if text[0] not in "/*?[":
+        raise expected('a path that begins with "/" or "*"', node, where)
+    return {"path": text}
+
+
+def _allowed_tools(node: Node, where: str) -> dict[str, Any]:
+    return {"allowed_tools": None if node.value is None else as_patterns(node, where, "null or a list")}
+
+
+def _client_patterns(node: Node, where: str) -> dict[str, Any]:
+    items = as_list(node, where, "a list of words ([] switches detection off)")
+    return {"vtc_client_patterns": tuple(as_word(item, f"{where}[{i}]", "a word") for i, item in enumerate(items))}
+
+
+def _markers(node: Node, where: str) -> dict[str, Any]:
+    if not isinstance(node.value, list):
+        return {"marker": (_marker(node, where, "a marker or a list of markers"),)}
+    if not node.value:
+        raise Mistake(node.line, f"{where}: expected at least one marker; found an empty list")
+    markers = [_marker(item, f"{where}[{i}]", "a marker") for i, item in enumerate(node.value)]
+    return {"marker": tuple(dict.fromkeys(markers))}
+
+
+def _marker(node: Node, where: str, what: str) -> str:
+    """A marker is looked for at the start of a line, where white space does not count."""
+    marker = as_word(node, where, what)
+    if marker != marker.strip():
+        raise expected("a marker without white space around it", node, where)
+    return marker
+
+
+def _price(node: Node, where: str) -> float:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
+        raise expected("a price of a million tokens, 0 or more", node, where)
+    return float(value)
+
+
+class Routes:
+    """One reading of one document, with the names of the dialects and wires that exist."""
+
+    def __init__(self, keys: Keys, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
+        self._keys = keys
+        self._dialects = sorted(dialects)
+        self._settings: dict[str, Reader] = {
+            "client": self._client,
+            "upstream": self._upstream,
+            "client_dialect": self._client_dialect,
+            "dialects": self._read_dialects,
+            "policy": one_of("policy", get_args(PolicyName)),
+            "take": some_of("take", get_args(Taken)),
+            "require": some_of("require", get_args(Required)),
+            "allowed_tools": _allowed_tools,
+            "tools": ToolKeys(keys).tools,
+            "multiple_calls": flag("multiple_calls"),
+            "infer_types": flag("infer_types"),
+            "drop_invented_results": flag("drop_invented_results"),
+            "max_buffer_bytes": number("max_buffer_bytes", 64),
+            "max_call_chars": number("max_call_chars", 64),
+            "max_depth": number("max_depth", 1, 512),
+            "max_calls": number("max_calls", 1),
+            "max_candidates": number("max_candidates", 1),
+            "max_frame_bytes": number("max_frame_bytes", 1024),
+            "max_decoded_bytes": number("max_decoded_bytes", 1024 * 1024),
+            "marker": _markers,
+            "max_payload_chars": number("max_payload_chars", 0),
+            "rewrite_request": flag("rewrite_request"),
+            "refuse_websocket": flag("refuse_websocket"),
+            "prepend_newlines": flag("prepend_newlines"),
+            "newline_count": number("newline_count", 0, 10),
+            **ProcessorKeys(keys, folder).readers,
+        }
+        self._match: dict[str, Reader] = {
+            "host": _host,
+            "path": _path,
+            "model": lambda node, where: {"model": as_glob(node, where)},
+            "wire": one_of("wire", sorted(wires)),
+        }
+        self._route: dict[str, Reader] = {
+            "name": lambda node, where: {"name": as_word(node, where, "a name")},
+            "match": lambda node, where: {"match": Match(**keys.collect(node, where, self._match))},
+            **self._settings,
+        }
+        self._top: dict[str, Reader] = {
+            "version": self._version,
+            "vtc_client_patterns": _client_patterns,
+            "prices": self._prices,
+            "defaults": lambda node, where: {"defaults": keys.collect(node, where, self._settings)},
+            "routes": self._routes,
+        }
+        keys.places = {
+            "the top level": self._top,
+            "defaults or a route": self._settings,
+            "a route": self._route,
+            "the match of a route": self._match,
+        }
+
+    def config(self, root: Node) -> Config:
+        """The whole document. Routes are built last, because `defaults` may stand below them."""
+        found = self._keys.collect(root, "", self._top)
+        default = replace(Route(), **found.pop("defaults", {}))
+        routes = tuple(replace(default, **settings) for settings in found.pop("routes", ()))
+        return Config(routes=routes, default=default, **found)
+
+    def _version(self, node: Node, where: str) -> dict[str, Any]:
+        number("version", 1, 1)(node, where)
+        return {}
+
+    def _routes(self, node: Node, where: str) -> dict[str, Any]:
+        routes: list[dict[str, Any]] = []
+        names = {Route().name}
+        for i, item in enumerate([] if node.value is None else as_list(node, where, "a list of routes")):
+            place = f"{where}[{i}]"
+            try:
+                as_mapping(item, place)
+                settings = {"name": place, **self._keys.collect(item, place, self._route)}
+                if settings["name"] in names:
+                    raise Mistake(item.line, f"{place}: the name {quote(settings['name'])} is taken already")
+            except Mistake as mistake:
+                self._keys.note(mistake)
+                continue
+            names.add(settings["name"])
+            routes.append(settings)
+        return {"routes": routes}
+
+    def _prices(self, node: Node, where: str) -> dict[str, Any]:
+        empty = node.value is None
+        return {"prices": () if empty else tuple(self._keys.each(node, where, "a list of prices", self._model_price))}
+
+    def _model_price(self, node: Node, where: str) -> Price:
+        readers: dict[str, Reader] = {
+            "model": named("model", as_glob),
+            "input": named("input", _price),
+            "output": named("output", _price),
+            "cached": named("cached", _price),
+        }
+        found = self._keys.collect(node, where, readers)
+        need(node, where, "model", "input", "output")
+        return Price(**{"model": "*", "input": 0.0, "output": 0.0, **found})
+
+    def _client(self, node: Node, where: str) -> dict[str, Any]:
+        side = as_choice(node, where, get_args(Side), " or the name of a dialect", self._dialects)
+        return {"client": side} if side in get_args(Side) else {"client": "text", "client_dialect": side}
+
+    def _upstream(self, node: Node, where: str) -> dict[str, Any]:
+        side = as_choice(node, where, get_args(Side), " or the name of a dialect", self._dialects)
+        return {"upstream": side} if side in get_args(Side) else {"upstream": "text", "dialects": (side,)}
+
+    def _client_dialect(self, node: Node, where: str) -> dict[str, Any]:
+        name = as_choice(node, where, ("auto",), " or the name of a dialect", self._dialects)
+        return {"client_dialect": None if name == "auto" else name}
+
+    def _read_dialects(self, node: Node, where: str) -> dict[str, Any]:
+        if not isinstance(node.value, list):
+            what = ", the name of a dialect or a list of names"
+            name = as_choice(node, where, ("auto",), what, self._dialects)
+            return {"dialects": None if name == "auto" else (name,)}
+        if not node.value:
+            raise Mistake(node.line, f'{where}: expected at least one dialect (to read none, set "upstream: native")')
+        names = [as_choice(item, f"{where}[{i}]", self._dialects) for i, item in enumerate(node.value)]
+        return {"dialects": tuple(dict.fromkeys(names))}

@@ -1,0 +1,184 @@
+"""What the client of a streamed reply has been told, and how it is told more: the hub's events as frames of this API.
+
+Blocks follow each other and never nest, so the one that is open ends where something else begins. A text block that
+would show nothing is not shown: the event that opens it is held until its first text.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part, joined
+from toolcalls.wires.anthropic.blocks import gap
+from toolcalls.wires.anthropic.reading import DELTA, START, STOP
+
+
+class Open:
+    """The block that the client sees open, where it is a text or one of ours.
+
+    call   the lane and index of a call
+    said   pieces of its arguments are out
+    """
+
+    __slots__ = ("call", "index", "kind", "said")
+
+    def __init__(self, index: int, kind: str, call: tuple[int, int] | None = None) -> None:
+        self.index = index
+        self.kind = kind
+        self.call = call
+        self.said = False
+
+
+class Client:
+    """The client's side of one reply.
+
+    out        the frames that it gets for the one in hand
+    open       the block that it sees open, where that is a text or one of ours
+    next       the index of the next block
+    held       the event that opens a text block that it has not got
+    made       how many of its calls were made here
+    left_out   how many native calls it has not got
+    lifted     a call was made of text, or made anew
+    broken     a call broke off
+    wrote      its latest text is calls that were written here
+    """
+
+    def __init__(self) -> None:
+        self.out: list[Fields] = []
+        self.open: Open | None = None
+        self.next = 0
+        self.held: Fields | None = None
+        self.made = 0
+        self.left_out = 0
+        self.lifted = False
+        self.broken = False
+        self.wrote = False
+        self._blank = ""  # white space at the start of a text block
+        self._gone: dict[str, Fields] = {}  # native calls that it has not got, by their ids
+
+    # Frames
+
+    def say(self, kind: str, **members: Any) -> None:
+        """A new event."""
+        self.out.append({"type": kind, **members})
+
+    def hand_on(self, event: Fields, index: int | None = None) -> None:
+        """An event of the upstream's. `index`: where the client sees the block that it is about, None for none."""
+        same = index is None or rawjson.number(event, "index", -1) == index
+        self.out.append(event if same else {**event, "index": index})
+
+    def take(self) -> int:
+        """The index of the next block."""
+        self.next += 1
+        return self.next - 1
+
+    # Blocks
+
+    def _begin(self, kind: str, members: Fields, call: tuple[int, int] | None = None) -> Open:
+        """A new block, behind the one that was open."""
+        self.close()
+        self.open = Open(self.take(), kind, call)
+        self.say(START, index=self.open.index, content_block={"type": kind, **members})
+        return self.open
+
+    def _piece(self, index: int, kind: str, key: str, text: str) -> None:
+        """A piece of a block."""
+        self.say(DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
+
+    def close(self) -> None:
+        """The block that is open ends here.
+
+        A call that is still open broke off, and nobody may take it for a whole one: one of which nothing came would
+        look like a call without arguments.
+        """
+        open_, self.open, self._blank = self.open, None, ""
+        if open_ is None:
+            return
+        if open_.call is not None:
+            self.broken = True
+            if not open_.said:
+                self._piece(open_.index, "input_json_delta", "partial_json", "{")
+        self.say(STOP, index=open_.index)
+
+    def come_to(self, opener: Fields | None) -> None:
+        """Another block of the upstream's, which ends what is open. `opener`: the event that opens it, where it is a
+        text: the client gets it with the first text.
+        """
+        self.close()
+        self.held = opener
+
+    def leave_out(self, call: Fields) -> None:
+        """A native call's block stays away."""
+        self._gone[rawjson.word(call, "id")] = call
+        self.left_out += 1
+
+    # The hub's events
+
+    def tell(self, parts: Iterable[Part]) -> None:
+        """What became of the text, and of calls."""
+        for lane, event in joined(parts):
+            if isinstance(event, Text):
+                self.text(event.text)
+            else:
+                self.event(lane, event)
+
+    def event(self, lane: int, event: Event) -> None:
+        """One event that is no text."""
+        open_ = self.open
+        if isinstance(event, CallStart):
+            self.made += 1
+            self.lifted = self.lifted or event.dialect is not None
+            call = {"id": rawjson.string(event.id), "name": rawjson.string(event.name), "input": {}}
+            kept = self._gone.get(event.id, {}) if event.dialect is None else {}
+            self._begin("tool_use", {**rawjson.without(kept, "type"), **call}, (lane, event.index))
+        elif isinstance(event, CallPiece) and open_ is not None and open_.call == (lane, event.index):
+            open_.said = open_.said or event.json != ""
+            self._piece(open_.index, "input_json_delta", "partial_json", event.json)
+        elif isinstance(event, CallEnd) and open_ is not None and open_.call == (lane, event.index):
+            open_.call = None
+            self.close()
+        elif isinstance(event, Reasoning) and event.moved and event.text:
+            if open_ is None or open_.kind != "thinking":
+                open_ = self._begin("thinking", {"thinking": "", "signature": ""})
+            self._piece(open_.index, "thinking_delta", "thinking", event.text)
+
+    # Text
+
+    def text(self, text: str, event: Fields | None = None) -> None:
+        """Text, in the event that brought it where it is still the same."""
+        if not text:
+            return
+        open_ = self.open
+        if open_ is None or open_.kind != "text":
+            text = self._blank + text
+            if text.isspace():
+                self._blank = text
+                return
+            open_ = self.show()
+        wrote, self.wrote = self.wrote, False
+        if wrote and (between := gap(text)):
+            self._piece(open_.index, "text_delta", "text", between)
+        if event is not None and rawjson.word(rawjson.fields(event.get("delta")), "text") == text:
+            self.hand_on(event, open_.index)
+        else:
+            self._piece(open_.index, "text_delta", "text", text)
+
+    def show(self) -> Open:
+        """A text block, opened by the event that was held or by a new one."""
+        held, self.held = self.held, None
+        if held is None:
+            return self._begin("text", {"text": ""})
+        self.close()
+        self.open = Open(self.take(), "text")
+        self.hand_on(held, self.open.index)
+        return self.open
+
+    def end_text(self, event: Fields) -> None:
+        """A text block of the upstream's ends with this event, and so does what the client sees of it."""
+        if self.open is not None and self.open.kind == "text":
+            self.hand_on(event, self.open.index)
+            self.open = None
+        else:
+            self._blank = ""

@@ -1,0 +1,186 @@
+"""A reply that comes as one JSON body."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import is_
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
+from toolcalls.wires.anthropic.reading import native_call
+from toolcalls.wires.anthropic.standing import Standing, Told
+
+
+class Whole:
+    """The codec of a whole reply."""
+
+    shifted = False
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.bare = False
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
+        message = rawjson.fields(payload)
+        if rawjson.word(message, "type") == "error" or "content" not in message:
+            return []
+        self.reply_id = rawjson.word(message, "id")
+        rows: list[tuple[list[Part], str]] = []
+        index = 0
+        for lane, raw in _in_lanes(rawjson.items(message["content"])):
+            block = rawjson.fields(raw)
+            while lane is not None and lane >= len(rows):
+                rows.append(([], ""))
+            if lane is not None and is_text(block):
+                rows[lane] = rows[lane][0], rawjson.word(block, "text")
+            elif lane is not None:
+                rows[lane][0].extend(native_call(lane, index, block))
+                index += 1
+        reason = reason_of(rawjson.word(message, "stop_reason"))
+        parts: list[Part] = []
+        for lane, (natives, text) in enumerate(rows):
+            parts += natives
+            if text:
+                parts.append((lane, Text(text)))
+            parts.append((lane, Finish(reason if lane == len(rows) - 1 else "stop")))
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+        """The reply with its blocks as `parts` say."""
+        message = rawjson.fields(payload)
+        content = rawjson.items(message["content"])
+        lanes: dict[int, list[Part]] = {}
+        for part in parts:
+            lanes.setdefault(part[0], []).append(part)
+        texts, natives = _placed(content)
+        standing = {lane: Standing(blocks, lanes.get(lane, ())) for lane, blocks in natives.items()}
+        lanes |= {lane: stands.rest for lane, stands in standing.items()}
+        said = {lane: [event for _, event in rest] for lane, rest in lanes.items()}
+        made = _Content()
+        wrote = False
+        for lane, raw in _in_lanes(content):
+            block = rawjson.fields(raw)
+            if lane is None:
+                made.blocks.append(raw)
+            elif is_text(block):
+                events = said.pop(lane, [])
+                shown = _text_of(events)
+                made.text(raw, [Text(gap(shown)), *events] if wrote and shown else events)
+                wrote = lane in standing and is_behind(shown, rawjson.word(block, "text"))
+            elif (call := standing[lane].next()) is not None:
+                made.call(call, raw)
+            elif standing[lane].in_order and lane not in texts:
+                made.text({}, said.pop(lane, []))
+        made.text({}, [event for events in said.values() for event in events])  # text that has no block
+        for stands in standing.values():
+            for call in stands.behind:
+                made.call(call)
+        end = ended(message, parts, lifted=made.lifted, broken=made.broken, calls=made.calls)
+        if end is message and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
+            return [payload]
+        return [rawjson.written({**end, "content": made.blocks})]
+
+
+def _text_of(events: Iterable[Event]) -> str:
+    """The text in events."""
+    return "".join(event.text for event in events if isinstance(event, Text))
+
+
+def _in_lanes(content: Iterable[Any]) -> Iterator[tuple[int | None, Any]]:
+    """Each block with its lane, None for those that are neither text nor a call of the client's tools."""
+    lane, used = 0, False
+    for raw in content:
+        block = rawjson.fields(raw)
+        lane += used and is_text(block)
+        used = used or is_text(block)
+        yield lane if is_text(block) or is_call(block) else None, raw
+
+
+def _placed(content: Iterable[Any]) -> tuple[set[int], dict[int, list[Fields]]]:
+    """The lanes that have a text block, and the blocks of native calls by their lanes."""
+    texts: set[int] = set()
+    natives: dict[int, list[Fields]] = {}
+    for lane, raw in _in_lanes(content):
+        block = rawjson.fields(raw)
+        if lane is not None and is_text(block):
+            texts.add(lane)
+        elif lane is not None:
+            natives.setdefault(lane, []).append(block)
+    return texts, natives
+
+
+class _Content:
+    """The blocks of a whole reply, as they are made."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Any] = []
+        self.calls = 0
+        self.lifted = False
+        self.broken = False
+        self._text: list[str] = []
+        self._markup: list[str] = []
+        self._call: Told | None = None
+        self._thought: Fields = {}
+
+    def text(self, like: Any, events: Iterable[Event]) -> None:
+        """What has become of the text block `like`, or of text that has none ({})."""
+        first, self._thought = len(self.blocks), {}
+        for event in events:
+            call = self._call
+            if isinstance(event, Text):
+                self._decide()
+                self._text.append(event.text)
+            elif isinstance(event, Markup):
+                self._markup.append(event.text)
+                if not event.text:  # what came is decided
+                    self._decide()
+            elif isinstance(event, CallStart) and event.dialect is not None:
+                if call is not None:
+                    self._decide()
+                self._call = Told(event)
+            elif isinstance(event, CallPiece) and call is not None and call.start.index == event.index:
+                call.pieces.append(event.json)
+            elif isinstance(event, CallEnd) and call is not None and call.start.index == event.index:
+                self._show(like, first)
+                self.blocks.append(call.block())
+                self.calls += 1
+                self.lifted = True
+                self._call, self._markup = None, []
+            elif isinstance(event, Reasoning) and event.moved and event.text:
+                self._decide()
+                self._show(like, first)
+                self._think(event.text)
+        self._decide()
+        self._show(like, first)
+
+    def call(self, call: Told, raw: Any = None) -> None:
+        """A native call, or the one in its place. `raw` is the block that stands there, None where none does."""
+        self.calls += 1
+        self.lifted = self.lifted or call.start.dialect is not None
+        self.blocks.append(raw if call.stands_in(rawjson.fields(raw)) else call.block())
+
+    def _decide(self) -> None:
+        """A call that is still open broke off, and its text is text."""
+        if self._call is not None:
+            self.broken = True
+            self._text += self._markup
+            self._call = None
+        self._markup = []
+
+    def _show(self, like: Any, first: int) -> None:
+        """A block for the text so far. What is told about it stands in the first one."""
+        text, self._text = "".join(self._text), []
+        if text and text == rawjson.word(rawjson.fields(like), "text"):
+            self.blocks.append(like)
+        elif text.strip():
+            rest = rawjson.fields(like) if len(self.blocks) == first else {}
+            self.blocks.append({"type": "text", **rest, "text": rawjson.string(text)})
+
+    def _think(self, text: str) -> None:
+        if not (self.blocks and self.blocks[-1] is self._thought):
+            self._thought = {"type": "thinking", "thinking": rawjson.string(""), "signature": ""}
+            self.blocks.append(self._thought)
+        self._thought["thinking"] = rawjson.string(rawjson.word(self._thought, "thinking") + text)

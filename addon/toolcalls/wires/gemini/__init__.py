@@ -1,0 +1,75 @@
+"""`gemini`: `models.generateContent` and `models.streamGenerateContent`, as events, as one JSON array, and whole.
+
+https://ai.google.dev/api/generate-content. A lane is a candidate. The same replies come from Vertex AI and, inside
+`{"response": ...}`, from Code Assist (`/v1internal:streamGenerateContent`), whose requests stand inside `request`.
+
+A call is one part, `functionCall: {name, args}` with `args` an object, and is never split: a call that is lifted is
+held and sent when it is complete, and one that broke off stays text. A made call has no `id`, as most of the API's own.
+There is no finish reason for calls, it stays `STOP`; where a call broke off, `STOP` becomes `MAX_TOKENS`. Vertex can
+stream the arguments of a native call (`partialArgs`); such a call is put together here only to be read, its parts pass
+as they are. `MALFORMED_FUNCTION_CALL` comes with a sentence about the call (`finishMessage`), whose forms nobody has
+written down: it passes, and nothing is completed before it.
+
+All else passes: thoughts, signatures (a part whose text or call is taken keeps its other fields, with an empty text, as
+the API itself sends them), code that the API runs, grounding, safety, usage. Every frame repeats the usage of the whole
+reply so far, so one that held nothing but text that became part of a call goes with it, and one that held nothing but
+calls with those. In the array form no element can go: what is left is one with an empty text. Reasoning that stood in
+the text becomes a part with `thought: true`. What a text became stands where it stood among what is none (`Place`).
+
+The events of a frame tell which of its calls stays, goes (`Gone`) or is made anew, one behind the other, and in a
+stream so where the text between them belongs. Where native calls become text nothing speaks of those that went: then a
+part stays that is the call of an event, and no other. A call made anew keeps its part's other fields (a signature) and
+its id.
+
+    parts        a candidate's parts: text, thoughts, calls; and why it ended
+    partial      the arguments of a call that come in pieces, put together
+    asked        what a request says
+    reading      a reply's frames as events
+    candidates   what becomes of a reply's candidates, streamed or whole
+    placing      where among a candidate's parts stands what has become of its calls and its text
+"""
+
+from urllib.parse import unquote, urlsplit
+
+from toolcalls.frames import Form
+from toolcalls.request import Request
+from toolcalls.wires import Codec, form_of
+from toolcalls.wires.gemini.asked import request_of
+from toolcalls.wires.gemini.candidates import Candidates
+
+_STREAM = ":streamGenerateContent"
+_WHOLE = ":generateContent"
+
+
+class _Gemini:
+    """The wire."""
+
+    name = "gemini"
+    names_events = False
+    lanes_follow = False
+    calls_are_whole = True
+    call_prefix = "call_"
+
+    def form(self, path: str, content_type: str) -> Form | None:
+        """Events, or JSON: an array of replies where a stream was asked for without `alt=sse`."""
+        form = form_of(content_type)
+        return "json_array" if form == "whole" and _method(path).endswith(_STREAM) else form
+
+    def matches(self, path: str) -> bool:
+        """Any path that ends in one of the two methods: versions, projects and gateways stand before it."""
+        return _method(path).endswith((_STREAM, _WHOLE))
+
+    def codec(self, *, streamed: bool) -> Codec:
+        """A codec for one reply."""
+        return Candidates(streamed=streamed)
+
+    def request(self, body: bytes) -> Request:
+        """What a request says. Raises ValueError for what is none."""
+        return request_of(body)
+
+
+def _method(path: str) -> str:
+    return unquote(urlsplit(path).path).rstrip("/")
+
+
+WIRE = _Gemini()

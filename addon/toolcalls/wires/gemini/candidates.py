@@ -1,0 +1,161 @@
+"""The candidates of a reply, streamed or whole, written again as their events say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Place, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.gemini.parts import EMPTY, Call, meaning, opened, parts_of, spelt, written_reason
+from toolcalls.wires.gemini.placing import Row, is_said, kept, segments, speaks, staying, tell, woven
+from toolcalls.wires.gemini.reading import Reading
+
+
+class Candidates:
+    """The codec of a reply, streamed or whole."""
+
+    shifted = False  # a frame stands for itself
+
+    def __init__(self, *, streamed: bool) -> None:
+        self.bare = False
+        self._streamed = streamed
+        self._reading = Reading(streamed=streamed)
+        self._made: dict[tuple[int, int], Call] = {}  # by lane and index
+        self._markup: dict[int, str] = {}  # by lane, what the candidate that is arriving was written with
+
+    @property
+    def reply_id(self) -> str:
+        """The reply's own id; "-" where it has none."""
+        return self._reading.reply_id
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        parts = self._reading.events(payload)
+        self.bare = self._reading.bare
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+        """The frame with each candidate's parts and finish reason as `parts` say; nothing of a bare one without any."""
+        reply, around = opened(payload)
+        candidates: list[Any] = []
+        changed = said = False
+        for place, raw in enumerate(rawjson.items(reply.get("candidates"))):
+            candidate = rawjson.fields(raw)
+            lane = rawjson.number(candidate, "index", place)
+            made = self._candidate(lane, candidate, [event for of, event in parts if of == lane])
+            changed = changed or made is not candidate
+            said = said or bool(parts_of(made))
+            if parts_of(candidate) and not parts_of(made):
+                made = {**made, "content": {**made["content"], "parts": [{"text": EMPTY}]}}
+            candidates.append(made)
+        if not changed:
+            return [payload]
+        if bare and not said:
+            return []
+        reply = {**reply, "candidates": candidates}
+        return [rawjson.written(reply if around is None else {**around, "response": reply})]
+
+    def _candidate(self, lane: int, candidate: Fields, events: Sequence[Event]) -> Fields:
+        """The candidate as its events say; itself when they say what it says already."""
+        own = parts_of(candidate)
+        made = self._told_in_order(lane, own, events)
+        if made is None:
+            made = self._told_by_calls(lane, own, events)
+        written = rawjson.word(candidate, "finishReason")
+        reason = next((event.reason for event in events if isinstance(event, Finish)), "")
+        if written and not reason:  # it was no end, for more follows
+            candidate = rawjson.without(candidate, "finishReason")
+            written = ""
+        word = written_reason(written, reason)
+        changes: Fields = {} if word == written else {"finishReason": rawjson.string(word)}
+        if meaning(made) != meaning(own):
+            content = {"role": rawjson.string("model"), **rawjson.fields(candidate.get("content"))}
+            changes["content"] = {**content, "parts": [spelt(part) for part in made]}
+        return {**candidate, **changes} if changes else candidate
+
+    def _told_in_order(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields] | None:
+        """The parts where each of the frame's own calls has its events; None where they do not tell of all of them."""
+        slots = [place for place, part in enumerate(own) for _ in range(speaks(part))]
+        ours = {index for of, index in self._made if of == lane}
+        ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
+        said = [event for event in events if is_said(event, ours)]
+        if len(said) != len(slots):
+            return None
+        stays = staying(own, slots, said)
+        if stays is None:
+            return None
+        calls: dict[int, list[Fields]] = {place: [own[place]] if stay else [] for place, stay in stays.items()}
+        groups: dict[int, Row] = {-1: [], **{place: [] for place in calls}}
+        places = iter(slots)
+        place, rest, begun = -1, {}, False
+        for event in events:
+            if is_said(event, ours):
+                before, place = place, next(places)
+                begun = place != before
+                if begun:
+                    rest = {} if stays[place] else rawjson.without(own[place], "functionCall")
+                    calls[place] += [{**rest, "text": EMPTY}] if rest else []
+                continue
+            made = self._derive(lane, event, groups[place])
+            if made is not None and begun:
+                # Made anew. What a reactor says stands before its call, and so before the part of it.
+                calls[place] = [*_parts(groups[place]), {**rest, **made.part(with_id=True)}]
+                groups[place], rest = [], {}
+            elif made is not None:
+                groups[place].append(made.part())
+        if not self._streamed:  # all calls came first, wherever they stand
+            return woven(own, calls, [new for group in groups.values() for new in group])
+        return segments(own, calls, groups)
+
+    def _told_by_calls(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
+        """The parts where those of native calls stay that events repeat; beside one that is gone only whole ones."""
+        derived: Row = []
+        natives: dict[int, Call] = {}
+        for event in events:
+            if isinstance(event, CallStart) and event.dialect is None:
+                natives[event.index] = Call(event.index, event.name)
+            elif isinstance(event, CallPiece) and (lane, event.index) not in self._made:
+                natives.setdefault(event.index, Call(event.index, "")).pieces.append(event.json)
+            elif (made := self._derive(lane, event, derived)) is not None:
+                derived.append(made.part())
+        left = list(natives.values())
+        sure = any(isinstance(event, Gone) for event in events)
+        calls = {place: list(kept(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
+        return [*woven(own, calls, derived), *(one.part() for one in left if one.name)]
+
+    def _derive(self, lane: int, event: Event, derived: Row) -> Call | None:
+        """Add the part that an event makes; a call of ours that it ends comes back."""
+        if isinstance(event, Text) and event.text:
+            tell(derived, event.text)
+        elif isinstance(event, Place):
+            derived.append(event.at)
+        elif isinstance(event, Markup):
+            self._mark(lane, event.text, derived)
+        elif isinstance(event, Reasoning) and event.moved:
+            derived.append({"text": event.text, "thought": True})
+        elif isinstance(event, CallStart) and event.dialect is not None:
+            self._made[lane, event.index] = Call(event.index, event.name, event.id)
+        elif isinstance(event, CallPiece | CallEnd):
+            known = self._made.get((lane, event.index))
+            if isinstance(event, CallPiece) and known is not None:
+                known.pieces.append(event.json)
+            elif isinstance(event, CallEnd) and known is not None:
+                known.ended = True
+                return known
+        return None
+
+    def _mark(self, lane: int, markup: str, derived: Row) -> None:
+        """Keep what a call is written with until it has its verdict. One that broke off is text."""
+        if markup:
+            self._markup[lane] = self._markup.get(lane, "") + markup
+            return
+        written = self._markup.pop(lane, "")
+        last = next((call for (of, _), call in reversed(self._made.items()) if of == lane), None)
+        if last is not None and not last.ended:
+            last.ended = True
+            tell(derived, written)
+
+
+def _parts(derived: Row) -> list[Fields]:
+    return [part for part in derived if not isinstance(part, int)]

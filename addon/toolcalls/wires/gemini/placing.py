@@ -1,0 +1,114 @@
+"""Where among a candidate's parts stands what has become of its calls and its text."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from toolcalls import rawjson
+from toolcalls.events import CallPiece, CallStart, Event, Gone
+from toolcalls.rawjson import Fields
+from toolcalls.wires.gemini.parts import EMPTY, Call, arguments_of, is_text, is_whole
+
+# What the parts of a frame became, in order. A number says which of them the texts and calls behind it were.
+type Row = list[Fields | int]
+
+
+def speaks(part: Fields) -> int:
+    """How many of a part's events always leave, as themselves or as `Gone`: a call's beginning and its piece."""
+    if "functionCall" not in part:
+        return 0
+    return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
+
+
+def is_said(event: Event, ours: set[int]) -> bool:
+    """Whether an event speaks of a call that stands in the frame."""
+    return isinstance(event, Gone) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+
+
+def staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
+    """Which of the frame's calls stay; None where an event tells of another one than stands at its place."""
+    stays: dict[int, bool] = {}
+    for place, event in zip(slots, said, strict=True):
+        call = rawjson.fields(own[place]["functionCall"])
+        name = rawjson.word(call, "name")
+        first = place not in stays
+        stays[place] = stays.get(place, True) and not isinstance(event, Gone)
+        if isinstance(event, CallStart) and (not first or event.name != name):
+            return None
+        if isinstance(event, CallPiece) and ((first and name) or (is_whole(call) and event.json != arguments_of(call))):
+            return None
+    return stays
+
+
+def woven(
+    own: Sequence[Fields], calls: Mapping[int, list[Fields]], derived: Iterable[Fields | int], start: int = 0
+) -> list[Fields]:
+    """The parts with what has become of the calls, and with the text in its place: without a number, the first text's.
+
+    `start`: the first part's number.
+    """
+    made: list[Fields] = []
+    texts = [place for place, part in enumerate(own, start) if place not in calls and is_text(part)]
+    at = first = texts[0] if texts else -1
+    rows: dict[int, list[Fields]] = {}
+    for new in derived:
+        if isinstance(new, int):
+            at = new if new in texts else first
+        elif list(new) == ["text"]:
+            tell(rows.setdefault(at, []), new["text"])
+        else:
+            rows.setdefault(at, []).append(new)
+    for place, part in enumerate(own, start):
+        if place in calls:
+            made.extend(calls[place])
+        elif place in texts:
+            made.extend(_with_text(part, rows.get(place, [])))
+        else:
+            made.append(part)
+    return [*made, *rows.get(-1, ())]
+
+
+def tell(derived: Row | list[Fields], text: str) -> None:
+    """More text, in the part that is text already."""
+    last = derived[-1] if derived else {}
+    if not isinstance(last, int) and list(last) == ["text"]:
+        last["text"] += text
+    else:
+        derived.append({"text": text})
+
+
+def segments(own: Sequence[Fields], calls: Mapping[int, list[Fields]], groups: Mapping[int, Row]) -> list[Fields]:
+    """The parts of a stream: what has become of each call, and between them the text of their group."""
+    made: list[Fields] = []
+    before, start = -1, 0
+    for place in sorted(calls):
+        made += [*woven(own[start:place], {}, groups[before], start), *calls[place]]
+        before, start = place, place + 1
+    return [*made, *woven(own[start:], {}, groups[before], start)]
+
+
+def kept(part: Fields, natives: list[Call], *, sure: bool) -> Iterator[Fields]:
+    """A native call's part while the call stays native, and what else stood in it when the call is gone.
+
+    `sure`: only a whole call stays, which its arguments tell from one that must not.
+    """
+    call = rawjson.fields(part["functionCall"])
+    name, whole = rawjson.word(call, "name"), "partialArgs" not in call and "willContinue" not in call
+    for native in natives if not sure or (name and whole) else ():
+        is_same = native.name == name
+        is_it = is_same and native.written == arguments_of(call) if name and whole else is_same or not native.name
+        if is_it:
+            if whole or name:
+                natives.remove(native)
+            yield part
+            return
+    if rest := rawjson.without(part, "functionCall"):
+        yield {**rest, "text": EMPTY}
+
+
+def _with_text(part: Fields, derived: Sequence[Fields]) -> Iterator[Fields]:
+    """What a part's text became. Its other fields (a signature) stay with the last of it that is plain text."""
+    rest = rawjson.without(part, "text")
+    place = max((place for place, made in enumerate(derived) if list(made) == ["text"]), default=-1)
+    for number, made in enumerate(derived):
+        yield {**rest, **made} if number == place else made
+    if rest and place < 0:
+        yield {**rest, "text": EMPTY}

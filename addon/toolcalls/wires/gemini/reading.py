@@ -1,0 +1,109 @@
+"""The decoding half: which events a frame holds."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Place, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.gemini.partial import put
+from toolcalls.wires.gemini.parts import arguments_of, is_bare, is_text, is_thought, opened, parts_of, reason_of
+
+
+class _Partial:
+    """A native call whose arguments are arriving."""
+
+    __slots__ = ("args", "index")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.args: dict[str, Any] = {}
+
+
+class Reading:
+    """What is known of the reply so far.
+
+    `bare`: the latest frame held one text alone, or in a stream nothing but calls: nothing else is lost when they go.
+    """
+
+    def __init__(self, *, streamed: bool) -> None:
+        self.reply_id = ""
+        self.bare = False
+        self._streamed = streamed
+        self._next: dict[int, int] = {}  # by lane, the index of its next native call
+        self._partial: dict[int, _Partial] = {}  # by lane
+
+    def events(self, payload: bytes) -> list[Part]:
+        """The events of one `GenerateContentResponse`. In a whole reply native calls come first, so that a text that
+        repeats one is known for what it is.
+        """
+        self.bare = False
+        reply, _ = opened(payload)
+        candidates = rawjson.items(reply.get("candidates"))
+        if not candidates:
+            return []
+        self.reply_id = self.reply_id or rawjson.word(reply, "responseId") or "-"
+        parts: list[Part] = []
+        for place, raw in enumerate(candidates):
+            candidate = rawjson.fields(raw)
+            lane = rawjson.number(candidate, "index", place)
+            events = list(self._events(lane, candidate))
+            if not self._streamed:
+                events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd))
+            parts.extend((lane, event) for event in events)
+        self.bare = len(candidates) == 1 and self._is_alone(parts) and is_bare(reply, rawjson.fields(candidates[0]))
+        return parts
+
+    def _is_alone(self, parts: Sequence[Part]) -> bool:
+        """Whether these are one text, or in a stream nothing but calls."""
+        if len(parts) == 1 and isinstance(parts[0][1], Text):
+            return True
+        calls = (isinstance(event, CallStart | CallPiece | CallEnd) for _, event in parts)
+        return self._streamed and bool(parts) and all(calls)
+
+    def _events(self, lane: int, candidate: Fields) -> Iterator[Event]:
+        texts = apart = False  # there was a text; there was something else behind it
+        for place, part in enumerate(parts_of(candidate)):
+            text = rawjson.word(part, "text")
+            if "functionCall" in part:
+                yield from self._native(lane, rawjson.fields(part["functionCall"]))
+            elif text and is_thought(part):
+                yield Reasoning(text)
+            elif text:
+                if apart:
+                    yield Place(place)
+                yield Text(text)
+            says = is_text(part)
+            texts, apart = texts or says, texts and not (says and text) and (apart or not says)
+        reason = rawjson.word(candidate, "finishReason")
+        if reason:
+            yield Finish(reason_of(reason))
+
+    def _native(self, lane: int, call: Fields) -> Iterator[Event]:
+        """A native call, or the next part of one: without a name it goes on, without `willContinue` it ends."""
+        name = rawjson.word(call, "name")
+        partial = self._partial.get(lane)
+        goes_on = rawjson.value(call.get("willContinue")) is True
+        if name:
+            index = self._next.get(lane, 0)
+            self._next[lane] = index + 1
+            yield CallStart(index, name, id=rawjson.word(call, "id"))
+            if not goes_on and "partialArgs" not in call:
+                yield CallPiece(index, arguments_of(call))
+                yield CallEnd(index)
+                return
+            partial = self._partial[lane] = _Partial(index)
+        if partial is None:
+            return
+        if rawjson.is_object(call.get("args")):  # not beside pieces, but a client would take them
+            partial.args.update(rawjson.value(call["args"]) or {})
+        for raw in rawjson.items(call.get("partialArgs")):
+            put(partial.args, rawjson.fields(raw))
+        if goes_on:
+            yield CallPiece(partial.index, "")  # says whose part this is
+        else:
+            del self._partial[lane]
+            yield CallPiece(partial.index, json.dumps(partial.args, ensure_ascii=False))
+            yield CallEnd(partial.index)

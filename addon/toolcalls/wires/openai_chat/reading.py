@@ -1,0 +1,301 @@
+"""The decoding half: which events a reply or one of its chunks holds.
+
+Both are decoded with types, only the fields that matter.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Told
+from toolcalls.nesting import Nesting
+from toolcalls.rawjson import Fields
+from toolcalls.values import escape
+from toolcalls.wires import Part
+from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
+from toolcalls.wires.openai_chat.choices import reason_of, said
+
+DONE = b"[DONE]"
+
+# What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
+_REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
+_NOTHING_ELSE = (None, None, None, None, None)
+_LEGACY_PLACE = -(1 << 53)  # where such calls are remembered: they have no `index`, and some servers' others have -1
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Custom(msgspec.Struct):
+    name: str | None = None
+    input: str | None = None
+
+
+class Call(msgspec.Struct):
+    """An entry of `tool_calls`: a call, or a piece of one."""
+
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+    custom: _Custom | None = None
+
+
+class Message(msgspec.Struct):
+    """A message, or a delta of one."""
+
+    role: str | None = None
+    content: str | list[Any] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[Call] | None = None
+    function_call: _Function | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int | None = None
+    delta: Message | None = None
+    message: Message | None = None
+    finish_reason: str | None = None
+
+
+class _Reply(msgspec.Struct):
+    choices: list[_Choice] = []
+    id: str | None = None
+    usage: Any = None
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+
+
+def reply_of(payload: bytes) -> _Reply | None:
+    """The typed reply or chunk, None for a payload that is none."""
+    try:
+        return _with_objects(_decode_reply(payload), payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # lone surrogates and bytes that are no UTF-8, which msgspec refuses; clients put U+FFFD for the latter
+        loaded = json.loads(payload.decode(errors="replace"), object_pairs_hook=_members)
+        return _with_objects(msgspec.convert(loaded, _Reply), payload)
+    except (ValueError, LookupError, RecursionError, msgspec.MsgspecError):
+        return None
+
+
+def _members(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys, none of which is one of ours, can be encoded."""
+    return {key.encode(errors="replace").decode(): value for key, value in pairs}
+
+
+def _with_objects(reply: _Reply, payload: bytes) -> _Reply:
+    """The reply with arguments that are objects as they are written, so that numbers keep their spelling."""
+    if b'"arguments"' not in payload:
+        return reply
+    for place, choice in enumerate(reply.choices):
+        for key, message in (("delta", choice.delta), ("message", choice.message)):
+            if message and message.function_call and isinstance(message.function_call.arguments, dict):
+                function = rawjson.fields(_written(payload, place, key)[LEGACY])
+                message.function_call.arguments = rawjson.text_of(function["arguments"])
+            for number, call in enumerate(message.tool_calls or () if message else ()):
+                if call.function is not None and isinstance(call.function.arguments, dict):
+                    entry = rawjson.items(_written(payload, place, key)["tool_calls"])[number]
+                    function = rawjson.fields(rawjson.fields(entry)["function"])
+                    call.function.arguments = rawjson.text_of(function["arguments"])
+    return reply
+
+
+def _written(payload: bytes, place: int, key: str) -> Fields:
+    """A choice's message or delta as it is written."""
+    choices = rawjson.items(rawjson.fields(payload)["choices"])
+    return rawjson.fields(rawjson.fields(choices[place])[key])
+
+
+def _arguments(function: _Function) -> str:
+    """The arguments as JSON text; some servers write the object itself."""
+    written = function.arguments
+    return json.dumps(written, ensure_ascii=False) if isinstance(written, dict) else written or ""
+
+
+def _name(call: Call) -> str:
+    """The name that an entry tells, "" for none."""
+    return (call.function and call.function.name) or (call.custom and call.custom.name) or ""
+
+
+class _Native:
+    """A native call that is arriving. `index` is its events'; `form` is that of a custom tool's, once that is known."""
+
+    def __init__(self, index: int, form: str = "") -> None:
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.unsaid = ""
+        self.open = False
+        self.form = form
+        self._nesting = Nesting(sys.maxsize)
+        self._begun = False  # there are arguments
+
+    @property
+    def unclosed(self) -> bool:
+        """Whether more of its arguments must come. A custom tool's are whole where its reply says so."""
+        return self.form != CUSTOM and not (self._begun and self._nesting.depth <= 0)
+
+    def named(self, name: str) -> Told | None:
+        """More of its name, which comes in pieces, or once more with every chunk; None for what says nothing new."""
+        if name in {"", self.name}:
+            return None
+        self.name += name
+        return Told(self.name, None, name)
+
+    def take(self, call: Call) -> None:
+        """More of its arguments."""
+        if call.custom is None:
+            piece = _arguments(call.function or _Function())
+            self._nesting.passes(piece)
+            self._begun = self._begun or bool(piece.strip())
+            self.unsaid += piece
+            return
+        if not self.form:
+            self.form = CUSTOM
+            self.unsaid = INPUT_BEGINS
+        self.unsaid += escape(call.custom.input or "")
+
+    def ends(self) -> Iterator[Event]:
+        """It is complete."""
+        self.open = False
+        if self.form == CUSTOM:
+            yield CallPiece(self.index, INPUT_ENDS)
+        yield CallEnd(self.index)
+
+
+def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
+    """Whether more of the name may come behind the entry that a call begins with."""
+    if native.unsaid:
+        return ""
+    begun = call.function is not None and call.function.arguments is not None
+    return "perhaps" if begun else "likely"
+
+
+def native_call(index: int, call: Call, form: str = "") -> Iterator[Event]:
+    """A call that is there as a whole."""
+    native = _Native(index, form)
+    native.take(call)
+    yield CallStart(index, _name(call), id=call.id or "", form=native.form)
+    yield CallPiece(index, native.unsaid)
+    yield from native.ends()
+
+
+class Reading:
+    """What is known of a streamed reply so far.
+
+    bare   the latest chunk held nothing but text of one lane
+    outer  what every chunk says beside its choices
+    """
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.bare = False
+        self.outer: Fields = {}
+        self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
+        self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
+        self._free: dict[int, int] = {}  # by lane, the one behind the highest of them
+        self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
+
+    def events(self, payload: bytes) -> list[Part]:
+        """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
+        self.bare = False
+        if payload == DONE:
+            return [
+                part
+                for lane, open_ in self._unfinished.items()
+                for part in self._over(lane, says="" if open_ else None)
+            ]
+        reply = reply_of(payload)
+        if reply is None or not reply.choices:
+            return []
+        if not self.reply_id:
+            self.reply_id = reply.id or "-"
+            self.outer = {key: raw for key, raw in rawjson.fields(payload).items() if key in _REPEATED}
+        choice = reply.choices[0]
+        delta = choice.delta
+        if (
+            len(reply.choices) == 1
+            and reply.usage is None
+            and choice.finish_reason is None
+            and delta is not None
+            and isinstance(delta.content, str)
+            and delta.content
+            and (delta.role, delta.tool_calls, delta.function_call, delta.reasoning_content, delta.reasoning)
+            == _NOTHING_ELSE
+        ):
+            self.bare = True
+            self._unfinished.setdefault(choice.index or 0, True)
+            return [(choice.index or 0, Text(delta.content))]
+        return [part for place, choice in enumerate(reply.choices) for part in self._choice(place, choice)]
+
+    def _choice(self, place: int, choice: _Choice) -> Iterable[Part]:
+        lane, delta = place if choice.index is None else choice.index, choice.delta
+        self._unfinished.setdefault(lane, True)
+        if delta is not None:
+            thought = delta.reasoning_content or delta.reasoning
+            if thought:
+                yield lane, Reasoning(thought)
+            for event in said(delta.content):
+                yield lane, event
+            for position, call in enumerate(delta.tool_calls or ()):
+                for event in self._native(lane, position if call.index is None else call.index, call):
+                    yield lane, event
+            if delta.function_call is not None:
+                for event in self._native(lane, _LEGACY_PLACE, Call(function=delta.function_call)):
+                    yield lane, event
+        if choice.finish_reason:
+            yield from self._ended(lane, reason_of(choice.finish_reason))
+
+    def _native(self, lane: int, index: int, call: Call) -> Iterable[Event]:
+        name = _name(call)
+        native = self._natives.get((lane, index))
+        if native is None or (name and call.id and native.name and native.id not in {"", call.id}):
+            # Some servers number no calls, or all of them 0: another id is another call.
+            if native is not None and native.open:
+                yield from native.ends()
+            taken = self._indices.setdefault(lane, set())
+            form = LEGACY if index == _LEGACY_PLACE else ""
+            free = self._free.get(lane, 0)
+            native = self._natives[lane, index] = _Native(free if form or index in taken else index, form)
+            taken.add(native.index)
+            self._free[lane] = max(free, native.index + 1)
+        native.id = native.id or call.id or ""
+        native.take(call)
+        begins = not native.open and bool(name)
+        told = native.named(name)
+        if begins:
+            native.open, told = True, None
+            yield CallStart(native.index, native.name, id=native.id, form=native.form, more=_more(call, native))
+        # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
+        if native.open and (native.unsaid or not begins):
+            yield CallPiece(native.index, native.unsaid, told)
+            native.unsaid = ""
+
+    def _ended(self, lane: int, reason: str) -> Iterable[Part]:
+        """A choice says why it ended. Some servers do with every chunk, so a call goes on that is not whole by now."""
+        self._unfinished[lane] = False
+        for native in self._open(lane):
+            if not native.unclosed:
+                yield from ((lane, event) for event in native.ends())
+        yield (lane, Finish(reason))
+
+    def _over(self, lane: int, says: str | None) -> Iterable[Part]:
+        """The stream has ended; `says` is the reason that a choice is given which had none, None where it had one."""
+        for native in self._open(lane):
+            yield from ((lane, event) for event in native.ends())
+        if says is not None:
+            self._unfinished[lane] = False
+            yield (lane, Finish(says))
+
+    def _open(self, lane: int) -> list[_Native]:
+        return [native for (of, _), native in self._natives.items() if of == lane and native.open]
+
+    # Encoding

@@ -1,0 +1,124 @@
+"""A reply that comes as one JSON body."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from toolcalls import rawjson
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.openai_chat.calls import LEGACY, call_of, function_of
+from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, reason_of, said, written_reason
+from toolcalls.wires.openai_chat.reading import Call, Message, native_call, reply_of
+
+
+class Whole:
+    """The codec of a whole reply."""
+
+    shifted = False
+
+    def __init__(self) -> None:
+        self.reply_id = ""
+        self.bare = False
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""
+        reply = reply_of(payload)
+        if reply is None:
+            return []
+        self.reply_id = reply.id or "-"
+        parts: list[Part] = []
+        for place, choice in enumerate(reply.choices):
+            lane = place if choice.index is None else choice.index
+            parts.extend((lane, event) for event in _told(choice.message or Message()))
+            parts.append((lane, Finish(reason_of(choice.finish_reason))))
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+        """The reply with each choice's text, calls and finish reason as `parts` say."""
+        body = rawjson.fields(payload)
+        choices: list[Fields] = []
+        for place, choice in enumerate(map(rawjson.fields, rawjson.items(body.get("choices")))):
+            lane = lane_of(choice, place)
+            events = [event for of, event in parts if of == lane]
+            message = _message(rawjson.fields(choice.get("message")), events)
+            reason = next((event.reason for event in events if isinstance(event, Finish)), "")
+            first = next((event for event in events if isinstance(event, CallStart)), None)
+            legacy = first is not None and first.form == LEGACY
+            written = written_reason(choice, reason, legacy=legacy) if reason else None
+            choices.append({**choice, "message": message, "finish_reason": written})
+        return [rawjson.written({**body, "choices": choices})]
+
+
+def _told(message: Message) -> Iterator[Event]:
+    """The events of a message."""
+    calls = message.tool_calls or []
+    for index, call in enumerate(calls):
+        yield from native_call(index, call)
+    if message.function_call is not None:
+        yield from native_call(len(calls), Call(function=message.function_call), LEGACY)
+    if thought := message.reasoning_content or message.reasoning:
+        yield Reasoning(thought)
+    yield from said(message.content)
+
+
+def _message(message: Fields, events: Sequence[Event]) -> Fields:
+    """A message as its events say, with what else it holds."""
+    natives = [rawjson.fields(call) for call in rawjson.items(message.get("tool_calls"))]
+    legacy, rest = _first_legacy(events, message.get(LEGACY))
+    calls = _calls(rest, natives)
+    made = rawjson.without(message, "tool_calls", LEGACY)
+    text = "".join(event.text for event in events if isinstance(event, Text))
+    made["content"] = rawjson.string(text) if text or not (calls or legacy) else None
+    if kept := others(message.get("content")):
+        made["content"] = [*kept, *([{"type": "text", "text": made["content"]}] if text else [])]
+    if moved := "".join(event.text for event in events if isinstance(event, Reasoning) and event.moved):
+        thought = next((event.text for event in events if isinstance(event, Reasoning) and not event.moved), "")
+        made["reasoning_content"] = rawjson.string(thought + moved)
+    if calls:
+        made["tool_calls"] = calls
+    if legacy is not None:
+        made[LEGACY] = legacy
+    return made
+
+
+def _first_legacy(events: Sequence[Event], came: msgspec.Raw | None) -> tuple[Any, Sequence[Event]]:
+    """The call of the older form, None for none, and the events without its own. A message can hold one; the one that
+    came goes before others, as it came where nobody changed it.
+    """
+    starts = [event for event in events if isinstance(event, CallStart) and event.form == LEGACY]
+    if not starts:
+        return None, events
+    start = next((event for event in starts if event.dialect is None), starts[0])
+    pieces = [event.json for event in events if isinstance(event, CallPiece) and event.index == start.index]
+    rest = [
+        event
+        for event in events
+        if not (isinstance(event, CallStart | CallPiece | CallEnd) and event.index == start.index)
+    ]
+    function = function_of(start.name, "".join(pieces))
+    return came if start.dialect is None and not is_null(came) else function, rest
+
+
+def _calls(events: Sequence[Event], natives: list[Fields]) -> list[dict[str, Any]]:
+    """The calls of one choice, in the order of their indices; a native one keeps its own fields."""
+    own: dict[str, list[Fields]] = {}  # servers give one id to several calls, or none
+    for native in natives:
+        own.setdefault(rawjson.word(native, "id"), []).append(native)
+    left = Counter(event.id for event in events if isinstance(event, CallStart) and event.dialect is None)
+    came = {id_: iter(same) for id_, same in own.items() if len(same) == left[id_]}  # all are there, in their order
+    pieces: dict[int, list[str]] = {}
+    for event in events:
+        if isinstance(event, CallPiece):
+            pieces.setdefault(event.index, []).append(event.json)
+    calls: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event, CallStart):
+            same = next(came.get(event.id, iter(())), None) if event.dialect is None else None
+            arguments = "".join(pieces.get(event.index, ()))
+            made = call_of(None, event.id or f"call_{event.index}", event.name, arguments, event.form)
+            calls[event.index] = made if same is None else dict(same)
+    return [calls[index] for index in sorted(calls)]
