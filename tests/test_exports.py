@@ -21,7 +21,7 @@ from mitmproxy.io import FlowReader
 import manyflows
 from toolcalls import cli
 from toolcalls.exports import har, jsonl
-from toolcalls.mitm.offline.export import data_of
+from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import configuration
 from toolcalls.mitm.seen import seen
 
@@ -100,7 +100,7 @@ def test_a_cost_is_written_where_the_configuration_has_prices(
     for arguments, costs in (([], []), (["--config", str(config)], [0.1222, 0.158])):
         assert _export(recording, format_, str(out), *arguments) == 0
         assert sorted(map(float, re.findall(found, out.read_text("utf-8")))) == pytest.approx(costs)
-    assert re.findall(found, data_of(manyflows.session(), format_, prices=prices).decode())
+    assert re.findall(found, b"".join(pieces_of(manyflows.session(), format_, prices=prices)).decode())
 
 
 @pytest.mark.parametrize("more", [(), ("--content",)], ids=["bare", "content"])
@@ -159,7 +159,7 @@ def _documents(data: bytes) -> list[Any]:
 def test_flows_in_memory_give_the_same(recording: Path, tmp_path: Path, format_: Any) -> None:
     out = tmp_path / "out"
     assert _export(recording, format_, str(out)) == 0
-    data = data_of([*manyflows.session(), *manyflows.others()], format_)
+    data = b"".join(pieces_of([*manyflows.session(), *manyflows.others()], format_))
     assert _documents(data) == _documents(out.read_bytes())
 
 

@@ -4,12 +4,18 @@ Every internal call of an exchange is made to fail in turn, the first time, the 
 its work, over the same reply cut in different ways. The reply holds nothing that is converted, so what leaves must be
 what came, whatever was under way when the fault struck. First on one wire, cut in many ways; then on every wire, by an
 exchange that lifts; then where a call is lifted, which must never come out twice or end by itself; then in the hooks.
+The tables name the functions that matter most, and strike each of their calls; beside them every function that such a
+reply reaches at all is found by itself, and struck in some of its calls, so that a new one is not forgotten.
 """
 
+import inspect
 import socket
-from collections.abc import Iterator
-from contextlib import suppress
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -17,9 +23,10 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import taddons, tflow, tutils
 
+import toolcalls
 from chatclient import HEAD, chunk, ending, event
 from live import EVENTS, LIMIT, PATH, Reply, asked, flows_in, mitmdump, streamed, upstream
-from spoken import SPOKEN, Spoken
+from spoken import SPOKEN, Spoken, through
 from spoken import exchange as lifting
 from toolcalls.envelope import Envelope
 from toolcalls.evidence import Decision, terms_of
@@ -27,10 +34,12 @@ from toolcalls.exchange import Exchange
 from toolcalls.lane import Lane
 from toolcalls.ledger import Ledger
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.processors import Keep, Processors
 from toolcalls.reader import Reader
 from toolcalls.request import Request, Tool
-from toolcalls.route import Route
+from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.openai_chat.reading import Reading
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 REQUEST = Request(tools=(Tool("Bash", SCHEMA),))
@@ -62,7 +71,8 @@ PLACES = [
     *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
     *((Ledger, name) for name in ("begin", "end", "_verdict", "pause", "show")),
     *((Envelope, name) for name in ("text_of", "learn")),
-    *((CODEC, name) for name in ("decode", "encode", "_chunks", "_choice")),
+    *((CODEC, name) for name in ("decode", "encode", "_chunks")),
+    *((Reading, name) for name in ("events", "_choice")),
 ]
 
 
@@ -124,6 +134,8 @@ def test_the_faults_strike() -> None:
         "text_of",
         "learn",
         "decode",
+        "events",
+        "_choice",
     }
 
 
@@ -199,6 +211,99 @@ def test_a_fault_inside_a_call_completes_nothing(spoken: Spoken) -> None:
             assert body.endswith(owed), (name, out[same:])
 
 
+# --- every function ---------------------------------------------------------------------------------------------------
+
+PACKAGE = str(Path(toolcalls.__file__).parent)
+ENTRANCES = {"Exchange.feed", "Exchange.close", "Exchange._end"}  # where nothing has begun yet
+NEARER = {"_Known.learn", "_Condition.holds", "plain", "_answer"}  # a rule, and a reactor, fails by itself
+NATIVE = [
+    {"index": 0, "id": "n0", "type": "function", "function": {"name": "Bash", "arguments": ""}},
+    *({"index": 0, "function": {"arguments": piece}} for piece in ('{"comm', 'and": "l', 's"}')),
+]
+KEPT = {  # processors that take part, and change nothing
+    "access": Access((AccessRule("any", "allow", arguments=(Condition("*", matches="never"),)),)),
+    "loops": Loops(action="replace"),
+    "reactors": (Reactor("none.py", "keep"),),
+    "filters": (Filter("never", literal="never said", calls=True), Filter("x", pattern="x[yz]{3}", max_length=9)),
+}
+
+
+@contextmanager
+def called(look: Callable[[CodeType], None]) -> Iterator[None]:
+    """Calls `look` with the code of each function of the package that begins or goes on; what it raises, that does."""
+
+    def profile(frame: FrameType, happened: str, _: object) -> None:
+        if happened == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+            look(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> Iterator[tuple[CodeType, int, Exchange, bytes]]:
+    """What leaves, for a fault in the first two calls, one in the middle and the last of every function."""
+    through(make(), body, size)  # what is made once for all is made here
+    counts: Counter[CodeType] = Counter()
+    one = make()
+    with called(lambda code: counts.update([code])):
+        through(one, body, size)
+    for code, count in counts.items():
+        if code.co_qualname in ENTRANCES or code.co_name.startswith("<"):
+            continue
+        for number in sorted({1, min(2, count), (count + 1) // 2, count}):
+            left = number
+
+            def strike(met: CodeType, code: CodeType = code) -> None:
+                nonlocal left
+                left -= met is code
+                if met is code and left == 0:
+                    raise Fault(code.co_qualname)
+
+            one = make()
+            with called(strike):
+                out = through(one, body, size)
+            yield code, number, one, out
+
+
+def struck_everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> set[str]:
+    """The functions that were struck; fails where not every byte left once."""
+    found: set[str] = set()
+    for code, number, one, out in everywhere(make, body, size):
+        assert out == body, f"{code.co_filename}: {code.co_qualname}, call {number}"
+        # A generator also goes on to be closed, and what it raises then is nobody's.
+        told = isinstance(one.failure, Fault) or code.co_qualname in NEARER or code.co_flags & inspect.CO_GENERATOR
+        assert told, f"{code.co_filename}: {code.co_qualname}, call {number}"
+        found.add(code.co_qualname)
+    return found
+
+
+@pytest.mark.parametrize(("name", "size"), [*((name, 90) for name in SPOKEN), ("openai_chat", 1000)])
+def test_a_fault_in_any_function_loses_nothing(name: str, size: int) -> None:
+    spoken = SPOKEN[name]
+    found = struck_everywhere(lambda: lifting(spoken, REQUEST.tools), spoken.said(TEXT), size)
+    assert found >= {"Exchange._work", "Exchange._read", "Lane.text", "Reader.read", "Ledger.begin"}
+    assert len(found) > 100
+
+
+@pytest.mark.parametrize("processed", [False, True], ids=["observed", "processed"])
+def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: bool) -> None:
+    body = b"".join([*FRAMES[:-1], *(event(chunk({"tool_calls": [entry]})) for entry in NATIVE), ending("tool_calls")])
+
+    def make() -> Exchange:
+        if not processed:
+            return exchange()
+        processors = Processors(Route(**KEPT), run=lambda *_: Keep())
+        return lifting(SPOKEN["openai_chat"], REQUEST.tools, processors=processors)
+
+    found = struck_everywhere(make, body, 90)
+    assert found >= {"Exchange._native", "Lane.native", "Reading._choice", "Reading._native"}
+    assert not processed or found >= {"Chain.native", "Fates.goes_on", "Fates.ends", "Reactors.react", "Filters.feed"}
+
+
 # --- the hooks --------------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +335,7 @@ def test_a_reply_under_way_when_mitmproxy_is_stopped_is_marked_as_cut(tmp_path: 
     """SIGTERM in the middle of a call's arguments: the client's call stays open, and the recording says so."""
     call = '<invoke name="Bash"><parameter name="command">ls -la'
     path = tmp_path / "out.flow"
-    reply = Reply(streamed(f"Look.\n\n{call}", 7, reason=None), hold=8)
+    reply = Reply(streamed(f"Look.\n\n{call}", 7, reason=None), hold=3 * LIMIT)
     with upstream(reply) as server, mitmdump(tmp_path, "-w", str(path), to=server.url) as dump:
         body = asked()
         with socket.create_connection(("127.0.0.1", dump.port), LIMIT) as client:

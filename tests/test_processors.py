@@ -7,6 +7,7 @@ a text client, with the reader. So whatever a processor does, it must do the sam
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -41,7 +42,13 @@ KEYS = {"title", "rules", "says", "history", "text", "calls", "finish", "verdict
 
 def route_of(rules: Mapping[str, Any]) -> Route:
     """A route with these rules, by way of a configuration."""
-    return parse(yaml.safe_dump({"routes": [rules]}), "c.yaml", all_dialects(), all_wires()).routes[0]
+    return _route(json.dumps(rules))
+
+
+@cache  # most of the time of a small exchange, and tests make thousands with the same rules
+def _route(rules: str) -> Route:
+    written = yaml.safe_dump({"routes": [json.loads(rules)]})
+    return parse(written, "c.yaml", all_dialects(), all_wires()).routes[0]
 
 
 def no_reactors(*_: object) -> None:

@@ -130,6 +130,12 @@ def test_a_route_that_rewrites_nothing_cannot_steer_by_what_the_defaults_say() -
         read(text)
 
 
+def test_filters_that_may_match_are_no_warning() -> None:
+    patterns = ["sk-[a-z]{40}", "a+", "(x|yy){3,100}", r"\bx*", "(a)(b)?", "x{200}"]
+    filters = "".join(f"\n  - {{name: f{i}, pattern: '{pattern}'}}" for i, pattern in enumerate(patterns))
+    assert read(f"defaults:\n  filters:{filters}\nroutes: [{{name: a}}]").warnings == ()
+
+
 VAIN = {
     "rules that all allow": ("access: {rules: [{name: a, action: allow, tools: x}]}", "access does nothing"),
     "a rule behind one that decides everything": (
@@ -153,6 +159,22 @@ VAIN = {
     "the length of a literal": (
         "filters: [{name: a, literal: x, max_length: 9}]",
         "filters[0].max_length does nothing",
+    ),
+    "a length that no match has": (
+        "filters: [{name: a, pattern: 'sk-[a-z]{40}', max_length: 42}]",
+        "filters[0] does nothing: a match has 43 characters at least, and max_length is 42",
+    ),
+    "a length that no match has by default": (
+        "filters: [{name: a, pattern: '(?:ab|cde){101,}'}]",
+        "filters[0] does nothing: a match has 202 characters at least, and max_length is 200",
+    ),
+    "a length that some matches do not have": (
+        "filters: [{name: a, pattern: 'x{2,300}'}]",
+        "filters[0].max_length is too little: a match may have 300 characters, and what goes past max_length (200) is",
+    ),
+    "a pattern of no character": (
+        "filters: [{name: a, pattern: '^(?=x)'}]",
+        "filters[0].pattern does nothing: it matches no character",
     ),
     "steering without a rule": ("{rewrite_request: true, steering: request}", "steering does nothing"),
     "what text may be where none is": ("{client: native, upstream: native, take: [fenced]}", "take does nothing"),
@@ -261,6 +283,32 @@ def test_a_reactors_file_is_looked_at(tmp_path: Path, source: str, words: str) -
     (tmp_path / "r.py").write_text(source)
     with pytest.raises(ConfigError, match=words):
         read("defaults: {reactors: [{file: r.py, function: f}]}", str(tmp_path / "c.yaml"))
+
+
+def test_all_that_is_wrong_in_a_list_is_said() -> None:
+    text = f"""
+        defaults:
+          reactors:
+          - file: absent.py
+            function: f
+          - file: {REACTORS}
+            function: relative_paths
+          - file: {REACTORS}
+            function: relative_path
+          - 7
+          filters:
+          - name: a
+          - {{name: b, literal: x}}
+          - {{name: b, literal: y}}"""
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    assert [line.split(": ")[:2] for line in caught.value.errors] == [
+        ["c.yaml:4", "defaults.reactors[0].file"],
+        ["c.yaml:9", "defaults.reactors[2].function"],
+        ["c.yaml:10", "defaults.reactors[3]"],
+        ["c.yaml:12", "defaults.filters[0]"],
+        ["c.yaml:14", "defaults.filters[2]"],
+    ]
 
 
 def test_a_reactors_file_is_found_beside_the_configuration(tmp_path: Path) -> None:
@@ -441,3 +489,25 @@ def test_a_reply_that_is_too_large_to_be_read_does_not_pass_a_rule(monkeypatch: 
     body = body_of([{"Bash": {"command": "cat .env"}}], "process", "whole")
     assert [tap(body), tap(body), tap(b"")] == [[], [], []]
     assert tap.exchange.failure is not None
+
+
+@pytest.mark.parametrize(
+    ("function", "fault"),
+    [
+        ("async def f(call): ...", r"f \(r\.py:1\) is async"),
+        ("def f(): ...", r"f \(r\.py:1\) cannot be called with a call alone"),
+        ("\ndef f(call, flow): ...", r"f \(r\.py:2\) cannot be called with a call alone"),
+        ("def f(call, *, flow): ...", r"f \(r\.py:1\) cannot be called with a call alone"),
+        ("def f(call, flow=None, *more, deep=False, **rest): ...", ""),
+        ("def f(*calls): ...", ""),
+        ("def f(call, /): ...", ""),
+    ],
+)
+def test_a_reactor_is_a_plain_function_of_one_call(function: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "r.py").write_text(function)
+    (tmp_path / "c.yaml").write_text("routes:\n- name: n\n  reactors:\n  - file: r.py\n    function: f\n")
+    if not fault:
+        assert load(tmp_path / "c.yaml", all_dialects(), all_wires()).routes[0].reactors[0].function == "f"
+        return
+    with pytest.raises(ConfigError, match=rf"c\.yaml:5: .*expected a plain function of one call; {fault}"):
+        load(tmp_path / "c.yaml", all_dialects(), all_wires())

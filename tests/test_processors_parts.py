@@ -17,9 +17,9 @@ from casefiles import openai_tools
 from chatclient import HEAD, chunk, ending, event, received
 from conftest import REPO, shared_path
 from test_laws import law
-from test_processors import body_of, exchange_for, got, native, route_of, run
+from test_processors import body_of, exchange_for, got, native, no_reactors, route_of, run
 from test_processors import frames as framed
-from toolcalls.asking import made_so_far, screened, steered
+from toolcalls.asking import processors_for, screened, steered
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.evidence import Decision
@@ -217,12 +217,25 @@ def test_the_words_of_a_command_are_one_line(command: Any, passes: bool) -> None
     [
         "BASH", "functions.bash", "functions.Bash", "default_api:bash", "mcp__shell__bash", "shell/bash", "a.b.bash",
         " bash", "bash:0", "functions.bash:12", "bash<|channel|>commentary", "\uff42ash", "ba\u200bsh", "\ufeffbash",
-        "`bash`", '"bash"', "bash()", "bash\0", "<bash>", "bash\n",
+        "`bash`", '"bash"', "bash()", "bash\0", "<bash>", "bash\n", "\u0412ash", "b\u0430sh",
+        "functions.b\u0430\u0455h",
     ],
 )  # fmt: skip
 def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
     assert gate(AccessRule("r", "block", ("Bash",))).never(name) is not None
     assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never(name) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["run-command", "Run_Command", "run command", "mcp__x-y__run-command", "x-y.run_command"]
+)
+@pytest.mark.parametrize("tool", ["run_command", "run-command"])
+def test_words_of_a_name_are_parted_by_any_sign(name: str, tool: str) -> None:
+    """Clients that mend names take these for each other."""
+    assert gate(AccessRule("r", "block", (tool,))).never(name) is not None
+    assert gate(AccessRule("r", "block", ("mcp__x_y__.*",))).never("mcp__x-y__run-command") is not None
+    assert gate(AccessRule("r", "block", ("mcp-x",))).never("mcp__x") is None
+    assert gate(AccessRule("r", "allow", ("run_command",)), default="deny").never("run-command") is not None
 
 
 def test_a_line_end_hides_nothing_from_a_rule_that_blocks() -> None:
@@ -604,7 +617,7 @@ def test_a_reactor_that_hangs_is_ended_and_left_alone(tmp_path: Path, body: str)
     with pytest.raises(Failed, match=r"took longer than 0\.05 s"):
         runner(reactor, Call("x", {}))
     (thread,) = runner._stuck
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     with pytest.raises(Failed, match="until its file changes"):
         runner(reactor, Call("x", {}))
@@ -631,7 +644,7 @@ def test_a_reactor_that_waits_for_the_machine_is_not_ended(tmp_path: Path, monke
 def test_reactors_that_cannot_be_ended_are_few(tmp_path: Path) -> None:
     file = tmp_path / "r.py"
     source = "import threading\nfree = threading.Event()\n"
-    source += "".join(f"def f{number}(call):\n    free.wait(30)\n" for number in range(12))
+    source += "".join(f"def f{number}(call):\n    free.wait(60)\n" for number in range(12))
     file.write_text(source)
     runner = Runner()
     for number in range(12):
@@ -640,7 +653,7 @@ def test_reactors_that_cannot_be_ended_are_few(tmp_path: Path) -> None:
     assert len(runner._stuck) == 8
     runner._files[str(file)].functions["free"].set()
     for thread in runner._stuck:
-        thread.join(10)
+        thread.join(60)
     assert not any(thread.is_alive() for thread in runner._stuck)
 
 
@@ -747,7 +760,7 @@ def test_a_file_that_hangs_when_it_is_run_does_not_hang_the_start(
     runner = Runner()
     with pytest.raises(Broken, match="takes longer"):
         runner.load(Config(routes=(Route(reactors=(Reactor(str(file), "f"),)),)))
-    runner._stuck[0].join(10)
+    runner._stuck[0].join(60)
     assert not runner._stuck[0].is_alive()
 
 
@@ -849,9 +862,17 @@ def native_history() -> list[Any]:
     ]
 
 
+def made_so_far(body: bytes, decision: Decision) -> tuple[Made, ...]:
+    """The calls of a request that the loop guard of its reply counts."""
+    guarded = Route(loops=Loops())
+    processors = processors_for("openai_chat", body, guarded, decision, model="m", agent="", run=no_reactors)
+    assert processors is not None
+    return processors.history
+
+
 def test_the_history_of_native_calls() -> None:
     decision = Decision("process", "native", "native", None, ())
-    made = made_so_far(CHAT.read(asked(native_history(), tools=TOOLS)), decision)
+    made = made_so_far(asked(native_history(), tools=TOOLS), decision)
     assert made == (Made("Bash", '{"command": "ls"}', "a b"),)
 
 
@@ -873,7 +894,7 @@ TOLD = {"role": "user", "content": "Something."}
 )
 def test_what_the_user_says_is_a_new_beginning(messages: list[Any], count: int) -> None:
     decision = Decision("process", "native", "native", None, ())
-    assert len(made_so_far(CHAT.read(asked(messages, tools=TOOLS)), decision)) == count
+    assert len(made_so_far(asked(messages, tools=TOOLS), decision)) == count
 
 
 def test_the_history_of_calls_in_text() -> None:
@@ -886,9 +907,38 @@ def test_the_history_of_calls_in_text() -> None:
         answer = told_as("invoke", "Bash", result)
         messages += [{"role": "assistant", "content": content}, {"role": "user", "content": answer}]
     decision = Decision("roundtrip", "text", "text", "invoke", ())
-    made = made_so_far(CHAT.read(asked(messages)), decision)
+    made = made_so_far(asked(messages), decision)
     assert [(call.name, json.loads(call.arguments)) for call in made] == [("Bash", {"command": "ls"})] * 2
     assert [call.result for call in made] == ["a", "b"]
+
+
+def test_what_a_client_answers_in_a_form_of_its_own_is_the_result() -> None:
+    """Else a test that a text client runs again after each edit would be a circle."""
+
+    def written(command: str) -> str:
+        return str(
+            json.loads(body_of([{"Bash": {"command": command}}], "lift", "whole"))["choices"][0]["message"]["content"]
+        )
+
+    messages = [
+        {"role": "user", "content": "Do."},
+        {"role": "assistant", "content": written("test")},
+        {"role": "user", "content": "[Bash] Result:\nfailed"},
+        {"role": "assistant", "content": written("edit") + "\n" + written("edit")},
+        {"role": "user", "content": "[Bash] Result:\ndone"},
+        {"role": "assistant", "content": written("test")},
+    ]
+    decision = Decision("roundtrip", "text", "text", "invoke", ())
+    made = made_so_far(asked(messages, tools=TOOLS), decision)
+    assert [(json.loads(call.arguments)["command"], call.result) for call in made] == [
+        ("test", "[Bash] Result:\nfailed"),
+        ("edit", "[Bash] Result:\ndone"),
+        ("edit", "[Bash] Result:\ndone\n1"),
+        ("test", None),
+    ]
+    guard = Loops(same_call=2)
+    assert Circles(guard, made[:3]).closes("Bash", '{"command":"test"}') is None
+    assert Circles(guard, made[:1]).closes("Bash", '{"command":"test"}') is not None
 
 
 # --- the seed's example -----------------------------------------------------------------------------------------------
@@ -1002,3 +1052,44 @@ def test_any_mixture_is_the_same_however_it_is_cut(kind: Any, seed: int) -> None
         broken.feed(body[at : at + 40])
     broken.abort()
     assert broken.failure is None
+
+
+def test_of_a_blocked_call_no_more_is_kept_than_is_shown() -> None:
+    """Its verdict shows it as it was, but a call of any size must not be kept for that."""
+    route = route_of({"access": {"message": "No.", "rules": [{"name": "r", "action": "block", "tools": "Bash"}]}})
+    exchange = exchange_for(route, "process")
+    command = "x" * 100_000 + "y" * 100_000
+    out = run(exchange, body_of([{"Bash": {"command": command}}], "process", "sse", step=1000))
+    assert got(out, "process", "sse").calls == []
+    ((_, verdict),) = exchange.verdicts
+    ((_, shown),) = (change.before for change in verdict.changes)
+    assert json.dumps({"command": command}).startswith(shown)
+    assert 1000 < len(shown) < 80_000
+
+
+def test_a_call_that_is_not_all_kept_closes_no_circle() -> None:
+    route = route_of({"loops": {"same_call": 2}, "max_call_chars": 2000})
+    for size, notes in ((500, 1), (5000, 0)):
+        call = {"Bash": {"command": "x" * size}}
+        exchange = exchange_for(route, "process")
+        body = body_of([call, call], "process", "sse", step=100)
+        assert run(exchange, body) == body
+        assert len(exchange.notes) == notes
+
+
+def test_an_error_in_a_reactor_is_told_with_its_line_and_without_its_words(tmp_path: Path) -> None:
+    deeper = "def deeper(call):\n    raise ValueError(call.arguments['command'])\n"
+    (tmp_path / "r.py").write_text(f"{deeper}\n\ndef f(call):\n    return deeper(call)\n")
+    reactor = Reactor(str(tmp_path / "r.py"), "f")
+    reacted = Reactors((reactor,), Runner(), model="m").react("Bash", '{"command":"secret"}', None)
+    assert reacted.failures == (("f", "raised ValueError in line 2"),)
+
+
+def test_what_a_file_cannot_open_is_told_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "r.py").write_text("import json\njson.load(open('nowhere.json'))\ndef f(call): ...\n")
+    config = Config(routes=(Route(reactors=(Reactor(str(tmp_path / "r.py"), "f"),)),))
+    with pytest.raises(Broken, match=r"r\.py:2: FileNotFoundError"):
+        Runner().load(config)
+    (tmp_path / "r.py").write_bytes(b"\0")
+    with pytest.raises(Broken, match=r"r\.py: source code string"):
+        Runner().load(config)

@@ -131,6 +131,53 @@ def test_without_any_tool_nothing_speaks_of_tools(wire: str, choice: Any) -> Non
     assert len(notes) in {1, 2}  # of Responses' allowed tools only those count that are allowed
 
 
+# What a provider runs itself, and what no request describes: by wire, tools, the rule's pattern, what is left of them.
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+SHELL, MCP = {"type": "local_shell"}, {"type": "mcp", "server_label": "git", "server_url": "u"}
+OWN: list[tuple[str, list[Any], str, list[Any]]] = [
+    ("anthropic", [SEARCH, {"name": "b", "input_schema": {}}], "web_search", [{"name": "b", "input_schema": {}}]),
+    ("anthropic", [SEARCH, {"type": "bash_20250124", "name": "bash"}], "Bash", [SEARCH]),
+    ("openai_responses", [{"type": "web_search"}, SHELL, responses_tool("b")], "web_.*", [SHELL, responses_tool("b")]),
+    ("openai_responses", [SHELL, MCP], "local_shell", [MCP]),
+    ("openai_responses", [SHELL, MCP], "mcp git", [SHELL]),
+    ("openai_chat", [{"type": "web_search"}, chat_tool("b")], "web_search", [chat_tool("b")]),
+    ("ollama", [{"type": "web_search"}, chat_tool("b")], "web_search", [chat_tool("b")]),
+    ("gemini", [{"googleSearch": {}, "codeExecution": {}}, {"urlContext": {}}], "googleSearch|urlContext",
+     [{"codeExecution": {}}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "tools", "pattern", "left"), OWN, ids=str)
+def test_a_tool_that_the_provider_runs_can_only_be_left_out(
+    wire: str, tools: list[Any], pattern: str, left: list[Any]
+) -> None:
+    gate = Gate(Access((AccessRule("no", "block", (pattern,)),)), model="", agent="")
+    made, notes = offered(wire, {**SAYS[wire], "tools": tools}, gate)
+    assert made == {**SAYS[wire], "tools": left}
+    assert notes
+    other = Gate(Access((AccessRule("no", "block", ("other",)),)), model="", agent="")
+    assert offered(wire, {**SAYS[wire], "tools": tools}, other) == ({**SAYS[wire], "tools": tools}, ())
+    assert offered(wire, {**SAYS[wire], "tools": tools}, NOTHING)[0] == SAYS[wire]
+
+
+def test_a_server_goes_with_its_tools() -> None:
+    server = {"type": "url", "url": "u", "name": "git"}
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "git"}
+    body = {**SAYS["anthropic"], "mcp_servers": [server, {**server, "name": "b"}], "tools": [toolset, SEARCH]}
+    gate = Gate(Access((AccessRule("no", "block", ("git",)),)), model="", agent="")
+    left = {**SAYS["anthropic"], "mcp_servers": [{**server, "name": "b"}], "tools": [SEARCH]}
+    assert offered("anthropic", body, gate) == (left, ("git is not offered (no)",))
+
+
+@pytest.mark.parametrize("tool", [SHELL, MCP, {"type": "web_search"}], ids=str)
+def test_a_choice_of_a_tool_that_is_left_out_goes_with_it(tool: dict[str, Any]) -> None:
+    choice = {key: value for key, value in tool.items() if key != "server_url"}
+    body = {**SAYS["openai_responses"], "tools": [tool, responses_tool("b")], "tool_choice": choice}
+    gate = Gate(Access((AccessRule("no", "block", ("mcp git", "local_shell", "web_search")),)), model="", agent="")
+    made, _ = offered("openai_responses", body, gate)
+    assert made == {**SAYS["openai_responses"], "tools": [responses_tool("b")], "tool_choice": "auto"}
+
+
 # --- steering ---------------------------------------------------------------------------------------------------------
 
 STEERING = Route(steering="request", access=Access((AccessRule("shell", "block", message="Use the editor."),)))

@@ -180,6 +180,104 @@ def test_the_text_for_it_is_said_once_and_steering_leaves_a_notice() -> None:
         assert words(exchange) == ["blocked Bash no-rm"] * 2
 
 
+NO_BASH = {"access": {"message": "No.", "rules": [{"name": "no-bash", "action": "block", "tools": "Bash"}]}}
+FORMS = {
+    "invoke": '<invoke name="Bash">\n<parameter name="command">rm x</parameter>\n</invoke>',
+    "tagged": "<Bash>\n<command>rm x</command>\n</Bash>",
+    "hermes": '<tool_call>\n{"name": "Bash", "arguments": {"command": "rm x"}}\n</tool_call>',
+}
+
+
+def text_client(rules: dict[str, Any], dialect: str) -> Exchange:
+    route = route_of(rules)
+    decision = Decision("roundtrip", "text", "auto", dialect, ())
+    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    processors = Processors(route, run=no_reactors)
+    wire = all_wires()["openai_chat"]
+    return Exchange(wire, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+
+
+def quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("rules", [NO_RM, NO_BASH], ids=["argument", "name"])
+@pytest.mark.parametrize("dialect", FORMS)
+def test_a_block_quote_hides_no_call(dialect: str, rules: dict[str, Any]) -> None:
+    """Parsers that look for tags find a call whose lines each begin with a mark, too."""
+    call = FORMS[dialect]
+    for before, after in (("", "Done.\n"), (quoted(call.replace("rm x", "ls")) + "\n>\n", "> So.\n"), ("A.\n", "")):
+        for step in (1, 5, 1000):
+            exchange = text_client(rules, dialect)
+            out = shown(run(exchange, body_with(f"{before}{quoted(call)}\n{after}", "sse", step)), "sse")
+            assert "rm x" not in out
+            assert out.endswith(after)
+            assert "No." in out
+            assert (before.rstrip("\n>") in out) == (rules is NO_RM or not before.startswith(">"))
+            rule = "no-rm" if rules is NO_RM else "no-bash"
+            assert f"blocked Bash {rule}" in words(exchange)
+
+
+@pytest.mark.parametrize("dialect", FORMS)
+def test_a_quoted_call_that_passes_keeps_its_marks(dialect: str) -> None:
+    text = f"See:\n\n{quoted(FORMS[dialect].replace('rm x', 'ls'))}\n\n> a\n  > > b\nDone: a > b\n"
+    for step in (1, 5, 1000):
+        exchange = text_client(NO_RM, dialect)
+        body = body_with(text, "sse", step)
+        assert run(exchange, body) == body
+        assert not [word for word in words(exchange) if word.startswith("blocked")]
+
+
+def test_marks_inside_a_call_that_stands_beside_them_are_its_own() -> None:
+    """What a file gets is no call, and a bracket at the start of a line may be a tag's."""
+    file = f"<write_file>\n<path>a.md</path>\n<content>\n{quoted(FORMS['tagged'])}\n</content>\n</write_file>"
+    route = {**NO_RM, "tools": [{"name": "write_file", "parameters": {"type": "object", "properties": {
+        "path": {"type": "string"}, "content": {"type": "string"}}}}]}  # fmt: skip
+    body = body_with(f"{file}\n", "sse", 5)
+    assert run(text_client(route, "tagged"), body) == body
+    text = '```\n<invoke name="Bash"\n>\n<parameter name="command"\n>rm x</parameter>\n</invoke>\n```\n'
+    assert "rm x" not in shown(run(text_client(NO_RM, "invoke"), body_with(text, "sse", 5)), "sse")
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+@pytest.mark.parametrize("rules", [NO_RM, NO_BASH], ids=["argument", "name"])
+@pytest.mark.parametrize("dialect", FORMS)
+def test_a_quoted_call_that_never_ends_is_judged_by_what_came(dialect: str, rules: dict[str, Any], finish: str) -> None:
+    """Some clients run what stands there when the reply has ended. Without its opener it is nobody's call."""
+    cut = FORMS[dialect].rindex("rm x") + 4
+    opener = FORMS[dialect][:8]
+    for end in ("", "\n```\nAnd more.\n"):
+        for step in (1, 5, 1000):
+            exchange = text_client(rules, dialect)
+            body = body_with(f"So:\n\n```\n{FORMS[dialect][:cut]}{end}", "sse", step)
+            out = shown(run(exchange, body.replace(b'"stop"', json.dumps(finish).encode())), "sse")
+            assert opener.strip() not in out
+            assert "No." in out
+            assert out.endswith(end)
+            assert len([word for word in words(exchange) if word.startswith("blocked Bash")]) == 1
+
+
+@pytest.mark.parametrize("dialect", FORMS)
+def test_a_mention_is_no_call(dialect: str) -> None:
+    """An opener that nothing follows which any client could run stays, where the rule is about an argument."""
+    opener = FORMS[dialect].partition("\n")[0]
+    for text in (f"Use `{opener}` for it.\n\nAnd more.\n", f"> {opener}\n\nis how it begins.\n", f"So: `{opener}`"):
+        exchange = text_client(NO_RM, dialect)
+        body = body_with(text, "sse", 5)
+        assert run(exchange, body) == body
+
+
+@pytest.mark.parametrize("dialect", ["invoke", "tagged"])
+def test_a_quoted_call_that_cannot_be_read_is_judged_by_what_came(dialect: str) -> None:
+    for junk in ("<x", "</command>", "</parameter></parameter>", "junk <b>"):
+        cut = FORMS[dialect].rindex("rm x") + 4
+        text = f"```\n{FORMS[dialect][:cut]}</{'parameter' if dialect == 'invoke' else 'command'}>{junk}\n```\nMore.\n"
+        exchange = text_client(NO_RM, dialect)
+        out = shown(run(exchange, body_with(text, "sse", 5)), "sse")
+        assert FORMS[dialect][:8] not in out, out
+        assert "More." in out
+
+
 def test_other_dialects_stay_what_they_are() -> None:
     """An example of another form is no call to this client, and must not become one."""
     text = '```\n<tool_call>{"name": "Bash", "arguments": {"command": "rm"}}</tool_call>\n```\n'
@@ -189,11 +287,6 @@ def test_other_dialects_stay_what_they_are() -> None:
 
 
 def test_a_client_of_another_dialect() -> None:
-    route = route_of(NO_RM)
-    decision = Decision("roundtrip", "text", "auto", "tagged", ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
-    wire = all_wires()["openai_chat"]
-    processors = Processors(route, run=no_reactors)
-    exchange = Exchange(wire, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+    exchange = text_client(NO_RM, "tagged")
     text = "```\n<Bash>\n<command>rm x</command>\n</Bash>\n```\n"
     assert shown(run(exchange, body_with(text, "sse", 5)), "sse") == "```\nNo.\n```\n"

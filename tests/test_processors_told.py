@@ -4,15 +4,20 @@ Rules are asked about all that a client may take for the call. Without rules not
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import anthropicclient
 from chatclient import HEAD, chunk, ending, event, outer, received
-from test_processors import exchange_for, no_reactors, route_of, run, words
+from test_processors import body_of, exchange_for, no_reactors, route_of, run, words
 from toolcalls.evidence import Decision, Kind, terms_of
 from toolcalls.exchange import Exchange
+from toolcalls.frames import Form
+from toolcalls.insight.story import story
 from toolcalls.processors import Call, Edit, Processors
+from toolcalls.report import of
 from toolcalls.request import Request, Tool
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
@@ -240,3 +245,78 @@ def test_calls_in_an_unknown_place_are_left_out_also_beside_what_is_read() -> No
     assert [note.rule for _, note in exchange.notes] == ["unread"]
     text = event(chunk({"content": json.dumps({"tool_calls": [call]})}))  # which only speaks of one
     assert text in run(exchange_for(route_of(NO_SHELL), "process"), event(chunk(HEAD)) + text + ending("stop"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "got"),
+    [("lift", "got a native call, changed"), ("process", "got it, changed"), ("lower", "got it as text, changed")],
+)
+def test_a_call_that_was_changed_is_not_told_as_the_model_made_it(kind: Kind, got: str) -> None:
+    route = Route(reactors=(Reactor("r.py", "shorter"),))
+    exchange = exchange_for(route, kind, run=lambda *_: Edit(arguments={"command": "ls"}))
+    run(exchange, body_of([{"Bash": {"command": "ls -la"}}], kind, "sse"))
+    told = of(exchange)
+    (verdict,) = told["verdicts"]
+    assert story(verdict, told)[1] == got
+    assert "ls -la" in str(verdict["changes"])
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda call: event({"choices": [{"index": 0, "delta": {"tool_calls": call}}]}),
+        lambda call: b" " + event(chunk({"tool_calls": [call]})),
+        lambda call: event(chunk({"content": "x"}))[:-1] + b" " + event(chunk({"tool_calls": [call]})),
+        lambda call: json.dumps(chunk({"tool_calls": [call]})).encode() + b"\n\n",
+    ],
+    ids=["an object for the list", "a blank before the field", "a line beside the payload", "no field at all"],
+)
+def test_calls_that_only_some_clients_find_are_left_out(spell: Callable[[dict[str, Any]], bytes]) -> None:
+    """Clients that trim lines, or take them for JSON as they are."""
+    call = {"index": 0, "id": "a", "type": "function", "function": {"name": "Bash", "arguments": ARGUMENTS}}
+    body = event(chunk(HEAD)) + spell(call) + ending("stop")
+    for step in (1, 50, 10_000):
+        exchange = exchange_for(route_of(NO_SHELL), "process")
+        assert b"Bash" not in run(exchange, body, step)
+        assert [note.rule for _, note in exchange.notes] == ["unread"]
+    assert run(exchange_for(route_of({"loops": {}}), "process"), body) == body
+
+
+NO_RM = {"access": {"message": "No.", "rules": [{"name": "no-rm", "action": "block", "arguments": {"command": "rm"}}]}}
+
+
+def to_messages(body: list[dict[str, Any]], rules: dict[str, Any], *, whole: bool) -> tuple[str, list[str]]:
+    """What a client of the Messages API gets of these events, and the verdicts."""
+    route, decision = route_of(rules), Decision("process", "native", "auto", None, ())
+    terms, tools = terms_of(route, Request(), decision)
+    processors = Processors(route, run=no_reactors)
+    wire = all_wires()["anthropic"]
+    form: Form = "whole" if whole else "sse"
+    exchange = Exchange(wire, terms, decision, tools, form=form, seed=b"s", processors=processors)
+    sent = anthropicclient.whole(body) if whole else anthropicclient.written(body)
+    return run(exchange, sent).decode(), words(exchange)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_arguments_that_come_as_a_string_are_looked_at(whole: bool) -> None:
+    """Gateways send them so, and clients such as Claude Code take them apart."""
+    for command, word in (("rm x", "blocked Bash no-rm"), ("ls", "passed Bash")):
+        block = {"type": "tool_use", "id": "t", "name": "Bash", "input": json.dumps({"command": command})}
+        body = anthropicclient.stream([anthropicclient.block(block)], "tool_use")
+        out, found = to_messages(body, NO_RM, whole=whole)
+        assert found == [word]
+        assert ("rm x" in out) == (command == "rm")
+        if command == "ls":
+            sent = anthropicclient.whole(body) if whole else anthropicclient.written(body)
+            assert out == sent.decode()
+
+
+def test_what_a_call_begins_with_is_looked_at_also_where_pieces_follow() -> None:
+    """Some clients put the pieces behind it."""
+    for first, word in (("rm x", "blocked Bash no-rm"), ("pwd", "passed Bash")):
+        block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": first}}
+        delta = {"type": "input_json_delta", "partial_json": '{"command":"ls"}'}
+        body = anthropicclient.stream([anthropicclient.block(block, delta)], "tool_use")
+        out, found = to_messages(body, NO_RM, whole=False)
+        assert found == [word]
+        assert (out == anthropicclient.written(body).decode()) == (first == "pwd")

@@ -7,7 +7,8 @@ has what `defaults` says, and at the lines of the keys that were given.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from toolcalls.route import Access, AccessRule, Config, Loops, Route
+from toolcalls.patterns import widths
+from toolcalls.route import Access, AccessRule, Config, Filter, Loops, Route
 
 # Names under which a verdict, a note or a text for a blocked call stands for something else than a rule of the file.
 RESERVED = frozenset({"default", "same_call", "same_result", "cycle", "message"})
@@ -36,9 +37,7 @@ def findings(config: Config, lines: Mapping[str, int]) -> Iterator[Finding]:
         if f"{place}.loops" in given and route.loops is not None:
             yield from _loops(f"{place}.loops", route.loops, given)
         for i, filter_ in enumerate(route.filters):
-            key = f"{place}.filters[{i}].max_length"
-            if filter_.literal is not None and key in given:
-                yield Finding(given[key], f"{key} does nothing: a literal is as long as it is")
+            yield from _filter(f"{place}.filters[{i}]", filter_, given)
 
 
 def _tells(route: Route) -> bool:
@@ -93,6 +92,27 @@ def _access(place: str, access: Access, given: Mapping[str, int]) -> Iterator[Fi
             yield Finding(given[f"{name}.message"], f"{name}.message does nothing: a rule that allows says nothing")
         if decides is None and rule.decides_all:
             decides = rule
+
+
+def _filter(place: str, filter_: Filter, given: Mapping[str, int]) -> Iterator[Finding]:
+    key = f"{place}.max_length"
+    if filter_.pattern is None:
+        if key in given:
+            yield Finding(given[key], f"{key} does nothing: a literal is as long as it is")
+        return
+    line = given.get(key, given.get(f"{place}.pattern"))
+    if line is None:
+        return  # the defaults say it, and have it told there
+    (least, most), length = widths(filter_.pattern), filter_.max_length
+    if most == 0:
+        yield Finding(line, f"{place}.pattern does nothing: it matches no character")
+    elif least > length:
+        yield Finding(
+            line, f"{place} does nothing: a match has {least} characters at least, and max_length is {length}"
+        )
+    elif most is not None and most > length:
+        text = f"a match may have {most} characters, and what goes past max_length ({length}) is not replaced"
+        yield Finding(line, f"{place}.max_length is too little: {text}")
 
 
 def _loops(place: str, loops: Loops, given: Mapping[str, int]) -> Iterator[Finding]:

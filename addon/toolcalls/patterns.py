@@ -12,12 +12,13 @@ arguments), and `regex`, with its limit, everything else.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import regex
 
 SECONDS = 1.0  # of the process's own time, so a busy machine changes nothing
 _STEPS = 1_000_000  # about 20 ms
+_ENDLESS = 1 << 31
 _REPEATS = re.compile(r"[*+{]")
 _EITHER = re.compile(r"\||(?<!\()\?")
 _REPEATED_GROUP = re.compile(r"\)\s*[*+{]")
@@ -73,6 +74,18 @@ class Pattern:
 def compiled(text: str, flags: re.RegexFlag = re.NOFLAG) -> Pattern:
     """An expression, made once. Raises what `Pattern` does."""
     return Pattern(text, flags)
+
+
+def widths(text: str) -> tuple[int, int | None]:
+    """How many characters a match of an expression has at least, and at most (None: no end is known).
+
+    `re`'s own parser knows it; it is none of what Python documents, so where it is missing nothing is known.
+    """
+    parser: Any = getattr(re, "_parser", None)
+    if parser is None:
+        return 0, None
+    least, most = parser.parse(text).getwidth()
+    return least, most if most < _ENDLESS else None
 
 
 def any_is(patterns: Iterable[Pattern], name: str) -> bool:

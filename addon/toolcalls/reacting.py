@@ -168,14 +168,17 @@ def _run(path: Path) -> dict[str, Any]:
         raise Broken(f"{path} is no Python file")
     module = module_from_spec(spec)
     try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise Broken(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
         # Not through the loader: what it keeps compiled is found by size and seconds, too coarse for a file that is
         # being edited.
         sys.modules[name] = module  # dataclasses look for it there
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
     except SyntaxError as error:
-        raise Broken(f"{error.filename or path}:{error.lineno}: {error.msg}") from error
-    except OSError as error:
-        raise Broken(f"{path} cannot be read: {error.strerror or error}") from error
+        line = f":{error.lineno}" if error.lineno else ""
+        raise Broken(f"{error.filename or path}{line}: {error.msg}") from error
     except _Ended:
         raise
     except BaseException as error:

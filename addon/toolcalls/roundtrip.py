@@ -46,6 +46,16 @@ class RoundTrip:
         self._glued = False  # the latest is text of our own
         self._checked: Call | None = None  # it stands behind a missing one, and is whole
 
+    @property
+    def streams(self) -> bool:
+        """Whether the markup of the call that is being read is shown as it comes. If so, `take` it."""
+        return self._streaming and self._own and not (self._markup or self._glued)
+
+    def take(self, markup: str, piece: CallPiece) -> None:
+        """A piece of such a call, whose markup is shown: what `feed` makes of the two, without a way around."""
+        self._run.append(markup)
+        self._calls[piece.index][1].append(piece.json)
+
     def feed(self, event: Event | str) -> Iterator[Event | str]:
         """The outcome of one event: `Text` and `Markup` account for what stood in the reply, a `str` is new text."""
         if isinstance(event, Markup):
@@ -129,7 +139,8 @@ class RoundTrip:
                 yield from self._written_anew(call, verdict.index)
         if verdict.index is not None or verdict.status == "blocked":
             if verdict.status == "truncated":
-                self._own, self._streaming = True, False
+                self._own = True
+            self._streaming = False
             yield from self.flush()  # what comes from here on belongs to the next call
         if verdict.status != "lifted":
             yield verdict

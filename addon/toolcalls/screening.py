@@ -8,10 +8,14 @@ byte; one that a rule blocks is taken away, with the rule's message in its place
 Strategy: a second reader, a second row of processors with nothing but the rules in it, and a second round trip look at
 what leaves the lane. What leaves stands in a queue, in order, until they have decided its text.
 
-A call in a quotation that never ends is no call, to the reader as to most parsers, and stays. Where a call is too large
-to be held until a rule is decided, or where there are too many, no text is shown from there on.
+Some clients run a call that never ends, or one in which something stands that is no argument, and some find a call
+whose lines each begin with `>`. So a call that will never be whole is judged by what came of it, and if it is blocked,
+its opener goes; and the marks of a block quote are blanks to the reader, except inside a call that began beside it.
+Where a call is too large to be held until a rule is decided, or where there are too many, no text is shown from there
+on.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +23,7 @@ from typing import get_args
 
 import msgspec
 
-from toolcalls.events import Event, Gone, Markup, Note, Removed, Text, Verdict
+from toolcalls.events import CallPiece, Event, Gone, Markup, Note, Removed, Text, Verdict
 from toolcalls.policy import Terms
 from toolcalls.processors import Chain
 from toolcalls.reader import Reader
@@ -28,6 +32,8 @@ from toolcalls.route import Taken
 from toolcalls.tools import Toolbox
 
 _NO_LIMIT = 1 << 40  # what is held is limited here
+_MARKS = re.compile(r"[ \t>]+")  # what a line of a block quote begins with
+_QUOTES = re.compile(r"\n[ \t]*>")
 
 
 class Screen[Other]:
@@ -52,13 +58,15 @@ class Screen[Other]:
         )
         request = replace(terms.request, tool_choice="auto", quotable=(), response_format=False)
         self.silent = False
-        self._reader = Reader(Terms(route, request, any_name=True, frames=False), tools=tools)
+        self._reader = Reader(Terms(route, request, any_name=True, frames=False, begun=True), tools=tools)
         self._chain = rules
         self._trip = trip
         self._most = terms.route.max_call_chars
         self._held = 0  # characters in the queue that are undecided
         self._at = 0  # how many of its first text's are decided
         self._queue: deque[tuple[Other | Event | str, str]] = deque()  # each with its text
+        self._indent = True  # nothing but blanks and marks of a quote stand before this place in its line
+        self._quoted = False  # this line is one of a block quote, or the one in which the call began that is being read
         self._going = False  # a call is being taken away, and its verdict is not there yet
         self._removed: list[Verdict] = []  # verdicts that stood in text which was taken away
         self._blocked: list[Verdict] = []  # verdicts of ours that stand for none of the lane's so far
@@ -67,14 +75,22 @@ class Screen[Other]:
         """What has become of the next outcomes, and of those before them that were not decided."""
         for outcome in outcomes:
             text = outcome if isinstance(outcome, str) else outcome.text if isinstance(outcome, Text) else ""
-            if text and not self._queue and self._passes(text):
-                yield from self._unparked()
-                yield outcome
-                continue
+            events: Sequence[Event] | None = None
+            if text and not (self._queue or self.silent or self._marks(text)):
+                self._goes_on(text)
+                passes = self._passes(text)
+                events = () if passes else self._reader.read(text)
+                if passes or self._streams(events, text):
+                    yield from self._unparked()
+                    yield outcome
+                    continue
             self._queue.append((outcome, text))
             self._held += len(text)
-            if text and not self.silent:
-                yield from self._decided(self._reader.feed(text))
+            if events is not None:
+                yield from self._decided(events)
+            elif text and not self.silent:
+                for piece in self._unmarked(text):
+                    yield from self._decided(self._reader.feed(piece))
             if self._held > self._most:
                 yield from self.gives_up("max_call_chars")
             if self.silent:
@@ -83,19 +99,65 @@ class Screen[Other]:
 
     def _passes(self, text: str) -> bool:
         """Whether nothing can happen to the next text, the only one. If so, it has been looked through."""
-        if self.silent or not (self._chain.quiet(text) and self._reader.passes(text)):
+        if not (self._chain.quiet(text) and self._reader.passes(text)):
             return False
         return self._chain.passed(text) and list(self._trip.feed(Text(text))) == [Text(text)]
+
+    def _streams(self, events: Sequence[Event], text: str) -> bool:
+        """Whether these are the usual two events of a text inside a call that passes, which is shown as it comes."""
+        if len(events) != 2 or not self._trip.streams:
+            return False
+        markup, piece = events
+        if not (isinstance(piece, CallPiece) and isinstance(markup, Markup) and markup.text == text):
+            return False
+        if not self._chain.streams(piece):
+            return False
+        self._trip.take(text, piece)
+        return True
+
+    def _marks(self, text: str) -> bool:
+        """Whether a line of a block quote may begin or end in a text."""
+        if self._quoted and "\n" in text:
+            return True
+        return ">" in text and (
+            _QUOTES.search(text) is not None or (self._indent and text.lstrip(" \t").startswith(">"))
+        )
+
+    def _goes_on(self, text: str) -> None:
+        """A text without such a line has been read."""
+        line = text[text.rfind("\n") + 1 :]
+        self._indent = not line.strip(" \t") and (self._indent or len(line) < len(text))
+
+    def _unmarked(self, text: str) -> Iterator[str]:
+        """A text in pieces, with blanks for the marks of block quotes, so that no place moves. Each is read then."""
+        if not self._marks(text):
+            yield text
+            self._goes_on(text)
+            return
+        at = 0
+        while at < len(text):
+            marks = _MARKS.match(text, at) if self._indent else None
+            if marks is not None:
+                at, sign = marks.end(), marks[0]
+                yield sign.replace(">", " ") if self._quoted or not self._reader.inside else sign
+                self._quoted = self._quoted or (">" in sign and not self._reader.inside)
+            end = text.find("\n", at) + 1 or len(text)
+            if end > at:
+                yield text[at:end]
+                self._indent = text[end - 1] == "\n"
+                self._quoted = self._quoted and (self._reader.inside or not self._indent)
+            at = end
 
     def _unparked(self) -> list[Verdict]:
         """The verdicts of the lane's that stood in text which was taken away, and were about nothing of it."""
         removed, self._removed = self._removed, []
         return removed
 
-    def ends(self, *, cut: bool) -> Iterator[Other | Event | str]:
-        """No more text follows: all that is left."""
+    def ends(self) -> Iterator[Other | Event | str]:
+        """No more text follows: all that is left. Clients that run what they have do so also where it broke off."""
         if not self.silent:
-            yield from self._decided(self._reader.finish(cut=cut), last=True)
+            yield from self._decided(self._reader.finish(cut=False), last=True)
+        self._indent, self._quoted = True, False
         yield from self._consumed(self._held, shown=not self.silent)
         yield from self._unparked()
         yield from self._released()
@@ -161,12 +223,19 @@ class Screen[Other]:
     def _judged(self, blocked: Verdict) -> Iterator[Event]:
         """A call was taken away. The lane has said already what it is, or will, or has not seen it: it is told once."""
         self._going = False
-        for place, verdict in enumerate(self._removed):
-            if verdict.name == blocked.name:
-                del self._removed[place]
-                yield _as_blocked(verdict, blocked)
-                return
-        self._blocked.append(blocked)
+        about = [verdict for verdict in self._removed if verdict.name in {blocked.name, None}]
+        if not about:
+            self._blocked.append(blocked)
+            return
+        said = next((verdict for verdict in about if verdict.name is not None), None)
+        if said is not None:
+            self._removed.remove(said)
+        else:  # no name was read there, but perhaps more than one beginning
+            said = msgspec.structs.replace(
+                about[0], name=blocked.name, end=about[0].start + blocked.end - blocked.start
+            )
+            self._removed = [verdict for verdict in self._removed if verdict.name is not None]
+        yield _as_blocked(said, blocked)
 
     def _told(self, outcome: Other | Event | str, *, removed: bool) -> Iterator[Other | Event | str]:
         """An outcome that is no text; the verdict of a call that is taken away says so. `removed`: it stands there."""

@@ -145,7 +145,7 @@ def driven(
                 left.append(out if isinstance(out, bytes) else b"".join(out))
                 if exchange._queue:  # nobody else is told what waits
                     held = max(held, sum(len(unit.frame.raw) for unit in exchange._queue))
-                    waiting = (sum(size for _, size in text.waiting) for text in exchange._lanes.values())
+                    waiting = (sum(size for _, size, *_ in text.waiting) for text in exchange._lanes.values())
                     undecided = max(undecided, *waiting, 0)
             before = time.thread_time()
             if ends:

@@ -21,6 +21,7 @@ from html import unescape
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
+from toolcalls.lookalike import skeleton
 from toolcalls.patterns import Pattern, compiled
 from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
@@ -30,8 +31,11 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 # models put behind it: `x:0`, `x<|channel|>`.
 _PARTS = re.compile(r"[.:/]|__+")
 _BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
+_JOINED = re.compile(r"(?<=[^\W_])[-_ ](?=[^\W_])")  # what parts the words of a name; two `_` part more than that
 _AROUND = " \t\r\n`'\"<>()"  # what some models put around a name
-_NAME = re.compile(r"[\w.:/-]{1,128}")
+_LONGEST = 128  # characters of a name that a text may say
+_NAME = re.compile(rf"[\w.:/-]{{1,{_LONGEST}}}")
+_NAMES = 256  # whose rules are kept
 _REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
 
@@ -51,12 +55,24 @@ class Gate:
         self._access = access
         applying = [rule for rule in access.rules if _applies(rule, model, agent)]
         self._rules = [_Rule(rule) for rule in sorted(applying, key=lambda rule: -rule.priority)]
+        self._known: dict[str, tuple[list[_Rule], set[_Rule]]] = {}  # by name, the rules that are about it
 
     def judge(self, name: str, besides: Collection[str] = ()) -> "Judgement":
         """A judgement of one call, whose name is final. A rule whose patterns cannot tell is about it if it blocks.
 
         besides   what a client may take for the name instead, to rules that block
         """
+        if besides:
+            return Judgement(self, name, *self._about(name, besides))
+        known = self._known.get(name)
+        if known is None:
+            known = self._about(name, ())
+            if len(self._known) < _NAMES and len(name) <= _LONGEST:
+                self._known[name] = known
+        return Judgement(self, name, *known)
+
+    def _about(self, name: str, besides: Collection[str]) -> "tuple[list[_Rule], set[_Rule]]":
+        """The rules that are about a name, and those of them that could not tell."""
         rules: list[_Rule] = []
         unsure: set[_Rule] = set()
         for rule in self._rules:
@@ -67,7 +83,7 @@ class Gate:
                 if rule.blocks:
                     rules.append(rule)
                     unsure.add(rule)
-        return Judgement(self, name, rules, unsure)
+        return rules, unsure
 
     def never(self, name: str) -> Refusal | None:
         """Why a tool may not be called whatever the arguments are, None where some call of it may pass."""
@@ -240,16 +256,19 @@ def speakable(name: str) -> str:
 
 
 def spellings(name: str) -> Iterator[str]:
-    """What a client may take a tool's name for, besides the name itself, which rules match without regard to case.
+    """What a client may take a tool's name for besides the name itself. Rules match them without regard to case.
 
     Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more behind; clients that take a
-    name nevertheless take away what they know. Letters that only look different are written as the usual ones,
-    and what shows nothing is left out.
+    name nevertheless take away what they know. What shows nothing is left out. Clients that correct a name take `-`,
+    `_` and a space for each other, and letters of other scripts for the Latin ones that they are drawn like.
     """
     usual = _BEHIND.sub("", visible(name)).strip(_AROUND)
-    yield usual
-    for mark in _PARTS.finditer(usual):
-        yield usual[mark.end() :]
+    drawn = usual if usual.isascii() else skeleton(usual)
+    for spelling in dict.fromkeys((usual, drawn or usual)):
+        for one in dict.fromkeys((spelling, _JOINED.sub("_", spelling), _JOINED.sub("-", spelling))):
+            yield one
+            for mark in _PARTS.finditer(spelling):
+                yield one[mark.end() :]
 
 
 class _Condition:

@@ -9,9 +9,10 @@ Numbers are the seed's: seven equal calls, seven equal results; windows of 128 c
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from toolcalls.events import Note
 from toolcalls.patterns import any_is, compiled
 from toolcalls.processors.access import speakable
 from toolcalls.processors.arguments import canonical
@@ -109,6 +110,35 @@ class Circles:
             if past != call:
                 firsts.setdefault(past, place)
         return max((place for place in firsts.values() if self._results[place] is not None), default=-1)
+
+
+class Watch:
+    """A loop guard that stands in no reply's way: it is asked when one has ended.
+
+    history   the calls of the conversation so far, if calls of these names may close a circle with them
+    """
+
+    def __init__(self, loops: Loops, history: Callable[[frozenset[str]], tuple[Made, ...]]) -> None:
+        self._loops = loops
+        self._history = history
+
+    def notes(self, calls: Iterable[tuple[str, str]]) -> list[Note]:
+        """What is noticed of a reply's whole calls, each its name and argument JSON: the last of each kind and tool."""
+        row = list(calls)
+        names = frozenset(name for name, _ in row)
+        circles = Circles(self._loops, self._history(names) if row else ())
+        found: dict[tuple[str, str], Note] = {}
+        for name, arguments in row:
+            circle = circles.closes(name, arguments)
+            circles.add(name, arguments)
+            if circle is not None:
+                found[circle.what, name] = noted(circle, self._loops)
+        return list(found.values())
+
+
+def noted(circle: Circle, loops: Loops) -> Note:
+    """What is said of a circle; whether it is a warning depends on whether the guard only observes."""
+    return Note(circle.what, circle.text, loops.action != "observe")
 
 
 class Passages:

@@ -59,10 +59,17 @@ class Say:
     text: str
 
 
+_DEEPEST = 10_000  # frames of an error that are looked at
+
 type Answer = Keep | Drop | Edit | Say | None
 
 # Runs a function within its time limit. Raises whatever the function raises, and TimeoutError.
 type Runner = Callable[[Reactor, Call], Answer]
+
+
+def direct(reactor: Reactor, call: Call) -> Answer:
+    """A runner for hosts without reactors: there is nobody to load their files."""
+    raise LookupError(f"{reactor.function} of {reactor.file} is not loaded; {call.name} stays")
 
 
 class Failed(Exception):
@@ -109,7 +116,7 @@ class Reactors:
                 answer = _answer(self._run(reactor, Call(call[0], json.loads(call[1]), self._model, dialect)))
                 made = _edited(call, answer) if isinstance(answer, Edit) else call
             except Exception as error:  # noqa: BLE001 - it is the user's code: whatever it raises, the call stays
-                failures.append((reactor.function, _why(error)))
+                failures.append((reactor.function, _why(error, reactor.file)))
                 continue
             if isinstance(answer, Say | Drop) and answer.text:
                 texts.append(answer.text)
@@ -135,9 +142,17 @@ def _answer(answer: object) -> Answer:
     raise Failed(f"returned {type(answer).__name__}, no Keep, Drop, Edit or Say")
 
 
-def _why(error: Exception) -> str:
-    """An error without its text, which may hold what the call holds."""
-    return str(error) if isinstance(error, Failed) else f"raised {type(error).__name__}"
+def _why(error: Exception, file: str) -> str:
+    """An error without its text, which may hold what the call holds, with the line of the reactor's file."""
+    if isinstance(error, Failed):
+        return str(error)
+    line, trace = 0, error.__traceback__
+    for _ in range(_DEEPEST):
+        if trace is None:
+            break
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == file else line
+        trace = trace.tb_next
+    return f"raised {type(error).__name__}" + (f" in line {line}" if line else "")
 
 
 def _edited(call: tuple[str, str], edit: Edit) -> tuple[str, str]:

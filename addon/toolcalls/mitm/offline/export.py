@@ -1,4 +1,4 @@
-"""`toolcalls export FILE… --format F -o OUT`, and the same for flows that mitmproxy has in memory (`data_of`)."""
+"""`toolcalls export FILE… --format F -o OUT`, and the same for flows that mitmproxy has in memory (`pieces_of`)."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,13 +30,6 @@ def run(arguments: Namespace) -> int:
                 file.write(piece)
     put(encoded(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
     return 0
-
-
-def data_of(
-    flows: Iterable[http.HTTPFlow], format_: Format, *, content: bool = False, prices: Sequence[Price] = ()
-) -> bytes:
-    """All of `pieces_of`."""
-    return b"".join(pieces_of(flows, format_, content=content, prices=prices))
 
 
 def pieces_of(

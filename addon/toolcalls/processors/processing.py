@@ -1,0 +1,42 @@
+"""A lane's processors as the lane sees them: what goes in, and what leaves."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict
+
+# What leaves a chain: True and what has become of the next native event that came, in order; or False and one event
+# or text of our own that stands in the reply's text.
+type Left = tuple[Literal[True], tuple[Event | str, ...]] | tuple[Literal[False], Event | str]
+
+
+class Processing(Protocol):
+    """One lane's processors, as the lane sees them."""
+
+    def quiet(self, piece: str) -> bool:
+        """Whether nothing can happen to a piece of plain text. If it then passes, `passed` is told."""
+
+    def passed(self, piece: str) -> bool:
+        """A quiet piece of text has left; always True."""
+
+    def streams(self, piece: CallPiece) -> bool:
+        """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
+
+    def read(self, events: Sequence[Event]) -> list[Left]:
+        """The next events that were read from text."""
+
+    def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
+        """The next event of a native call."""
+
+    def let_go(self) -> list[Left]:
+        """No more can be held: calls that are not decided are taken for ones that will never be whole."""
+
+    def finish(self) -> list[Left]:
+        """Nothing follows: everything is decided now."""
+
+    def judged(self, index: int, verdict: Verdict) -> Verdict:
+        """The verdict of a native call that was let through, with what happened to it here."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the reply was stopped: nothing of it leaves any more."""

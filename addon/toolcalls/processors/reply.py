@@ -1,0 +1,47 @@
+"""The processors of one reply: a chain for each of its lanes."""
+
+from dataclasses import replace
+
+from toolcalls.events import Note
+from toolcalls.processors.chain import Chain
+from toolcalls.processors.reactors import direct
+from toolcalls.processors.shared import Processors, Shared
+
+
+class Reply:
+    """What one client reads as one: all blocks or items of it, but only one of several choices.
+
+    whole     the reply comes as one body, whose native calls are read first
+    as_text   the client is given calls as text, so a call's markup may have to stay where it stands
+    """
+
+    def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
+        self._shared = Shared(of, whole=whole, as_text=as_text)
+
+    def chain(self) -> Chain:
+        """The processors of one lane."""
+        made = Chain(self._shared)
+        self._shared.lanes.append(made)
+        return made
+
+    def screen(self) -> Chain | None:
+        """The rules alone, for a second look at a lane's text; None where none may block."""
+        of = self._shared.of
+        if of.gate is None or not of.blocks:
+            return None
+        rules = Processors(replace(of.route, loops=None, reactors=(), filters=()), run=direct)
+        rules.gate = of.gate
+        second = Reply(rules, whole=self._shared.whole, as_text=True)
+        second._shared.said.texts = self._shared.said.texts  # each is said once
+        return second.chain()
+
+    def notes(self) -> list[Note]:
+        """What is said of the whole reply, at its end."""
+        said = "its pattern took too long, so it was left out for the rest of the reply"
+        return [
+            *(
+                Note(name, f"replaced {count} place{'' if count == 1 else 's'}")
+                for name, count in self._shared.replaced.items()
+            ),
+            *(Note(name, said, True) for name in sorted(self._shared.given_up)),
+        ]
