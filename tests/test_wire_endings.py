@@ -168,6 +168,16 @@ def test_a_connection_that_breaks_completes_nothing_for_a_reason_that_was_said(s
 
 
 @every_wire
+def test_a_connection_that_breaks_behind_a_reason_takes_nothing_from_what_was_whole(speaks: Speaks) -> None:
+    text = '<invoke name="Noop"></invoke>\n'
+    exchange, parts = calling(speaks, text, "Done.\n")
+    out = b"".join(exchange.feed(part) for part in parts)
+    rest, whole = exchange.abort(), calling(speaks, text, "Done.\n")[0]
+    assert out + rest == run(whole, parts)
+    assert words(exchange) == ["lifted Noop (invoke)"]
+
+
+@every_wire
 def test_strict_waits_for_what_comes_behind_a_reason(speaks: Speaks) -> None:
     text = '<invoke name="Noop"></invoke>'
     exchange, parts = calling(speaks, text, " and so on.", route={"policy": "strict"})

@@ -400,11 +400,11 @@ class Exchange:
     def _cut(self, *, broken: bool) -> bytes:
         """The body has ended: a lane that did not say so itself was cut off.
 
-        `broken`: so was one that said it, if that still waits for what follows.
+        `broken`: so was one that said it while something in it was still open.
         """
         unit = _Unit(Frame(b"", None))
         for text in self._lanes.values():
-            if broken:
+            if broken and (text.waiting or text.natives or not text.lane.whole):
                 self._go_on(text)
             else:
                 self._finish(text)

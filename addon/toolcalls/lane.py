@@ -330,6 +330,11 @@ class Lane:
             return False
         return all(record.complete and self._leaves(record) for record in self._natives.values())
 
+    @property
+    def whole(self) -> bool:
+        """Whether no call is open."""
+        return all(record.complete for row in (self._read, self._natives) for record in row.values())
+
     def cut(self) -> Sequence[Outcome]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
         out = list(self._ended(cut=True))
