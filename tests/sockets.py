@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from wsproto import ConnectionType, WSConnection
+from wsproto.connection import ConnectionState
 from wsproto.events import (
     AcceptConnection,
     CloseConnection,
@@ -194,7 +195,8 @@ class Upstream:
                             extensions = [PerMessageDeflate()] if event.extensions else []
                             connection.sendall(protocol.send(AcceptConnection(extensions=extensions)))
                         elif isinstance(event, CloseConnection):
-                            connection.sendall(protocol.send(event.response()))
+                            if protocol.state is ConnectionState.REMOTE_CLOSING:  # else it answers ours
+                                connection.sendall(protocol.send(event.response()))
                             return
                         elif isinstance(event, Message):
                             text += str(event.data)

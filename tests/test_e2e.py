@@ -99,7 +99,8 @@ def reply(way: Way, text: str, calls: Calls = (), finish: str | None = None, *, 
     pieces = [whole(text, calls, finish)] if way == "whole" else streamed(text, calls, finish)
     headers = {"content-type": "application/json"} if way == "whole" else dict(EVENTS)
     if coding:
-        return Reply(encoded(pieces, coding), headers | {"content-encoding": coding}, **more)
+        *most, last, end = encoded(pieces, coding)  # in one: the SDK leaves when it has read `[DONE]`
+        return Reply([*most, last + end], headers | {"content-encoding": coding}, **more)
     return Reply(pieces, headers, framing="length" if way == "whole" else "chunked", **more)
 
 

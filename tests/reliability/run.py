@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
@@ -103,7 +104,8 @@ def done(names: Iterable[str], fraction: float, seed: int, processes: int, part:
             alone.append(name)
     Random(seed).shuffle(jobs)  # long ones and short ones side by side
     number, of = part
-    with ProcessPoolExecutor(processes) as pool:
+    # Not forks of this process, which may have threads: in a test it has those of others.
+    with ProcessPoolExecutor(processes, get_context("forkserver")) as pool:
         running = {pool.submit(job): name for name, job in jobs[number - 1 :: of]}
         for count, future in enumerate(as_completed(running), 1):
             if sys.stderr.isatty():
