@@ -890,11 +890,18 @@ TOLD = {"role": "user", "content": "Something."}
         ([TOLD, CALLED, TOLD, TOLD], 0),
         ([TOLD, CALLED, ANSWERED, CALLED, ANSWERED], 2),
         ([CALLED, ANSWERED], 1),
+        ([CALLED], 1),  # nobody has answered yet
+        ([], 0),
     ],
 )
 def test_what_the_user_says_is_a_new_beginning(messages: list[Any], count: int) -> None:
     decision = Decision("process", "native", "native", None, ())
     assert len(made_so_far(asked(messages, tools=TOOLS), decision)) == count
+
+
+def test_a_request_that_cannot_be_read_has_no_history() -> None:
+    decision = Decision("process", "native", "native", None, ())
+    assert made_so_far(b"{", decision) == ()
 
 
 def test_the_history_of_calls_in_text() -> None:

@@ -104,7 +104,7 @@ def _calls(turns: Sequence[Turn]) -> tuple[Made, ...]:
     results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
     return tuple(
         Made(block.name, block.arguments, results[block.id] if block.id in results else _answer(behind, number))
-        for turn, behind in zip(turns, [*turns[1:], None], strict=True)
+        for turn, behind in zip(turns, [*turns, None][1:], strict=True)
         for number, block in enumerate(block for block in turn.blocks if isinstance(block, PastCall))
     )
 
