@@ -9,6 +9,8 @@
 
 Signatures are typed as mitmproxy's own, so it completes arguments and says what is wrong with them. What comes from a
 model is shown with its hidden characters as escapes, and copied and exported as it is.
+
+Over 300 lines: mitmproxy takes the commands of an addon from one object, and each is little more than its signature.
 """
 
 import asyncio
