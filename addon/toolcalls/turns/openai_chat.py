@@ -5,6 +5,8 @@ beside calls; a tool's answer is a message of its own that names the call's id a
 
 The older form (`functions`, `function_call`) has one call a message and no ids: an answer belongs to the latest call of
 its name, and the ids here are made up to say so.
+
+A few lines over 300: what is read of a message is written back with the same fields.
 """
 
 import json

@@ -6,6 +6,8 @@ it came. Whatever stands in metadata may come from a file, so nothing of it is t
 Over WebSocket a reply is shown with the message that ends it, while it comes with its latest one: all messages of a
 connection are on the screen at once. mitmweb shows the first of them only, so the latest replies are shown with the
 answer to the upgrade, too (`latest_of`).
+
+A few lines over 300: live and recorded, HTTP and WebSocket, end in the same `Reply`.
 """
 
 import asyncio
