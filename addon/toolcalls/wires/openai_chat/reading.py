@@ -1,6 +1,8 @@
 """The decoding half: which events a reply or one of its chunks holds.
 
-Both are decoded with types, only the fields that matter. A few lines over 300, since the types stand beside their reader.
+Both are decoded with types, only the fields that matter.
+
+A few lines over 300, since the types stand beside their reader.
 """
 
 import json
