@@ -6,12 +6,12 @@ import tracemalloc
 import readers
 
 from toolcalls.dialects import all_dialects
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.values import quote
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
 
 TOOLS = Toolbox(readers.REQUEST.tools)
 

@@ -15,7 +15,7 @@ from mitmproxy import contentviews
 
 from manyflows import flow_of, streamed, user, written
 from toolcalls.insight.turn import told
-from toolcalls.mitm.seen import seen
+from toolcalls.mitm.flow_records import seen
 from toolcalls.mitm.views import add_views
 
 SIZES = (1_000_000, 10_000_000)  # bytes, about

@@ -9,11 +9,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
 from host import REQUEST, chunk, replies
 
-from toolcalls.asking import watch_for
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
 from toolcalls.processors import Keep, Processors
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.processing import watch_for
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 

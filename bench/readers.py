@@ -3,8 +3,8 @@
 import math
 import time
 
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 

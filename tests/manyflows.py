@@ -16,9 +16,9 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from live import chunk, streamed
-from toolcalls import report
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
+from toolcalls.insight import report
 from toolcalls.mitm import store
 from toolcalls.mitm.plan import plan_for, wire_for
 from toolcalls.wires import all_wires

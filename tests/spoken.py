@@ -13,13 +13,13 @@ import chatclient
 import geminiclient
 import ollamaclient
 import responsesclient
-from toolcalls.evidence import Decision, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
 from toolcalls.processors import Processors
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, decide, terms_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
 
 type Calls = list[tuple[str, Any]]
 

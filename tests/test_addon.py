@@ -21,7 +21,7 @@ from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.utils import emoji
 
 from live import CALL, LIMIT, MAIN, PATH, Reply, asked, calls_in, flows_in, host, mitmdump, post, streamed, upstream
-from toolcalls.mitm import plan, rules, store
+from toolcalls.mitm import config_file, plan, store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.views import ToolCallsView
 
@@ -133,7 +133,7 @@ def test_it_loads_from_any_directory_and_before_an_installed_package(folder: Pat
 
 
 def test_the_default_rules_are_those_that_ship() -> None:
-    assert rules.Rules("").path == MAIN.parents[1] / "config" / "toolcalls.yaml"
+    assert config_file.Rules("").path == MAIN.parents[1] / "config" / "toolcalls.yaml"
 
 
 # --- changes while it runs --------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_a_reload_does_not_make_the_path_longer() -> None:
 @pytest.fixture
 def changing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of rules that lifts nothing, and no waiting between two looks at it."""
-    monkeypatch.setattr(rules, "_INTERVAL", 0)
+    monkeypatch.setattr(config_file, "_INTERVAL", 0)
     path = tmp_path / "rules.yaml"
     path.write_text("defaults: {upstream: native}\n")
     return path
@@ -227,8 +227,8 @@ def test_the_file_is_looked_at_once_a_second(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "rules.yaml"
     path.write_text("")
     now = [100.0]
-    monkeypatch.setattr("toolcalls.mitm.rules.time.monotonic", lambda: now[0])
-    read = rules.Rules(str(path))
+    monkeypatch.setattr("toolcalls.mitm.config_file.time.monotonic", lambda: now[0])
+    read = config_file.Rules(str(path))
     path.write_text("defaults: {policy: strict}\n")
     now[0] += 0.9
     assert read.current().default.policy == "standard"

@@ -14,17 +14,17 @@ from live import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import INVOKE, tool
-from toolcalls import recalled
-from toolcalls.asking import screened
-from toolcalls.evidence import decide, terms_of
 from toolcalls.mitm import judging, store
 from toolcalls.mitm.websocket import reread
 from toolcalls.processors.access import Gate
-from toolcalls.recalled import Recalled
 from toolcalls.request import Request, Tool
-from toolcalls.rewriting import rewritten
+from toolcalls.requests import call_memory
+from toolcalls.requests.call_memory import Recalled
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.processing import screened
+from toolcalls.requests.rewriting import rewritten
+from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Config, Route
-from toolcalls.turns import formats
 from toolcalls.wires import all_wires
 
 SCRIPT = {"type": "custom", "name": "exec", "description": "Runs JavaScript."}
@@ -135,7 +135,7 @@ class Said:
 
 
 def test_they_are_remembered_by_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recalled, "_REPLIES", 2)
+    monkeypatch.setattr(call_memory, "_REPLIES", 2)
     known = Recalled()
     request = asked(BODY)
     known.keep(Said(request, "resp_1"))

@@ -21,7 +21,7 @@ from mitmproxy.tools.console.keymap import Keymap
 from live import CALL, LIMIT, PATH, REPO, Reply, asked, chunk, post, streamed, upstream, whole
 from screens import console, missing_for_console
 from toolcalls.dialects import all_dialects
-from toolcalls.exports import FORMATS, jsonl
+from toolcalls.insight.exports import FORMATS, jsonl
 from toolcalls.mitm import commands, store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.judging import Recorded

@@ -23,16 +23,16 @@ from casefiles import Case, Written, canonical, dialect_cases, written_cases
 from chatclient import received, stream
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text, Verdict
-from toolcalls.evidence import Decision, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.policy import REASONS, Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, decide, terms_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import write
+from toolcalls.writing.writer import write
 
 DEEP = os.environ.get("TESTS") == "deep"
 WIRE = all_wires()["openai_chat"]

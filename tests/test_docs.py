@@ -13,13 +13,13 @@ import pytest
 
 from toolcalls import cli, dialects
 from toolcalls.commands.parse import parsed
-from toolcalls.policy import Terms
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
+from toolcalls.reading.policy import Terms
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 
 REPO = Path(__file__).parents[1]
 PAGES = (

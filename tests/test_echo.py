@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import grows_with_its_input
-from toolcalls import echo
-from toolcalls.echo import Quotable
 from toolcalls.events import CallStart, Event, Text, Verdict
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.text import echo
+from toolcalls.text.echo import Quotable
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
 MEGABYTE = 1_000_000

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from chatclient import HEAD, chunk, ending, event, received, stream
 from test_laws import DIALECTS, STANDARD, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
 from toolcalls.events import Verdict
-from toolcalls.evidence import Decision, Kind, decide, terms_of
-from toolcalls.exchange import Exchange, Form
-from toolcalls.policy import REASONS, Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange, Form
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.writing.writer import calls_in
 
 WIRE = all_wires()["openai_chat"]
 KINDS: tuple[Kind, ...] = get_args(Kind.__value__)

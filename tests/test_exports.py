@@ -20,12 +20,12 @@ from mitmproxy.io import FlowReader
 
 import manyflows
 from toolcalls import cli
-from toolcalls.exports import har, jsonl
+from toolcalls.insight.exports import har, jsonl
+from toolcalls.mitm.flow_records import seen
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import configuration
-from toolcalls.mitm.seen import seen
 
-otel = pytest.importorskip("toolcalls.exports.otel", reason="the extra `otel` is not installed")
+otel = pytest.importorskip("toolcalls.insight.exports.otel", reason="the extra `otel` is not installed")
 trace_service = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
 
 DOCS = Path(__file__).parents[1] / "docs" / "exports.md"

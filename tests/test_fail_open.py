@@ -28,17 +28,17 @@ from chatclient import HEAD, chunk, ending, event
 from live import EVENTS, LIMIT, PATH, Reply, asked, flows_in, mitmdump, streamed, upstream
 from spoken import SPOKEN, Spoken, through
 from spoken import exchange as lifting
-from toolcalls.envelope import Envelope
-from toolcalls.evidence import Decision, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.lane import Lane
-from toolcalls.ledger import Ledger
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.processors import Keep, Processors
-from toolcalls.reader import Reader
+from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.lane import Lane
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, terms_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.openai_chat.reading import Reading
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls.frames import NDJSON, SSE, Frame, event
+from toolcalls.wires.frames import NDJSON, SSE, Frame, event
 
 BOM = b"\xef\xbb\xbf"
 

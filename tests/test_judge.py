@@ -11,8 +11,8 @@ from mitmproxy.test import tflow
 import manyflows
 from live import flows_in
 from toolcalls import cli
+from toolcalls.insight.redaction import REDACTED
 from toolcalls.mitm import store
-from toolcalls.redaction import REDACTED
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.flow"))
 

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
-from toolcalls.openers import REASONING_CLOSERS
-from toolcalls.policy import REASONS, Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.openers import REASONING_CLOSERS
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route, Taken
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.writing.writer import calls_in, write
 
 settings.register_profile("dev", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("deep", max_examples=3000, deadline=None)

@@ -1,11 +1,16 @@
-"""The arrows between the modules. `ARROWS` is the one place that says who may import whom; read it from the bottom up.
+"""The arrows between the rooms of the package, and between the files of a room.
+
+`ROOMS` is the one place that says which room may import which; read it from the bottom up. `FILES` orders the files of
+each room: a file may import those to the left of a bar before it.
 
 Strategy: every import statement of every module is read from its syntax tree, also inside functions and under
-TYPE_CHECKING, so nothing is executed and nothing hides. What the core may not import from outside the package is
-ruff's job as well (TID251 in pyproject.toml, seen while editing); here the two lists are held together.
+TYPE_CHECKING, so nothing is executed and nothing hides. A module that is imported by its name as a string
+(`import_module("toolcalls.…")`) counts, too. What the core may not import from outside the package is ruff's job as well
+(TID251 in pyproject.toml, seen while editing); here the two lists are held together.
 """
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -16,75 +21,70 @@ import pytest
 REPO = Path(__file__).parents[1]
 PACKAGE = REPO / "addon" / "toolcalls"
 
-# A module may import what stands behind its arrow, and whatever those may import. A folder is one entry, for all its
-# modules. `__init__` is the package's own.
-ARROWS = """
+# A room may import what stands behind its arrow, and whatever those may import. The four files at the top of the
+# package are the hub: everybody may know them, and they know nobody.
+ROOMS = """
     __init__    <-
     events      <-
     request     <-
     ids         <-
-    invented    <-
-    wrappers    <-
-    redaction   <-
-
-    scanner     <- events
-    literals    <-
-    markdown    <- literals scanner
-    lookalike   <- scanner
-    schema      <-
-    values      <- scanner schema
-    transducer  <- values
-    rawjson     <- values
-    standing    <- events
-    tools       <- request values
-    shapes      <- events scanner tools transducer
-    dialects    <- shapes
-
     route       <- request
-    alike       <- values
-    echo        <-
-    patterns    <-
-    policy      <- echo patterns route tools
-    openers     <- dialects invented lookalike markdown
-    nesting     <-
-    ledger      <- alike echo events markdown nesting policy scanner tools
-    reader      <- dialects invented ledger openers wrappers
-    rereading   <- reader
-    roundtrip   <- events shapes
-    writing     <- reader
-    prompts     <- request
-    telling     <- prompts writing
-    evidence    <- dialects policy prompts
-    processors  <- events ids lookalike policy tools
-    screening   <- processors reader roundtrip
-    reacting    <- processors
 
-    frames      <- events
-    wires       <- frames ids nesting rawjson request standing values
-    turns       <- wires
-    rewriting   <- evidence telling turns
-    asking      <- processors rewriting
-    recalled    <- rewriting
-
-    envelope    <-
-    twins       <- ledger
-    lane        <- evidence processors rereading roundtrip screening twins writing
-    exchange    <- envelope lane wires
-    report      <- __init__ exchange
-    idle        <- patterns route
-    config      <- __init__ ids idle patterns
-    insight     <- redaction report turns
-    exports     <- insight
-    commands    <- asking config reacting report
-    mitm        <- commands asking config exports recalled report rewriting
-    demo        <- config report
+    text        <-
+    values      <- request text
+    shapes      <- values
+    dialects    <- shapes
+    reading     <- dialects events route
+    writing     <- reading
+    processors  <- writing
+    wires       <- events values
+    requests    <- processors wires
+    replies     <- ids requests
+    config      <- __init__ route text
+    insight     <- __init__ replies
+    commands    <- config insight
+    demo        <- config insight
+    mitm        <- commands
     cli         <- commands demo mitm
     __main__    <- cli
 """
 
-# Modules of these folders never import each other: each is one file that can be read, added and deleted alone. What
-# they share stands in the folder's `__init__`, or below.
-APART = ("dialects", "wires")
+# The files of a room, those that import nothing of it first: a file may import what stands before the bar before it.
+FILES = {
+    "text": "echo literals patterns scanner | lookalike markdown",
+    "values": "nesting schema | conversion | call_index rawjson toolbox transducer",
+    "shapes": """
+        arguments channels jsonvalue trees words | elements entities header keyedvalue namedjson nested pystring raw
+        wholejson | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
+        jsonelement jsontags loosetags pythonic tagvalue | actions attributed functiontag jsonlist keyvalue | tokentag
+    """,
+    "reading": "invented_results policy wrappers | ledger openers | reader",
+    "writing": "rereading roundtrip writer | prompting",
+    "processors": """
+        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call | shared
+        | decisions | chain | reply
+    """,
+    "requests": "prompt_tools turns | evidence | rewriting | call_memory processing",
+    "replies": "twins | lane | exchange",
+    "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
+    "insight": """
+        exchange_record redaction report request_body story | conversation replies | agents prices request_diff
+        text_diff | turn | exports scorecard | plots sessions | session_page | totals | page
+    """,
+    "commands": "console | check_config dialects jobs | settings | parse rewrite write",
+    "demo": "parties | columns",
+    "mitm": """
+        append_file codings config_file focus host listening progress | journal plan tap | store | background connection
+        | websocket | judging live views | flow_records tables | offline page | commands handlers recorder | addon
+    """,
+}
+
+# Modules of these rooms never import each other: each is one file or folder that can be read, added and deleted alone.
+# What the wires share stands in the room's `__init__` and in the files that are named here.
+APART: Mapping[str, frozenset[str]] = {
+    "dialects": frozenset(),
+    "wires": frozenset({"frames", "replacement", "envelope"}),
+}
 
 # The core is a function of its input.
 WORLD = frozenset(
@@ -96,20 +96,29 @@ WORLDLY = {
     "mitm": WORLD,
     "cli": WORLD - {"mitmproxy"},
     "demo": WORLD - {"mitmproxy"},
-    "reacting": {"threading", "time"},
+    "processors.reactor_runner": frozenset({"threading", "time"}),
 }
 
 
 def _reachable(table: str) -> dict[str, set[str]]:
-    """Layer → itself and the layers that it may import. Raises KeyError for an arrow to a layer not above it."""
+    """Room → itself and the rooms that it may import. Raises KeyError for an arrow to a room not above it."""
     reachable: dict[str, set[str]] = {}
     for line in filter(str.strip, table.splitlines()):
-        layer, _, below = (part.strip() for part in line.partition("<-"))
-        reachable[layer] = {layer}.union(*(reachable[name] for name in below.split()))
+        room, _, below = (part.strip() for part in line.partition("<-"))
+        reachable[room] = {room}.union(*(reachable[name] for name in below.split()))
     return reachable
 
 
-MAY_IMPORT = _reachable(ARROWS)
+def _levels(files: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """Room → file → how many bars stand before it."""
+    return {
+        room: {name: level for level, names in enumerate(row.split("|")) for name in names.split()}
+        for room, row in files.items()
+    }
+
+
+MAY_IMPORT = _reachable(ROOMS)
+LEVELS = _levels(FILES)
 
 
 def _module(path: Path) -> str:
@@ -119,7 +128,8 @@ def _module(path: Path) -> str:
 
 
 MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-LAYERS = {module.partition(".")[0] for module in MODULES}
+TOP = {module.partition(".")[0] for module in MODULES}
+_NAMED = re.compile(r"toolcalls(?:\.\w+)+")
 
 
 def _imports(source: str) -> Iterator[str]:
@@ -130,6 +140,12 @@ def _imports(source: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "import_module":
+            yield from (
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and _NAMED.fullmatch(str(argument.value))
+            )
 
 
 def _inside(name: str) -> str | None:
@@ -139,36 +155,56 @@ def _inside(name: str) -> str | None:
         return None
     while len(rest) > 1 and ".".join(rest) not in MODULES:
         rest.pop()
-    return ".".join(rest) if rest and rest[0] in LAYERS | set(MAY_IMPORT) else "__init__"
+    return ".".join(rest) if rest and rest[0] in TOP | set(MAY_IMPORT) else "__init__"
 
 
-def _apart(module: str) -> str:
-    """The file of a folder that a module is or, where that file is a folder, belongs to: `wires.x` for `wires.x.y`."""
-    return ".".join(module.split(".")[:2])
+def _file(module: str) -> str:
+    """The file or folder of a room that a module is or belongs to: `x` for `wires.x.y`, "" for the room itself."""
+    return ".".join(module.split(".")[1:2])
+
+
+def _in_order(room: str, module: str, target: str) -> str | None:
+    """What is wrong with an import from one module of a room to another one; None for nothing."""
+    file, other = _file(module), _file(target)
+    if file in ("", other):
+        return None  # a room's own `__init__` may gather its files, and a folder is in order inside by itself
+    if room in APART:
+        return None if other == "" or other in APART[room] else f"the modules of {room} stay apart"
+    levels = LEVELS.get(room, {})
+    if other and levels.get(other, -1) >= levels.get(file, 99):
+        return f"{other} does not stand before {file} in FILES"
+    return None
 
 
 def _broken(module: str, source: str) -> list[str]:
     """One line for each import in `source`, the text of `module`, that goes against an arrow."""
-    layer = module.partition(".")[0]
+    room = module.partition(".")[0]
     found = []
     for name in _imports(source):
         outside = name.partition(".")[0]
-        if outside in WORLD - WORLDLY.get(layer, frozenset()):
+        if outside in WORLD - WORLDLY.get(room, frozenset()) - WORLDLY.get(module, frozenset()):
             found.append(f"{module} imports {outside}, which the core may not")
         target = _inside(name)
         if target is None:
             continue
-        target_layer = target.partition(".")[0]
-        if target_layer not in MAY_IMPORT[layer]:
-            found.append(f"{module} imports {target}: no arrow leads from {layer} to {target_layer}")
-        elif layer in APART and module != layer and target_layer == layer and _apart(module) != _apart(target) != layer:
-            found.append(f"{module} imports {target}: the modules of {layer} stay apart")
+        target_room = target.partition(".")[0]
+        if target_room not in MAY_IMPORT[room]:
+            found.append(f"{module} imports {target}: no arrow leads from {room} to {target_room}")
+        elif target_room == room and (wrong := _in_order(room, module, target)):
+            found.append(f"{module} imports {target}: {wrong}")
     return found
 
 
-def test_every_module_has_its_place() -> None:
-    """A new module stands in ARROWS before it is imported."""
-    assert LAYERS - set(MAY_IMPORT) == set(), "write them into ARROWS, behind what they may import"
+def test_every_room_has_its_place() -> None:
+    """A new room stands in ROOMS before it is imported."""
+    assert TOP == set(MAY_IMPORT), "write them into ROOMS, behind what they may import"
+
+
+@pytest.mark.parametrize("room", FILES)
+def test_every_file_has_its_place(room: str) -> None:
+    """A new file stands in FILES, behind what it may import; one that is gone stands there no more."""
+    there = {_file(module) for module in MODULES if module.startswith(f"{room}.")}
+    assert there == set(LEVELS[room]), f"write them into FILES[{room!r}], behind what they may import"
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.partition(".")[0] in MAY_IMPORT])
@@ -205,7 +241,7 @@ def test_ruff_knows_the_same_world() -> None:
     exempt = {place for place, rules in ruff["per-file-ignores"].items() if "TID251" in rules}
     assert exempt == {
         "addon/toolcalls/mitm/**",
-        "addon/toolcalls/reacting.py",
+        "addon/toolcalls/processors/reactor_runner.py",
         "addon/toolcalls/{cli.py,demo/**}",
         "{bench,recordings,scripts,tests}/**",
     }
@@ -214,20 +250,23 @@ def test_ruff_knows_the_same_world() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        pytest.param("events", "from toolcalls.scanner import Scanner", id="upwards"),
-        pytest.param("scanner", "import toolcalls.reader", id="upwards-plain"),
-        pytest.param("frames", "from toolcalls import exchange", id="upwards-from-package"),
+        pytest.param("events", "from toolcalls.text.scanner import Scanner", id="upwards"),
+        pytest.param("text.scanner", "import toolcalls.reading.reader", id="upwards-plain"),
+        pytest.param("wires.frames", "from toolcalls import replies", id="upwards-from-package"),
         pytest.param("wires.ollama", "from toolcalls.dialects import chosen", id="across"),
-        pytest.param("reader", "from toolcalls.wires.gemini import GEMINI", id="across-into-a-folder"),
+        pytest.param("reading.reader", "from toolcalls.wires.gemini import WIRE", id="across-into-a-folder"),
         pytest.param("dialects.tagged", "from toolcalls.dialects.invoke import DIALECT", id="dialect-to-dialect"),
         pytest.param("dialects.tagged", "from toolcalls.dialects import invoke", id="dialect-to-dialect-from-folder"),
         pytest.param("dialects.tagged", "def read():\n    import toolcalls.dialects.invoke", id="inside-a-function"),
         pytest.param("wires.gemini", "from toolcalls.wires.openai_responses.items import Message", id="others-parts"),
         pytest.param("wires.openai_responses.items", "from toolcalls.wires.gemini import WIRE", id="out-of-a-part"),
-        pytest.param("exchange", "import time", id="clock"),
-        pytest.param("exchange", "from datetime import UTC", id="clock-member"),
-        pytest.param("report", "if TYPE_CHECKING:\n    from mitmproxy import http", id="mitmproxy-for-types"),
+        pytest.param("replies.exchange", "import time", id="clock"),
+        pytest.param("replies.exchange", "from datetime import UTC", id="clock-member"),
+        pytest.param("insight.report", "if TYPE_CHECKING:\n    from mitmproxy import http", id="mitmproxy-for-types"),
         pytest.param("cli", "import mitmproxy.io", id="mitmproxy-in-cli"),
+        pytest.param("reading.policy", "from toolcalls.reading.reader import Reader", id="backwards-in-a-room"),
+        pytest.param("mitm.store", 'import_module("toolcalls.mitm.addon")', id="by-its-name"),
+        pytest.param("processors.access", "import threading", id="thread-outside-its-file"),
     ],
 )
 def test_a_broken_arrow_is_found(module: str, source: str) -> None:
@@ -248,6 +287,9 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
         pytest.param("shapes.attributed", "from toolcalls.shapes.entities import unescape", id="shape-to-shape"),
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
+        pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),
+        pytest.param("reading.reader", "from toolcalls.reading.policy import Terms", id="forwards-in-a-room"),
+        pytest.param("wires.ollama", "from toolcalls.wires.frames import Form", id="what-the-wires-share"),
         pytest.param("mitm.addon", "from mitmproxy import http\nimport asyncio", id="mitmproxy-in-mitm"),
         pytest.param("events", "import timeit_like, msgspec", id="a-name-that-begins-alike"),
     ],

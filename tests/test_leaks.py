@@ -32,11 +32,11 @@ from live import CALL, EVENTS, LIMIT, PATH, TOOLS, streamed, text_in
 from toolcalls.cli import main
 from toolcalls.config import ConfigError, load
 from toolcalls.dialects import all_dialects
-from toolcalls.exports import FORMATS
+from toolcalls.insight.exports import FORMATS
+from toolcalls.insight.report import visible
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.listening import reached_by_all
-from toolcalls.report import visible
 from toolcalls.wires import all_wires
 
 CANARY = "CANARY"

@@ -20,20 +20,20 @@ from chatclient import HEAD, chunk, ending, event
 from conftest import REPO
 from live import encoded
 from spoken import SPOKEN, Spoken, exchange, through
-from toolcalls import report
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
-from toolcalls.exchange import Exchange
+from toolcalls.insight import report
 from toolcalls.mitm.codings import CodingError, decoder_of
-from toolcalls.policy import Terms
 from toolcalls.processors import Processors, direct
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.writing.writer import calls_in
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
 SPOKEN_IDS = list(SPOKEN)

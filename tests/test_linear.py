@@ -10,13 +10,13 @@ import pytest
 
 from chatclient import HEAD, chunk, event
 from growth import grows_with_its_input
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import PolicyName, Route
-from toolcalls.scanner import Scanner
+from toolcalls.text.scanner import Scanner
 from toolcalls.wires import all_wires
 
 TOOLS = (

@@ -17,14 +17,14 @@ import manyflows
 import responsesclient
 from live import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
-from toolcalls.insight.passage import Block
+from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import told
 from toolcalls.mitm import connection, live, store, websocket
 from toolcalls.mitm import page as page_module
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.flow_records import seen
 from toolcalls.mitm.page import Page
-from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.seen import seen
 from toolcalls.mitm.views import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from conftest import shared_path
-from toolcalls.markdown import MAX_DEPTH, REASONING_TAGS, Position
+from toolcalls.text.markdown import MAX_DEPTH, REASONING_TAGS, Position
 
 ASK = "‸"  # where the question is asked
 

@@ -15,14 +15,14 @@ from conftest import shared_path
 from growth import grows_with_its_input
 from toolcalls.dialects.marker import DIALECT, Marker
 from toolcalls.events import Text, Verdict
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.writing.writer import calls_in, write
 
 NAMES = ("search", "write", "now", "any", "a", "inner_tool", "bob", "prod", "left-pad", "rm_rf", "say", "me", "x")
 TOOLS = tuple(Tool(name) for name in NAMES)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls import patterns
-from toolcalls.patterns import Pattern, any_is
+from toolcalls.text import patterns
+from toolcalls.text.patterns import Pattern, any_is
 
 ENDLESS = r"(a|aa)+$"
 LONG = "a" * 64 + "b"

@@ -4,8 +4,8 @@ import pytest
 
 from test_dialects import chunks
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 

@@ -15,22 +15,22 @@ import yaml
 
 from casefiles import canonical, load, openai_tools
 from chatclient import HEAD, Choice, chunk, ending, event, outer, received
-from toolcalls import report
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import REASONS, Terms
+from toolcalls.insight import report
 from toolcalls.processors import Made, Processors
 from toolcalls.processors.reactors import Runner
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, terms_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in, write
 
 WIRE = all_wires()["openai_chat"]
 FILE = load("processors", "openai_chat")

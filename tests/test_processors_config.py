@@ -10,11 +10,11 @@ from mitmproxy import http
 from casefiles import openai_tools
 from conftest import REPO
 from test_processors import body_of
-from toolcalls import report
 from toolcalls.config import ConfigError, load, parse
 from toolcalls.dialects import all_dialects
+from toolcalls.insight import report
+from toolcalls.mitm.config_file import Rules
 from toolcalls.mitm.plan import Plan, plan_for, wire_for
-from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor
 from toolcalls.wires import all_wires
@@ -429,7 +429,7 @@ def test_a_guard_that_looks_on_does_not_read_a_request_that_names_no_tool_often(
     def no(*_: object) -> None:
         raise AssertionError("the history was read")
 
-    monkeypatch.setattr("toolcalls.asking._past", no)
+    monkeypatch.setattr("toolcalls.requests.processing._past", no)
     unguided("{}", in_circles(1), [LS])  # the name stands in it twice: in the call and where the tool is declared
     with pytest.raises(AssertionError, match="the history was read"):
         unguided("{}", in_circles(3), [LS])

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from chatclient import HEAD, chunk, ending, event, received, stream
 from test_exchange_laws import damaged, native
 from test_laws import DIALECTS, TOOLS, cut, law, replies, routes
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.policy import Terms
 from toolcalls.processors import Keep, Processors
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, terms_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.writing.writer import calls_in, write
 
 KINDS: tuple[Kind, ...] = ("lift", "lower", "roundtrip", "process")
 NEVER = "\U0010ffff never said \U0010ffff"
@@ -128,7 +128,7 @@ def test_writing_as_many_calls_as_a_dialect_holds_is_linear(
         written.append(len(calls))
         return write(name, calls, tools)
 
-    monkeypatch.setattr("toolcalls.lane.write", counted)
+    monkeypatch.setattr("toolcalls.replies.lane.write", counted)
     body = [event(chunk(HEAD))]
     for index in range(100):
         key = '"><x' if index in bad else "command"  # no name that a parameter can have

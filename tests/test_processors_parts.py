@@ -19,23 +19,23 @@ from conftest import REPO, shared_path
 from test_laws import law
 from test_processors import body_of, exchange_for, got, native, no_reactors, route_of, run
 from test_processors import frames as framed
-from toolcalls.asking import processors_for, screened, steered
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
-from toolcalls.evidence import Decision
 from toolcalls.processors import Answer, Call, Drop, Edit, Keep, Made, Say
 from toolcalls.processors.access import Gate, Refusal, lies_in
 from toolcalls.processors.arguments import Arguments, canonical
 from toolcalls.processors.filters import Filters, head_of
 from toolcalls.processors.loops import Circles, Passages
+from toolcalls.processors.reactor_runner import Broken, Runner
 from toolcalls.processors.reactors import Failed, Reactors
 from toolcalls.processors.steering import notice
-from toolcalls.reacting import Broken, Runner
+from toolcalls.requests.evidence import Decision
+from toolcalls.requests.processing import processors_for, screened, steered
+from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
-from toolcalls.telling import result as told_as
-from toolcalls.turns import formats
-from toolcalls.values import members
+from toolcalls.values.conversion import members
 from toolcalls.wires import all_wires
+from toolcalls.writing.prompting import result as told_as
 
 CHAT = formats()["openai_chat"]
 
@@ -340,7 +340,7 @@ ENDLESS = r"(a|aa)+$"  # tries for years on forty letters
 
 
 def test_a_pattern_that_tries_without_end_blocks_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolcalls.patterns.SECONDS", 0.05)
+    monkeypatch.setattr("toolcalls.text.patterns.SECONDS", 0.05)
     value = json.dumps("a" * 60 + "b")
     judgement = gate(AccessRule("r", "block", arguments=(Condition("c", matches=ENDLESS),))).judge("x")
     judgement.learn("c", value)
@@ -361,7 +361,7 @@ def test_a_pattern_that_tries_without_end_blocks_in_time(monkeypatch: pytest.Mon
 
 
 def test_a_filter_that_tries_without_end_is_left_out_and_the_view_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolcalls.patterns.SECONDS", 0.05)
+    monkeypatch.setattr("toolcalls.text.patterns.SECONDS", 0.05)
     slow = Filter("slow", pattern=r"(a|aa)+c", replace="x")
     route = Route(filters=(slow, Filter("quick", literal="secret", replace="[..]")))
     for kind in ("process", "roundtrip"):
@@ -636,7 +636,7 @@ def test_a_reactor_that_waits_for_the_machine_is_not_ended(tmp_path: Path, monke
     runner, reactor = Runner(), Reactor(str(file), "f", time_limit=0.05)
     runner.load(Config(default=Route(reactors=(reactor,))))
     free = runner._files[str(file)].functions["free"]
-    monkeypatch.setattr("toolcalls.reacting._PATIENCE", 1000)
+    monkeypatch.setattr("toolcalls.processors.reactor_runner._PATIENCE", 1000)
     Timer(0.2, free.set).start()
     assert runner(reactor, Call("x", {})) is None
 
@@ -754,7 +754,7 @@ def test_a_file_that_went_wrong_is_not_run_again_and_again(tmp_path: Path) -> No
 def test_a_file_that_hangs_when_it_is_run_does_not_hang_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolcalls.reacting._LOADING", 0.05)
+    monkeypatch.setattr("toolcalls.processors.reactor_runner._LOADING", 0.05)
     file = tmp_path / "r.py"
     file.write_text("while True:\n    pass\n")
     runner = Runner()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolcalls.asking import screened, steered
 from toolcalls.processors.access import Gate
+from toolcalls.requests.processing import screened, steered
+from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Loops, Route
-from toolcalls.turns import formats
 
 # --- what is offered --------------------------------------------------------------------------------------------------
 

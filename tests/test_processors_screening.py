@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from chatclient import HEAD, chunk, ending, event, outer, received
 from test_processors import TOOLS, exchange_for, got, no_reactors, route_of, run, words
-from toolcalls.evidence import Decision, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import Terms
 from toolcalls.processors import Processors
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, terms_of
 from toolcalls.route import Route, Taken
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in, write
 
 NO_RM = {"access": {"message": "No.", "rules": [{"name": "no-rm", "action": "block", "arguments": {"command": "rm"}}]}}
 

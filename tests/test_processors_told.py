@@ -12,15 +12,15 @@ import pytest
 import anthropicclient
 from chatclient import HEAD, chunk, ending, event, outer, received
 from test_processors import body_of, exchange_for, no_reactors, route_of, run, words
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.insight.report import of
 from toolcalls.insight.story import story
 from toolcalls.processors import Call, Edit, Processors
-from toolcalls.report import of
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, Kind, terms_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
 
 NO_SHELL = {"access": {"message": "No {tool}.", "rules": [{"name": "no-shell", "action": "block", "tools": "bash"}]}}
 ONLY_SHELL = {

@@ -20,19 +20,19 @@ import responsesclient
 from casefiles import canonical, load
 from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, route_of, run, turn, words
 from toolcalls.events import Text
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import Terms
 from toolcalls.processors import Call, Drop, Edit, Made, Processors, Say
 from toolcalls.processors.reactors import Answer, Runner
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
-from toolcalls.tools import Toolbox
-from toolcalls.turns import formats
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in, write
 
 WIRES = ("anthropic", "openai_responses")
 FORMS: tuple[Form, ...] = ("sse", "whole")

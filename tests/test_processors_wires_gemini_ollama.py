@@ -21,18 +21,18 @@ import ollamaclient
 from casefiles import canonical, load
 from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, route_of, run, turn, words
 from toolcalls.events import Text
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import Terms
 from toolcalls.processors import Call, Drop, Edit, Made, Processors, Say
 from toolcalls.processors.reactors import Answer, Runner
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
-from toolcalls.turns import formats
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in
 
 FORMS: list[tuple[str, Form]] = [
     ("gemini", "sse"), ("gemini", "json_array"), ("gemini", "whole"), ("ollama", "ndjson"), ("ollama", "whole"),

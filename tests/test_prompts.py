@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from toolcalls.evidence import decide, terms_of
-from toolcalls.prompts import tools_in
 from toolcalls.request import Request
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.shapes import Call
-from toolcalls.writing import as_text, write
+from toolcalls.writing.writer import as_text, write
 
 OPENHANDS = """You are OpenHands agent.
 

@@ -7,8 +7,8 @@ declared that bear the very names that stand in it. Whatever verdicts come of it
 import pytest
 
 from toolcalls.events import CallStart, Text
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import PolicyName, Route
 

@@ -14,14 +14,14 @@ from live import EVENTS, Dump, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import Upstream, connected, upstream
 from test_e2e_openai_responses import INVOKE, TOOLS, tool
-from toolcalls import recalled
-from toolcalls.evidence import Decision
 from toolcalls.mitm import store
-from toolcalls.policy import Terms
-from toolcalls.recalled import Recalled, completed, noted, unasked
+from toolcalls.reading.policy import Terms
 from toolcalls.request import Request
+from toolcalls.requests import call_memory
+from toolcalls.requests.call_memory import Recalled, completed, noted, unasked
+from toolcalls.requests.evidence import Decision
+from toolcalls.requests.turns import formats
 from toolcalls.route import Route
-from toolcalls.turns import formats
 
 CONFIG = """
 routes:
@@ -131,10 +131,10 @@ def test_a_call_is_known_while_its_reply_goes_on() -> None:
 
 
 def test_there_is_an_end_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recalled, "_CALLS", 3)
+    monkeypatch.setattr(call_memory, "_CALLS", 3)
     known = remembered(*(Made(f"c{number}", "now") for number in range(5)))
     assert [known[f"c{number}"] is not None for number in range(5)] == [False, False, True, True, True]
-    monkeypatch.setattr(recalled, "_ROOM", 100)
+    monkeypatch.setattr(call_memory, "_ROOM", 100)
     known = remembered(Made("a", "now", "x" * 60), Made("b", "now", "x" * 60), Made("b", "now", "x" * 60))
     assert known["a"] is None
     assert known["b"] is not None

@@ -20,7 +20,7 @@ from live import LIMIT, flows_in
 from toolcalls.commands.console import BadInput
 from toolcalls.mitm import recorder, store
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.appended import WRITE, Appended, Opened
+from toolcalls.mitm.append_file import WRITE, Appended, Opened
 from toolcalls.mitm.offline.files import flows
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.recorder import Recorder

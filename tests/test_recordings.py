@@ -18,13 +18,13 @@ import pytest
 from mitmproxy import http
 
 from live import REPO, flows_in, mitmdump
-from toolcalls import report
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.exchange import Exchange
+from toolcalls.insight import report
 from toolcalls.mitm import store
 from toolcalls.mitm.codings import decoded
 from toolcalls.mitm.plan import form_of, plan_for, wire_for
+from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
 FOLDER = REPO / "recordings"

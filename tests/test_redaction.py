@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conftest import shared_path
 from growth import grows_with_its_input
-from toolcalls.redaction import (
+from toolcalls.insight.redaction import (
     KEPT_HEADERS,
     REDACTED,
     redacted_body,

@@ -27,11 +27,11 @@ from reliability.rows import Row, merged, table
 from reliability.said import with_tools
 from reliability.spliced import envelopes
 from spoken import SPOKEN
-from toolcalls import redaction
-from toolcalls.exchange import Exchange
-from toolcalls.exports import FORMATS
-from toolcalls.ledger import Ledger
+from toolcalls.insight import redaction
+from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm.tap import Tap
+from toolcalls.reading.ledger import Ledger
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Tool
 from toolcalls.route import Route
 from toolcalls.wires.openai_responses import items

@@ -26,8 +26,8 @@ from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import OUTCOMES, told
+from toolcalls.mitm.flow_records import seen
 from toolcalls.mitm.page import Page
-from toolcalls.mitm.seen import seen
 from toolcalls.route import Price
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from conftest import shared_path
-from toolcalls.evidence import decide, terms_of
-from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.turns import formats
 from toolcalls.route import Route
-from toolcalls.turns import formats
 from toolcalls.wires import all_wires
 
 FORMAT = formats()["gemini"]

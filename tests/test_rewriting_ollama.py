@@ -11,10 +11,10 @@ import pytest
 
 from casefiles import openai_tools
 from conftest import shared_path
-from toolcalls.evidence import decide, terms_of
-from toolcalls.rewriting import NOT_EXECUTED, rewritten
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.rewriting import NOT_EXECUTED, rewritten
+from toolcalls.requests.turns import formats
 from toolcalls.route import Route
-from toolcalls.turns import formats
 from toolcalls.wires import all_wires
 
 FORMAT = formats()["ollama"]

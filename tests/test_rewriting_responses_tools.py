@@ -9,10 +9,10 @@ from typing import Any
 
 from test_processors import no_reactors
 from test_rewriting_wires import LOWER, MEND, sent, through
-from toolcalls.asking import processors_for
-from toolcalls.evidence import Decision
+from toolcalls.requests.evidence import Decision
+from toolcalls.requests.processing import processors_for
+from toolcalls.requests.turns import PastCall, Result, formats
 from toolcalls.route import Loops, Route
-from toolcalls.turns import PastCall, Result, formats
 
 FORMAT = formats()["openai_responses"]
 PATCH = {"type": "custom", "name": "apply_patch", "description": "Patches."}

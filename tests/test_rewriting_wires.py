@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import shared_path
-from toolcalls.evidence import decide, terms_of
 from toolcalls.request import Tool
-from toolcalls.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
-from toolcalls.turns import PastCall, Text, formats
 from toolcalls.wires import all_wires
 
 type Said = tuple[str, Any]  # ("user" | "model", text), ("calls", (text, calls)), ("results", results)

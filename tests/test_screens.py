@@ -18,7 +18,7 @@ from screens import browser, console, log_in, missing_for_browser, missing_for_c
 from toolcalls.events import Status
 from toolcalls.insight.story import UNLESS
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.policy import REASONS, REPAIRS
+from toolcalls.reading.policy import REASONS, REPAIRS
 
 LIFTED = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"

@@ -17,8 +17,8 @@ from conftest import shared_path
 from test_dialects import WIRE, chunks, exchanged, read, reader_for, single
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.tools import Toolbox
-from toolcalls.writing import separated, write
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import separated, write
 
 NAME = "cases/seed-vectors.json"
 OURS = ("invoke", "tagged", "text", "serialize->invoke", "marker", "forge")

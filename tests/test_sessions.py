@@ -15,18 +15,18 @@ import manyflows
 from conftest import shared_path
 from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.body import MESSAGE, MESSAGES, TOOLS
 from toolcalls.insight.conversation import Asked, Message, asked_of
-from toolcalls.insight.differences import between
-from toolcalls.insight.passage import duration, session_body
+from toolcalls.insight.exchange_record import Pieces, Seen
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Moments, Tokens
+from toolcalls.insight.request_body import MESSAGE, MESSAGES, TOOLS
+from toolcalls.insight.request_diff import between
 from toolcalls.insight.scorecard import OTHERS, ROWS
-from toolcalls.insight.seen import Pieces, Seen
+from toolcalls.insight.session_page import duration, session_body
 from toolcalls.insight.sessions import Session, Sessions
+from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, outcome_of, told
-from toolcalls.insight.wording import rewording
-from toolcalls.mitm.seen import seen
+from toolcalls.mitm.flow_records import seen
 from toolcalls.route import Price
 
 

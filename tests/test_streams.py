@@ -14,11 +14,11 @@ import pytest
 
 from conftest import shared_path
 from toolcalls.events import Verdict
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
 
 WIRE = all_wires()["openai_chat"]
 ROUTE = Route(client="native", upstream="text")

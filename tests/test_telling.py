@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcalls.dialects import all_dialects
-from toolcalls.policy import Terms
-from toolcalls.prompts import tools_in
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
+from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
 from toolcalls.shapes import Unwritable
-from toolcalls.telling import callable_in, prompt, result, results_in, template
-from toolcalls.writing import calls_in
+from toolcalls.writing.prompting import callable_in, prompt, result, results_in, template
+from toolcalls.writing.writer import calls_in
 
 DIALECTS = tuple(all_dialects())
 READ = Tool(

@@ -26,17 +26,17 @@ from growth import grows_with_its_input
 from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
-from toolcalls.report import visible
+from toolcalls.insight.report import visible
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import PolicyName, Route, Taken
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in, write
+from toolcalls.writing.writer import calls_in, write
 
 COMMAND = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 CONTENT = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}

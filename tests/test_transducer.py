@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from conftest import shared_path
 from growth import grows_with_its_input
-from toolcalls.transducer import MAX_DEPTH, Transducer
-from toolcalls.values import is_json
+from toolcalls.values.conversion import is_json
+from toolcalls.values.transducer import MAX_DEPTH, Transducer
 
 
 class Outcome(NamedTuple):

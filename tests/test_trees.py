@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from growth import grows_with_its_input
 from test_laws import law
 from toolcalls.events import CallPiece, Text
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes.trees import (

@@ -19,14 +19,14 @@ import responsesclient
 from chatclient import chunk, event
 from growth import grows_with_its_input
 from spoken import SPOKEN, exchange, through
-from toolcalls.alike import Alike
 from toolcalls.events import CallEnd, CallPiece, CallStart, Gone
-from toolcalls.evidence import Decision, terms_of
-from toolcalls.exchange import Exchange
 from toolcalls.processors import Processors
+from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.twins import Twins
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, terms_of
 from toolcalls.route import Access, AccessRule, Route
-from toolcalls.twins import Twins
+from toolcalls.values.call_index import Alike
 from toolcalls.wires import all_wires
 
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}),)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls.values import (
+from toolcalls.values.conversion import (
     declared_keys,
     escape,
     is_json,

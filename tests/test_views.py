@@ -20,13 +20,13 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow, tutils
 
 from live import CALL, PATH, TOOLS, asked, streamed, whole
-from toolcalls.exchange import Exchange
 from toolcalls.insight.story import shortly, story
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
-from toolcalls.mitm.telling import telling
-from toolcalls.mitm.views import excerpt, lines, pairing, small
+from toolcalls.mitm.progress import telling
+from toolcalls.mitm.views import excerpt, lines, pairing, shortening
+from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
 TEXT = f"Let me look.\n\n{CALL}"
@@ -516,11 +516,11 @@ def test_a_request_that_cannot_be_read_is_shown_as_it_is(addon: ToolCalls) -> No
 @pytest.mark.parametrize("key", ["messages", "input", "contents"])
 def test_a_long_request_is_made_small(key: str) -> None:
     messages = [{"role": "user", "content": f"message {number} " + "x" * 400} for number in range(3000)]
-    made = small.reduced(json.dumps({"model": "m", key: messages, "junk": "y" * 100_000}).encode())
+    made = shortening.reduced(json.dumps({"model": "m", key: messages, "junk": "y" * 100_000}).encode())
     kept = json.loads(made.body)
     assert made.messages == 3000
-    assert len(kept[key]) == 3000 - made.left_out + 1 <= small.MAX_MESSAGES + 10
-    assert len(made.body) < small.MAX_BODY
+    assert len(kept[key]) == 3000 - made.left_out + 1 <= shortening.MAX_MESSAGES + 10
+    assert len(made.body) < shortening.MAX_BODY
     assert kept[key][0] == messages[0]
     assert kept[key][-1] == messages[-1]
     assert made.note in json.dumps(kept[key], ensure_ascii=False)

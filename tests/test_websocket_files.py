@@ -21,10 +21,10 @@ from toolcalls import cli
 from toolcalls.insight.turn import told
 from toolcalls.mitm import connection, store, websocket
 from toolcalls.mitm.commands import Commands
+from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.flow_records import all_seen
 from toolcalls.mitm.offline.files import all_of, configuration, today
 from toolcalls.mitm.offline.redact import redacted
-from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.seen import all_seen
 from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
 from toolcalls.mitm.views import message as looked_at
 

@@ -23,14 +23,14 @@ from conftest import shared_path
 from test_exchange_laws import damaged, taken
 from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
 from toolcalls.events import CallStart, Event, Finish, Reasoning, Text, Verdict
-from toolcalls.evidence import Decision, Kind, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import SSE, Form
-from toolcalls.policy import REASONS
+from toolcalls.reading.policy import REASONS
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
-from toolcalls.writing import calls_in
+from toolcalls.wires.frames import SSE, Form
+from toolcalls.writing.writer import calls_in
 
 WIRE = all_wires()["anthropic"]
 FILE = load("wires", "anthropic")

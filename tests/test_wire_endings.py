@@ -20,7 +20,7 @@ import test_wire_gemini
 import test_wire_ollama
 import test_wires
 from test_wires import run, words
-from toolcalls.exchange import Exchange
+from toolcalls.replies.exchange import Exchange
 
 DONE = b"data: [DONE]\n\n"
 RM = '<invoke name="Bash"><parameter name="command">rm -rf /tm'

@@ -19,16 +19,16 @@ from ollamaclient import STATS, Reply, body_of, call, line, received
 from test_laws import DIALECTS, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
 from test_wires import run, words
 from toolcalls.events import Markup
-from toolcalls.evidence import Decision, Kind, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.shapes import Call
 from toolcalls.wires import all_wires, wire_of
-from toolcalls.writing import calls_in
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in
 
 WIRE = all_wires()["ollama"]
 FILE = load("wires", "ollama")

@@ -14,13 +14,13 @@ import pytest
 from chatclient import HEAD, chunk, event
 from test_processors import no_reactors, route_of
 from toolcalls.events import CallEnd, CallPiece, CallStart
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
 from toolcalls.processors import Processors
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
 
 WIRE = all_wires()["openai_chat"]
 LIFT = Route(client="native", upstream="text")

@@ -22,14 +22,14 @@ from responsesclient import Reply, received, stream, take_items, whole, written
 from test_exchange_laws import damaged, taken
 from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
 from toolcalls.events import Verdict
-from toolcalls.evidence import Decision, Kind, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
-from toolcalls.policy import REASONS
+from toolcalls.reading.policy import REASONS
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Route
 from toolcalls.wires import all_wires, recalled_by, wire_of
-from toolcalls.writing import calls_in
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import calls_in
 
 WIRE = all_wires()["openai_responses"]
 FILE = load("wires", "openai_responses")

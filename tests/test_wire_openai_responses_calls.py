@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from responsesclient import Reply, received, stream, take_items, whole, written
 from test_laws import cut, law
 from test_processors import no_reactors, route_of
-from toolcalls.evidence import Decision, Kind, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.processors.reactors import Answer, Runner
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, Kind, terms_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
 from toolcalls.wires.openai_responses.calls import Input, input_of
 
 WIRE = all_wires()["openai_responses"]

@@ -16,7 +16,7 @@ from responsesclient import received, stream, written
 from test_laws import cut, law, read, replies, shown, verdicts
 from test_wire_openai_responses import FILE, clean, events_of, exchange_for, law_exchange, run, words
 from toolcalls.route import Route
-from toolcalls.writing import calls_in
+from toolcalls.writing.writer import calls_in
 
 type Events = list[dict[str, Any]]
 

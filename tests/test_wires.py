@@ -15,11 +15,11 @@ import pytest
 
 from casefiles import canonical, load, openai_tools
 from chatclient import HEAD, USAGE, Choice, chunk, event, outer, received
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
+from toolcalls.wires.frames import Form
 
 WIRE = all_wires()["openai_chat"]
 FILE = load("wires", "openai_chat")

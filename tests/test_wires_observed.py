@@ -11,11 +11,11 @@ import pytest
 from casefiles import openai_tools
 from conftest import shared_path
 from test_wires import run, words
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.evidence import decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
+from toolcalls.wires.frames import Form
 
 CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
 REQUEST = b'{"model": "m", "prompt": "Go."}'

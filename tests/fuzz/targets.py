@@ -12,16 +12,16 @@ from chatclient import HEAD, chunk, ending
 from chatclient import event as framed
 from reliability import heard
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
-from toolcalls.evidence import Decision, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import FRAMES, SSE
-from toolcalls.policy import REASONS, Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision, decide, terms_of
 from toolcalls.route import PolicyName, Route
-from toolcalls.transducer import Transducer
+from toolcalls.values.transducer import Transducer
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.wires.frames import FRAMES, SSE
+from toolcalls.writing.writer import calls_in
 
 CHOICES = 4  # bytes in front of the text
 

@@ -23,8 +23,8 @@ from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.writing import write
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
 
 GROUP = "faults: cuts"
 TOOL = Tool("run_shell", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]})

@@ -18,11 +18,11 @@ from mitmproxy import http
 
 from reliability.materials import Reply
 from toolcalls.events import Verdict
-from toolcalls.exchange import Exchange
-from toolcalls.lane import Record
 from toolcalls.mitm.codings import decoder_of
 from toolcalls.mitm.plan import Plan, form_of, plan_for, wire_for
 from toolcalls.mitm.tap import Tap
+from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.lane import Record
 from toolcalls.route import Config, Route
 
 LIFTS = Route(client="native", upstream="text")

@@ -25,7 +25,7 @@ from itertools import pairwise
 from random import Random
 from typing import Literal
 
-from toolcalls.frames import Form
+from toolcalls.wires.frames import Form
 
 type Effect = Literal["same", "spelling", "cut", "damaged"]
 

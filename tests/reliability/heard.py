@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolcalls.frames import Form
+from toolcalls.wires.frames import Form
 
 # What replies end with that were not cut off.
 ENDS = {"stop", "end_turn", "STOP", "completed", "tool_calls", "tool_use"}

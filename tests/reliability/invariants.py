@@ -24,9 +24,9 @@ from reliability.faults import Faulted
 from reliability.spliced import Spliced
 from toolcalls.events import CallStart, Event, Markup, Reasoning, Text, Verdict
 from toolcalls.mitm.codings import CodingError
-from toolcalls.reader import Reader
+from toolcalls.reading.reader import Reader
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.writing.writer import calls_in
 
 type Kind = Literal["lost", "invented", "hang", "failed"]
 

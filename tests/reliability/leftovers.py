@@ -17,7 +17,11 @@ from typing import Any
 _PACKAGE = "toolcalls"
 _CONTAINERS = (list, dict, set, deque, bytearray)
 # Functions of the user's that have been read from their files.
-_ON_PURPOSE = {"toolcalls.reacting.RUNNER", "toolcalls.mitm.plan.RUNNER", "toolcalls.mitm.rules.RUNNER"}
+_ON_PURPOSE = {
+    "toolcalls.processors.reactor_runner.RUNNER",
+    "toolcalls.mitm.plan.RUNNER",
+    "toolcalls.mitm.config_file.RUNNER",
+}
 
 
 @dataclass

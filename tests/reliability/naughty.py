@@ -32,19 +32,19 @@ from reliability.materials import chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
-from toolcalls import report
-from toolcalls.exports import FORMATS
+from toolcalls.insight import report
+from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.page import live_overview, live_page, live_session, live_why, report_page
+from toolcalls.insight.report import visible
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told as told_turn
 from toolcalls.mitm import store
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.flow_records import seen
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.redact import redacted
-from toolcalls.mitm.seen import seen
 from toolcalls.mitm.tables import explained
-from toolcalls.report import visible
 from toolcalls.request import Tool
 from toolcalls.route import Config
 

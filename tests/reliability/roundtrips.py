@@ -20,13 +20,13 @@ from reliability.materials import Reply, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from toolcalls.dialects import all_dialects
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.writing import calls_in, write
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import calls_in, write
 
 READ = "round trips: text"
 LOWERED = "round trips: native"

@@ -21,10 +21,10 @@ from reliability.faults import given
 from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, recorded
 from spoken import SPOKEN
 from toolcalls.dialects import all_dialects
-from toolcalls.frames import Form
 from toolcalls.request import Tool
 from toolcalls.route import Route
 from toolcalls.wires import function_tools
+from toolcalls.wires.frames import Form
 
 _ENDS = {"stop", "end_turn", "STOP", "completed"}
 _MOST_FRAMES = 120  # a longer envelope would take its time and show nothing new

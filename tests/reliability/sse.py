@@ -15,7 +15,7 @@ from reliability.invariants import Breach
 from reliability.jobs import Job, Tally, serially
 from reliability.materials import Reply, body_in, chosen, rows_of, seed_of
 from reliability.rows import Row
-from toolcalls.frames import SSE
+from toolcalls.wires.frames import SSE
 
 GROUP = "SSE cases"
 PLACES = {

@@ -20,8 +20,8 @@ from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from toolcalls.request import Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.writing import write
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
 
 GROUP = "XML cases"
 TOOL = Tool("write_file", {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}})

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolcalls.report import HIDDEN, visible
+from toolcalls.insight.report import HIDDEN, visible
 
 # Control characters below U+0020 stand in no JSON string, and between strings they are its layout.
 _UNSHOWN = re.compile(HIDDEN.pattern.replace("\x00-\x1f", ""))

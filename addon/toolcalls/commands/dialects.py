@@ -11,13 +11,13 @@ from textwrap import dedent, wrap
 from toolcalls.commands.console import as_json, put_line
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallStart
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.writing import write
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
 
 _SAMPLE = Call("read_file", '{"path":"a.txt"}')
 

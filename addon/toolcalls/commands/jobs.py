@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolcalls.commands.console import BadInput, as_json, check_json, lines, open_input, put_line, sendable
-from toolcalls.values import members
+from toolcalls.values.conversion import members
 
 
 class Job:

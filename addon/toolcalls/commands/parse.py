@@ -20,12 +20,12 @@ from toolcalls.commands.settings import (
     with_tools,
 )
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
-from toolcalls.policy import Terms
-from toolcalls.reader import Reader
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
-from toolcalls.writing import calls_in
+from toolcalls.writing.writer import calls_in
 
 # Finish reasons after which nothing is completed, in the words of the wires, and the word for a broken connection.
 _CUT = frozenset({"length", "content_filter", "cut"})

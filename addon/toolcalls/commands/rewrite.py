@@ -20,7 +20,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolcalls.asking import processors_for, watch_for
 from toolcalls.commands.console import BadInput, as_json, complain, open_input, put, read_json
 from toolcalls.commands.jobs import Job, work_off
 from toolcalls.commands.settings import (
@@ -35,11 +34,12 @@ from toolcalls.commands.settings import (
 )
 from toolcalls.config import ConfigError, load, select
 from toolcalls.dialects import all_dialects
-from toolcalls.evidence import decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.reacting import RUNNER, Broken
-from toolcalls.report import of
+from toolcalls.insight.report import of
+from toolcalls.processors.reactor_runner import RUNNER, Broken
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.processing import processors_for, watch_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
 from toolcalls.wires import Wire, all_wires
 

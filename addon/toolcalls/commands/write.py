@@ -11,9 +11,9 @@ from toolcalls.commands.settings import one_of, tools_file, tools_of
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.values import quote
-from toolcalls.writing import write
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
 
 
 class _Number(str):

@@ -20,11 +20,11 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from toolcalls.config.ineffective import findings
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import MAX_MISTAKES, ConfigError, Mistake, config_error
 from toolcalls.config.nodes import MAX_BYTES, TOO_LARGE, document
 from toolcalls.config.routes import Routes
-from toolcalls.idle import findings
 from toolcalls.route import Config, Route
 
 __all__ = ["MAX_MISTAKES", "ConfigError", "default_path", "load", "parse", "select"]

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
+from toolcalls.config.ineffective import RESERVED
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import Mistake, did_you_mean, quote
 from toolcalls.config.nodes import Node
@@ -27,7 +28,6 @@ from toolcalls.config.readers import (
     number,
     one_of,
 )
-from toolcalls.idle import RESERVED
 from toolcalls.route import Access, AccessRule, Condition, Filter, LoopAction, Loops, Reactor
 
 

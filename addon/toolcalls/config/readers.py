@@ -10,7 +10,7 @@ from typing import Any
 
 from toolcalls.config.mistakes import Mistake, did_you_mean, quote, short
 from toolcalls.config.nodes import Node
-from toolcalls.patterns import compiled
+from toolcalls.text.patterns import compiled
 
 MAX_PATTERN = 1_000
 

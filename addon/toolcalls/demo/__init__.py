@@ -22,8 +22,8 @@ from typing import Any
 
 from toolcalls.demo.columns import say, timeline
 from toolcalls.demo.parties import Received, Unexpected, asking, mitmdump, port_of, said, script, upstream, wait
-from toolcalls.policy import REASONS
-from toolcalls.report import summary, visible
+from toolcalls.insight.report import summary, visible
+from toolcalls.reading.policy import REASONS
 
 SECONDS = 27.0  # for all of it
 EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}

@@ -7,7 +7,7 @@ import sys
 import time
 
 from toolcalls.demo.parties import Seen, Sight, Unexpected
-from toolcalls.report import visible
+from toolcalls.insight.report import visible
 
 _TOGETHER = 0.03  # seconds within which what the client gets is shown beside what was sent
 _COLOURS = {"heading": "1", "command": "2", "text": "36", "call": "1;32", "other": "2"}

@@ -8,14 +8,14 @@ https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509.
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Unwritable
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.wholejson import MAX_NAME, QUOTES, text_of, whole
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 
 class _Keyed(CallReader):

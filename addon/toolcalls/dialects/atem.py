@@ -14,12 +14,12 @@ decoded. vllm #55395 PR#55419.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.content import Verbatim
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"

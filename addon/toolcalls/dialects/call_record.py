@@ -7,14 +7,14 @@ Source: oh-my-pi #92. Values stand as they are: no line end is layout, nothing i
 
 import re
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.entities import unescape
 from toolcalls.shapes.tags import Tag
 from toolcalls.shapes.words import word
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _TAG = re.compile(r"""<call_record\s+tool\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>/]+))\s*(/?)""")
 _UP_TO_END = re.compile(r"[^>]*+")

@@ -13,11 +13,11 @@ https://huggingface.co/CohereLabs/c4ai-command-r-plus.
 
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callarray import call_array, close
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 _OPENER = "Action:"
 _FENCE = "```"

@@ -15,13 +15,13 @@ holds `END_ARG` alone, typed by its schema.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _FENCE, _FENCE_END = "```tool", "```"
 _NAMED = ("TOOL_NAME:", "tool_name:", "Tool_name:")

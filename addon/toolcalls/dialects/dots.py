@@ -11,12 +11,12 @@
 Values stand as they are. Source: the models' chat templates, vLLM's `dots` parser.
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _OPENER = "<dots_function_call>"
 _OBJECT = JsonTags("dots", opening=(_OPENER,), closing=("</dots_function_call>",))

@@ -22,7 +22,6 @@ Everything that only this form has stands here, hence more than 300 lines.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
@@ -31,9 +30,10 @@ from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.nested import Members, Rules, Spelling, Unfit, argument
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
-from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
-from toolcalls.values import STRING, Types, members, quote, to_json
+from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.conversion import STRING, Types, members, quote, to_json
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 
 RESULT = "Tool '{name}' result:\n{text}"
 

@@ -11,13 +11,13 @@ recipient. Each message ends with `<|stop|>` or where the next one begins. Sourc
 
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.words import NAME, check_name, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _FROM, _RECIPIENT, _CONTENT, _STOP = "<|from|>assistant", "<|recipient|>", "<|content|>", "<|stop|>"
 _ALL = "all"

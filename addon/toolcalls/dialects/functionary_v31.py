@@ -9,12 +9,12 @@ parameters in tags of their own it is `qwen3_xml`. Source: https://github.com/Me
 
 import re
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.shapes.words import word
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")
 

@@ -13,12 +13,12 @@ Source: https://github.com/MeetKai/functionary.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _MARK = ">>>"
 _ALL = "all"

@@ -10,10 +10,10 @@ Source: the model's chat template (https://huggingface.co/google/gemma-4-31B-it,
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.keyed import Keyed
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _CHANNEL, _CLOSED = "<|channel>", "<channel|>"
 RESULT = '<|tool_response>response:{name}{value:<|"|>{text}<|"|>}<tool_response|>'

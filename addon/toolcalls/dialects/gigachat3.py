@@ -9,10 +9,10 @@ Source: vLLM's `gigachat3` parser.
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _SEPARATOR = "<|message_sep|>"
 

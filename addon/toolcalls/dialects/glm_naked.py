@@ -9,10 +9,10 @@ tool, at the start of a line, begins one. Nobody writes it on purpose.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls
 from toolcalls.shapes.keyvalue import KeyValue
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

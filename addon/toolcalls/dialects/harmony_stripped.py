@@ -10,12 +10,12 @@ like, which no prose holds, end it. Rapid-MLX #480.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256

@@ -9,11 +9,11 @@ counts. Source: vLLM's `inkling` parser.
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step, beginnings
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.wholejson import MAX_NAME
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step, beginnings
+from toolcalls.values.toolbox import Toolbox
 
 _MESSAGE = "<|message_model|>"
 _CALL = "<|content_invoke_tool_json|>"

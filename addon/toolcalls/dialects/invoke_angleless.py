@@ -12,11 +12,11 @@ without its bracket opens a call only at the start of a line, and only with its 
 from collections.abc import Sequence
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call
 from toolcalls.shapes.attributed import Attributed, spelt
 from toolcalls.shapes.tags import Tags, named_tag
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
 

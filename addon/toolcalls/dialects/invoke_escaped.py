@@ -13,14 +13,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import spelt
 from toolcalls.shapes.entities import ENTITIES, unescape
 from toolcalls.shapes.raw import delimited, line_end
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _PREFIXES = ("", *(f"{name}:" for name in ("antml", "tml")))
 _ELEMENTS = ("function_calls", "invoke", "parameter")

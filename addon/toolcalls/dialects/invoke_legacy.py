@@ -17,15 +17,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _MAX_WORD = 256
 _WORD = re.compile(r"[\w.:/@-]*+")

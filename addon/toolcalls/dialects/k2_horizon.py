@@ -8,11 +8,11 @@ as well: an object behind the name in place of the pairs, or one that holds the 
 template.
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.keyvalue import KeyValueOrJson
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))
 

@@ -13,12 +13,12 @@ https://huggingface.co/moonshotai/Kimi-K2-Instruct, vllm PR#38579 #28543 (leaks)
 import re
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import payload
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _PREFIX = "functions."
 _ARGUMENTS = "<|tool_call_argument_begin|>"

@@ -8,9 +8,9 @@ Nothing but the name of a declared tool tells it from prose, so it is looked for
 import re
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes.header import Header, Opening
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

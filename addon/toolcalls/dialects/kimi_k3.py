@@ -12,13 +12,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.raw import up_to_tag
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
 _BOTH = (_OPEN, _CLOSE)

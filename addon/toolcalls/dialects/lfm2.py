@@ -9,12 +9,12 @@ there goes with them; any other text stays. Source: https://docs.liquid.ai/lfm/k
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.words import character
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
 _CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))

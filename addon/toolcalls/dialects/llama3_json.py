@@ -9,13 +9,13 @@ prompt format at https://www.llama.com/docs/model-cards-and-prompt-formats/llama
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.wholejson import MAX_NAME
-from toolcalls.tools import Toolbox
-from toolcalls.values import quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
 
 _TAG = "<|python_tag|>"
 _CALL = ".call"

@@ -9,11 +9,11 @@ chat_template.jinja).
 
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Pythonic
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _START, _END = ("<|python_start|>",), ("<|python_end|>",)
 _JSON = JsonList(

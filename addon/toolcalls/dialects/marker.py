@@ -13,12 +13,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 _FENCES = ("`", "```", "````", "`````", "~~~", "~~~~")
 _INFO = re.compile(r"[ \t]*+[\w+.-]*+[ \t]*+")

@@ -13,13 +13,13 @@ A tool that takes free text gets it without a parameter's tag, and sometimes wit
 That is read where the tool has one parameter or none that is known; it is called `input` then.
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.loosetags import Tag, function_tag
 from toolcalls.shapes.tagvalue import UNCLOSED_VALUE, Parameters, tag_value
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _FREE = "input"
 

@@ -10,7 +10,6 @@ that is only one. Source: the model's chat template, SGLang's `minicpm` parser.
 from collections.abc import Mapping
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
@@ -18,7 +17,8 @@ from toolcalls.shapes.content import Escaped
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.tags import Parts, Tag, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")
 _NAMELESS = "<param>"  # no key can be called so

@@ -16,12 +16,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.jsonvalue import mark, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, past, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json
+from toolcalls.values.toolbox import Toolbox
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
 _ENDS_BARE = re.compile(r"[\n},]").search

@@ -17,15 +17,15 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.nested import Rules, Spelling, Unfit, to_object
 from toolcalls.shapes.tags import Tags, named_tag
 from toolcalls.shapes.trees import MAX_DEPTH, Element
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, to_json
+from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.conversion import members, to_json
+from toolcalls.values.toolbox import Toolbox
 
 RESULT = "<response>{text}</response>"
 

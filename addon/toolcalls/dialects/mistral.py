@@ -13,12 +13,12 @@ PR#10725 (leaks).
 import re
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _MARK = "[TOOL_CALLS]"
 _CLOSER = "[/TOOL_CALLS]"

@@ -14,13 +14,13 @@ closing tag and the array's items is as in `tagged`, which is asked first.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.tagnamed import TagNamed
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _FORM = TagNamed("morph_xml", any_items=False, json=False)
 _EMPTY = re.compile(r"<[ \t]{0,4}([\w.-]+)[ \t]{0,4}/[ \t]{0,4}>")

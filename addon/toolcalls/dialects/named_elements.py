@@ -11,13 +11,13 @@ the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge` (in `<too
 
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.words import NAME, check_name, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _CALLS = ("tool_call", "function_call", "tool_use")
 _NAMES = ("<name>", "<tool_name>", "<tool>", "<function>")

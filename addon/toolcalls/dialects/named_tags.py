@@ -10,8 +10,8 @@ arguments may have a `name`. No model's template has it.
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.entities import escape_attribute
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 
 class _Named(Attributed):

@@ -20,13 +20,13 @@ The template prints lists and objects as JSON and every other value as Python do
 
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.loosetags import Tag, function_tag
 from toolcalls.shapes.tags import Tags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _OTHERS = ("function_invocation", "toolcall")
 

@@ -16,15 +16,15 @@ https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggin
 import re
 from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
 from toolcalls.shapes.wholejson import action, whole
 from toolcalls.shapes.words import NAME, character, run, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import is_json, members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import is_json, members
+from toolcalls.values.toolbox import Toolbox
 
 _INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")
 _FENCES = ("```json", "```")

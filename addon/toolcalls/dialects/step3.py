@@ -11,12 +11,12 @@ and text behind the last is text. Values stand as they are. Source: the model's 
 from collections.abc import Sequence
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 
 def _token(word: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from typing import Any
 from toolcalls.shapes import Calls
 from toolcalls.shapes.nested import Place
 from toolcalls.shapes.tagnamed import TagNamed
-from toolcalls.values import items, members, quote
+from toolcalls.values.conversion import items, members, quote
 
 _TOOLS = """
 access_mcp_resource server_name uri

@@ -7,11 +7,11 @@ Taught by small agents' own prompts and written by models that mix Cline's tags 
 text in such an element is a value (`zeroclaw`, `tagged`). No model's template has it.
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonelement import JsonElement
-from toolcalls.tools import Toolbox
-from toolcalls.values import quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
 
 
 class _Element(JsonElement):

@@ -19,13 +19,13 @@ from typing import Any
 
 import yaml
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.elements import character
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.nested import Place as InSchema
-from toolcalls.tools import Toolbox
-from toolcalls.values import STRING, Types, is_json, members, quote, to_json, to_text
+from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _MAX_BODY = 256 * 1024  # characters
 _MAX_DEPTH = 32

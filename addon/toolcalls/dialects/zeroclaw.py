@@ -13,14 +13,14 @@ forms or as a JSON object, and that is what is written.
 import re
 from collections.abc import Sequence
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.shapes.words import NAME, character, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 _FENCE, _FENCE_END = "```tool_call", "```"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")

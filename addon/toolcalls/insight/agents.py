@@ -7,8 +7,8 @@ that sends neither is grouped by how its conversation begins. Many send their SD
 from hashlib import blake2b
 
 from toolcalls.insight.conversation import Asked
-from toolcalls.insight.seen import Seen
-from toolcalls.redaction import redacted_text
+from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.redaction import redacted_text
 
 _LENGTH = 80  # characters of a label or an id
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
-from toolcalls.insight.body import Body, body_of
-from toolcalls.redaction import redacted_text
-from toolcalls.turns import Block, Conversation, PastCall, Result, Text, formats
+from toolcalls.insight.redaction import redacted_text
+from toolcalls.insight.request_body import Body, body_of
+from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, formats
+from toolcalls.values import rawjson
 
 EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it

@@ -12,13 +12,13 @@ from html import escape
 from importlib.resources import files
 
 from toolcalls.insight import plots
-from toolcalls.insight.passage import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
 from toolcalls.insight.prices import money
+from toolcalls.insight.report import visible
 from toolcalls.insight.scorecard import BY, Row, Scorecard
+from toolcalls.insight.session_page import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Link, cost, leaks, models
 from toolcalls.insight.turn import OUTCOMES
-from toolcalls.report import visible
 from toolcalls.route import Price
 
 TITLE = "Tool calls"

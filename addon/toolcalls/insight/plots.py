@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from toolcalls.insight.report import visible
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.turn import OUTCOMES
-from toolcalls.report import visible
 
 BARS = 10  # names in one plot; the table beside it has all
 _LABEL = 22  # characters

@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import Any
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.frames import FRAMES, Form, Frame
-from toolcalls.insight.seen import Pieces
+from toolcalls.insight.exchange_record import Pieces
 from toolcalls.wires import all_wires, decoder_of
+from toolcalls.wires.frames import FRAMES, Form, Frame
 
 _SLICE = 64 * 1024  # bytes of a body that are cut at once: the proxy waits while many frames are made and freed
 _FIRST, _LAST = 2, 3  # frames with usage that are read

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from toolcalls.insight.passage import counted
 from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.report import visible
+from toolcalls.insight.session_page import counted
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.story import UNLESS
 from toolcalls.insight.turn import Turn
-from toolcalls.policy import REASONS
-from toolcalls.report import visible
+from toolcalls.reading.policy import REASONS
 from toolcalls.route import Price
 
 _LEAKS, _MODELS = 30, 30  # rows

@@ -12,10 +12,10 @@ from typing import Any, Literal
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Asked, Known, asked_of, excerpt
+from toolcalls.insight.exchange_record import Seen, State
+from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Moments, Reply, Tokens
-from toolcalls.insight.seen import Seen, State
 from toolcalls.insight.story import story
-from toolcalls.redaction import redacted_text, redacted_url
 
 ARGUMENTS = 1000  # characters of a call's arguments that are kept
 TEXT = 600  # of a reply's text

@@ -22,26 +22,26 @@ from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.flow import Error
 
-from toolcalls import report
 from toolcalls.config import ConfigError
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.insight import report
+from toolcalls.insight.redaction import redacted_url
 from toolcalls.mitm import connection, store, websocket
 from toolcalls.mitm.codings import Unreadable, decoder_of
 from toolcalls.mitm.commands import Commands, bind_keys
+from toolcalls.mitm.config_file import Rules
 from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.journal import Journal
 from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.page import Page
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
+from toolcalls.mitm.progress import unlucky
 from toolcalls.mitm.recorder import Recorder
-from toolcalls.mitm.rules import Rules
 from toolcalls.mitm.tap import Tap
-from toolcalls.mitm.telling import unlucky
 from toolcalls.mitm.views import add_views
-from toolcalls.recalled import REFUSED, Recalled
-from toolcalls.redaction import redacted_url
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.call_memory import REFUSED, Recalled
+from toolcalls.wires.frames import Form
 
 logger = logging.getLogger(__name__)
 

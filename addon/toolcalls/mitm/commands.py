@@ -25,24 +25,24 @@ import mitmproxy.types
 from mitmproxy import command, ctx, exceptions, flow, hooks, http
 from mitmproxy.log import ALERT
 
-from toolcalls import report
 from toolcalls.dialects import all_dialects
-from toolcalls.exports import FORMATS
-from toolcalls.mitm import aside, connection, store, websocket
+from toolcalls.insight import report
+from toolcalls.insight.exports import FORMATS
+from toolcalls.mitm import background, connection, store, websocket
+from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.flow_records import failed, is_told
 from toolcalls.mitm.judging import Candidate, Recorded, conditions, replies
 from toolcalls.mitm.live import redraw
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.plan import Unread
-from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.seen import failed, is_told
 from toolcalls.mitm.tables import Table, briefly, calls_of, cell, counted, explained, in_a_column, in_lines, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
-from toolcalls.writing import write
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class Commands:
         """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
         and which of the seven conditions it meets.
         """
-        if aside.is_running() and aside.reply_bytes(flow) > _WHY:
+        if background.is_running() and background.reply_bytes(flow) > _WHY:
             return cast("mitmproxy.types.Data", self._why_beside(flow))
         found = self._conditions(flow)
         return cast(
@@ -148,7 +148,7 @@ class Commands:
             master: Any = ctx.master
             master.overlay(overlay.DataViewerOverlay(master, table), valign="top")
 
-        aside.beside(show(), "toolcalls.why")
+        background.beside(show(), "toolcalls.why")
         return [[f"{_LONG}; the answer comes here."]]
 
     @_command("toolcalls.stats")
@@ -187,7 +187,7 @@ class Commands:
             self._set_policy(await asyncio.to_thread(self._routes, flows), policy)
             await self._judge_on(flows, how)
 
-        aside.beside(judge(), "toolcalls.policy")
+        background.beside(judge(), "toolcalls.policy")
 
     def _routes(self, flows: Sequence[flow.Flow]) -> set[str]:
         """The routes that the replies of flows have."""
@@ -207,7 +207,7 @@ class Commands:
 
     def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
         if not _at_once(flows):
-            aside.beside(self._judge_on(flows, how), "toolcalls.judge")
+            background.beside(self._judge_on(flows, how), "toolcalls.judge")
             return
         judging = _Judging(flows, how)
         for one in flows:
@@ -307,7 +307,7 @@ class Commands:
                 raise exceptions.CommandError(f"{path}: {error.strerror}") from None
 
         about = f"Exported {len(ours)} flows to {path}."
-        if not aside.is_running() or aside.all_bytes(ours) <= _EXPORT:
+        if not background.is_running() or background.all_bytes(ours) <= _EXPORT:
             finish()
             logger.log(ALERT, about)
             return
@@ -317,7 +317,7 @@ class Commands:
             logger.log(ALERT, about)
 
         logger.log(ALERT, f"Exporting {len(ours)} flows to {path} …")
-        aside.beside(write_on(), "toolcalls.export")
+        background.beside(write_on(), "toolcalls.export")
 
     def _while_running(self, flows: Sequence[http.HTTPFlow]) -> Iterator[http.HTTPFlow]:
         """The flows; none of them any more when mitmproxy stops, which would wait for the thread."""
@@ -378,8 +378,8 @@ class _Judging:
 
 def _at_once(flows: Sequence[flow.Flow]) -> bool:
     """Whether flows are so little work to judge that the proxy may wait for it."""
-    small = len(flows) <= _FLOWS and sum(map(aside.reply_bytes, flows)) <= _JUDGE
-    return small or not aside.is_running()
+    small = len(flows) <= _FLOWS and sum(map(background.reply_bytes, flows)) <= _JUDGE
+    return small or not background.is_running()
 
 
 def _in_mitmweb() -> bool:

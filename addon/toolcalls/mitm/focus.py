@@ -9,7 +9,7 @@ from typing import Any
 
 from mitmproxy import ctx
 
-from toolcalls import report
+from toolcalls.insight import report
 
 _SECONDS = 6  # after which mitmproxy's keys stand there again
 

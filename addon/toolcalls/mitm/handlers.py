@@ -9,7 +9,7 @@ from typing import Any
 from mitmproxy.tools.web.app import RequestHandler
 
 from toolcalls.insight import page as pages
-from toolcalls.insight.passage import Block
+from toolcalls.insight.session_page import Block
 from toolcalls.mitm.page import PATH, Page
 from toolcalls.mitm.plan import Unread
 

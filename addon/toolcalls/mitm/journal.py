@@ -13,8 +13,8 @@ from typing import Any
 
 from mitmproxy import http
 
-from toolcalls.mitm.appended import WRITE, Appended, Opened
-from toolcalls.redaction import redacted_url
+from toolcalls.insight.redaction import redacted_url
+from toolcalls.mitm.append_file import WRITE, Appended, Opened
 
 _VERDICT = ("status", "reason", "rule", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
 _EXCHANGE = ("wire", "route", "kind", "policy", "model")

@@ -19,18 +19,18 @@ from typing import get_args
 from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
-from toolcalls.echo import Quotable
 from toolcalls.events import Text, Verdict
-from toolcalls.exchange import Exchange
-from toolcalls.frames import FRAMES, Form
 from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.connection import turns_of
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
-from toolcalls.policy import REASONS, Terms
-from toolcalls.recalled import Recalled
+from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.call_memory import Recalled
 from toolcalls.route import Config, Route, Taken
+from toolcalls.text.echo import Quotable
 from toolcalls.wires import decoder_of
+from toolcalls.wires.frames import FRAMES, Form
 
 CONDITIONS = {
     1: "the route lifts this dialect",

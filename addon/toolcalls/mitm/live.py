@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls.mitm import store, websocket
+from toolcalls.mitm.progress import telling
 from toolcalls.mitm.tap import Tap
-from toolcalls.mitm.telling import telling
 
 INTERVAL = 0.3  # seconds between two looks at a reply
 _MOST = 8  # replies that are shown at one look; others have their turn at the next

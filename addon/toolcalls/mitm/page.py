@@ -19,17 +19,17 @@ from typing import Any
 
 from mitmproxy import ctx, http
 
-from toolcalls import report
+from toolcalls.insight import report
+from toolcalls.insight.exchange_record import State
 from toolcalls.insight.page import Changes, live_why
-from toolcalls.insight.passage import Block
-from toolcalls.insight.seen import State
+from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
 from toolcalls.mitm import store, websocket
+from toolcalls.mitm.config_file import Rules
 from toolcalls.mitm.connection import Reading
+from toolcalls.mitm.flow_records import all_seen, failed, is_told, so_far, state_of
 from toolcalls.mitm.judging import conditions, replies
-from toolcalls.mitm.rules import Rules
-from toolcalls.mitm.seen import all_seen, failed, is_told, so_far, state_of
 from toolcalls.mitm.tables import explained
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.route import Price

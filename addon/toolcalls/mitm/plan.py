@@ -10,22 +10,22 @@ from hashlib import blake2b
 
 from mitmproxy import http
 
-from toolcalls.asking import processors_for, screened, steered, watch_for
 from toolcalls.config import select
-from toolcalls.evidence import Decision, decide, terms_of
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
 from toolcalls.mitm.codings import CodingError, decoded
-from toolcalls.policy import Terms
 from toolcalls.processors import Processors, Watch
-from toolcalls.reacting import RUNNER
-from toolcalls.recalled import REFUSED, Recalled, completed, noted, unasked
+from toolcalls.processors.reactor_runner import RUNNER
+from toolcalls.reading.policy import Terms
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.rewriting import rewritten
+from toolcalls.requests.call_memory import REFUSED, Recalled, completed, noted, unasked
+from toolcalls.requests.evidence import Decision, decide, terms_of
+from toolcalls.requests.processing import processors_for, screened, steered, watch_for
+from toolcalls.requests.rewriting import rewritten
+from toolcalls.requests.turns import formats
 from toolcalls.route import Config
-from toolcalls.tools import Toolbox
-from toolcalls.turns import formats
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire, model_in, recalled_by, wire_of
+from toolcalls.wires.frames import Form
 
 _PASSES, _LEFT_OUT = "the request passes unchanged: ", "request: left out: "
 _LOSSES = (_PASSES, _LEFT_OUT, REFUSED)

@@ -20,7 +20,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 
 from toolcalls.mitm import connection, store
-from toolcalls.mitm.appended import WRITE, Appended, Opened
+from toolcalls.mitm.append_file import WRITE, Appended, Opened
 from toolcalls.mitm.offline.redact import redacted
 
 logger = logging.getLogger(__name__)

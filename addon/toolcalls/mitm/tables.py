@@ -11,10 +11,10 @@ from typing import Any
 
 from mitmproxy import flow, http
 
+from toolcalls.insight.report import SEVERITY, visible
 from toolcalls.insight.story import medium
 from toolcalls.mitm.judging import Candidate
 from toolcalls.mitm.views.message import report_of
-from toolcalls.report import SEVERITY, visible
 from toolcalls.shapes import Call
 
 type Table = list[list[str]]

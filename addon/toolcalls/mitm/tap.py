@@ -10,9 +10,9 @@ from array import array
 from collections.abc import Sequence
 from time import monotonic_ns
 
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
 from toolcalls.mitm.codings import Decoder
+from toolcalls.replies.exchange import Exchange
+from toolcalls.wires.frames import Form
 
 # Of one body for its flow; a larger one is kept nowhere. Both bodies of a reply are kept, so that is twice as much.
 MAX_KEPT = 16 * 1024 * 1024  # bytes

@@ -34,12 +34,12 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.events import Event, TextMessage
 from wsproto.frame_protocol import Opcode
 
-from toolcalls import report
 from toolcalls.config import select
-from toolcalls.exchange import Exchange
+from toolcalls.insight import report
 from toolcalls.mitm.connection import ASKS, ENDS, Counter, about, came, line_of
 from toolcalls.mitm.plan import Plan, Unread, plan_for
-from toolcalls.recalled import Recalled, sent_again
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.call_memory import Recalled, sent_again
 from toolcalls.route import Config
 from toolcalls.wires import Wire, wire_of
 

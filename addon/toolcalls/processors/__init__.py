@@ -26,8 +26,8 @@ This is also what the files of reactors import: `Call`, and `Keep`, `Drop`, `Edi
 """
 
 from toolcalls.processors.chain import Chain
+from toolcalls.processors.interface import Left, Processing
 from toolcalls.processors.loops import Made, Watch
-from toolcalls.processors.processing import Left, Processing
 from toolcalls.processors.reactors import Answer, Call, Drop, Edit, Keep, Say, direct
 from toolcalls.processors.reply import Reply
 from toolcalls.processors.shared import Processors

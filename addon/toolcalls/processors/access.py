@@ -21,10 +21,10 @@ from html import unescape
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.lookalike import skeleton
-from toolcalls.patterns import Pattern, compiled
 from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
+from toolcalls.text.lookalike import skeleton
+from toolcalls.text.patterns import Pattern, compiled
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 # What parts a tool's name from whose it is: `functions.x`, `server:x`, `server/x`, `mcp__server__x`; and what some

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from toolcalls.values import members
+from toolcalls.values.conversion import members
 
 _STRUCTURE = re.compile(r'["{}\[\],]')
 _IN_STRING = re.compile(r'["\\]')

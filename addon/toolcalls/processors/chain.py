@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone, Markup, Removed, Text, Verdict
-from toolcalls.processors.fates import Fates
+from toolcalls.processors.decisions import Fates
 from toolcalls.processors.filters import Filters
-from toolcalls.processors.held import Held
+from toolcalls.processors.interface import Left
 from toolcalls.processors.loops import Circle
-from toolcalls.processors.processing import Left
+from toolcalls.processors.pending_call import Held
 from toolcalls.processors.shared import Shared
 from toolcalls.processors.steering import Voice, notice
 

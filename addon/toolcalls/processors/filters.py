@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.events import Event, Removed, Text
-from toolcalls.patterns import compiled
 from toolcalls.route import Filter
+from toolcalls.text.patterns import compiled
 
 _CONTEXT = 64  # characters before a place that `\b` and look-behinds may see
 _PLAIN = re.compile(r"(?:[A-Za-z0-9 _:/@#%&=,;<>'\"!~-]|\\[^A-Za-z0-9])*")

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from toolcalls.events import Note
-from toolcalls.patterns import any_is, compiled
 from toolcalls.processors.access import speakable
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
+from toolcalls.text.patterns import any_is, compiled
 
 WINDOW = 128  # characters
 HISTORY = 2000

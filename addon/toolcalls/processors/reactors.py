@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolcalls.patterns import any_is, compiled
 from toolcalls.route import Reactor
-from toolcalls.values import members, quote
+from toolcalls.text.patterns import any_is, compiled
+from toolcalls.values.conversion import members, quote
 
 
 @dataclass(frozen=True, slots=True)

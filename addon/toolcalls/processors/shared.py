@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from toolcalls.processors.access import Gate
-from toolcalls.processors.held import Held
 from toolcalls.processors.loops import Circle, Circles, Made, Passages
+from toolcalls.processors.pending_call import Held
 from toolcalls.processors.reactors import Reactors, Runner
 from toolcalls.processors.steering import Said
 from toolcalls.route import Route

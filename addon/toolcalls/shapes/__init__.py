@@ -7,8 +7,8 @@ read from, a `Calls` to report to, a toolbox to ask.
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from toolcalls.scanner import Scanner, Step
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 # Where an opener counts:
 #   anywhere   also in the middle of a line: special tokens, which nobody writes by chance

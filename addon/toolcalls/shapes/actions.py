@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import up_to
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 _THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
 _ACT, _ACTED = "<|START_ACTION|>", "<|END_ACTION|>"

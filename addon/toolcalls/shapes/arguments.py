@@ -7,11 +7,11 @@ is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
 import re
 from typing import Protocol
 
-from toolcalls.scanner import SPACE, Search
 from toolcalls.shapes import Calls
-from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
-from toolcalls.values import STRING, Types, escape, quote, to_json
+from toolcalls.text.scanner import SPACE, Search
+from toolcalls.values.conversion import STRING, Types, escape, quote, to_json
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 
 
 class Value(Protocol):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.content import Content, Escaped
@@ -21,8 +20,9 @@ from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

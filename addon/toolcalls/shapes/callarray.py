@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 
 class Found(NamedTuple):

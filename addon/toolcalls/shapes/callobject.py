@@ -14,11 +14,11 @@ nothing but calls `callreader` reads them.
 
 import json
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
 from toolcalls.shapes.wholejson import BESIDE
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 _NAMES = ("tool_name", "tool", "name", "function")  # what can mean nothing else comes first
 _ARGUMENTS = (*ARGUMENTS, "params")

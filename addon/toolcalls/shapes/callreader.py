@@ -17,11 +17,11 @@ Models drop the last brace. Where arguments are whole and the block's closer or 
 are missing are taken as read; where the text ends they are not.
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark, value
 from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, text_of, whole
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
 _BRACKETS = ("{", "[")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from toolcalls.scanner import Scanner, Step, beginnings
+from toolcalls.text.scanner import Scanner, Step, beginnings
 
 
 def up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) -> Step[str | None]:

@@ -7,14 +7,14 @@ of these contents, or brings its own.
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.entities import Unescaping, reads_as_escaped
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Tags
-from toolcalls.tools import Toolbox
-from toolcalls.values import quote, to_json, to_text
+from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.conversion import quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 

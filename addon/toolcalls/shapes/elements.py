@@ -11,9 +11,9 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
-from toolcalls.scanner import SPACE, Scanner, Search, Step
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.trees import CDATA, CDATA_END, Section, decode
+from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 
 _IN_CDATA = re.compile(r"\]").search
 _IN_TEXT = re.compile(r"[<&]").search

@@ -8,8 +8,8 @@ and line ends count as entities; this is not an XML parser (https://www.w3.org/T
 
 import re
 
-from toolcalls.scanner import Search
 from toolcalls.shapes.arguments import Value
+from toolcalls.text.scanner import Search
 
 ENTITIES = {
     "&amp;": "&",

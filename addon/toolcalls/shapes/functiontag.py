@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.loosetags import (
@@ -29,8 +28,9 @@ from toolcalls.shapes.loosetags import (
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 # How a value stands between its tags: on lines of its own, right there, on lines of its own when it has several, or
 # right there with every line end its own.

@@ -6,10 +6,10 @@ its closer, and is never searched for other calls.
 
 from collections.abc import Callable
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.tags import Tags
+from toolcalls.text.scanner import Scanner, Step
 
 
 def json_body(scan: Scanner, calls: Calls, ends: Tags, next_call: Callable[[Scanner, int], Step[int]]) -> Step[bool]:

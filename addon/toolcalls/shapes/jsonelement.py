@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.wholejson import MAX_NAME
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 _NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
 

@@ -7,11 +7,11 @@ comes behind a broken one is given back.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Step
 from toolcalls.shapes import Call
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Step
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

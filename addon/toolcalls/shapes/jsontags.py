@@ -10,12 +10,12 @@ Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some mode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callreader import CallReader, skip
 from toolcalls.shapes.jsonvalue import mark
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 _FENCE = "```"
 _FENCES = (f"{_FENCE}json", f"{_FENCE}JSON", _FENCE)

@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable
 from typing import Protocol
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
-from toolcalls.transducer import Transducer
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.transducer import Transducer
 
 NAMES = ("name", "tool_name", "tool", "function")
 ARGUMENTS = ("arguments", "parameters", "args", "input")

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.keyedvalue import Notation, Values
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, past, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _BRACKETS = {"{": "}", "(": ")"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.scanner import Scanner, Search, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import string as json_string
 from toolcalls.shapes.words import KEY, character, word
-from toolcalls.transducer import MAX_DEPTH
-from toolcalls.values import escape, is_json, quote
+from toolcalls.text.scanner import Scanner, Search, Step
+from toolcalls.values.conversion import escape, is_json, quote
+from toolcalls.values.transducer import MAX_DEPTH
 
 _CLOSERS = {"{": "}", "[": "]"}
 _QUOTED_KEY = re.compile(r'[^<"\n]*+')

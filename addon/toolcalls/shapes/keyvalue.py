@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Some, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, tag_value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _MAX_WORD = 256  # characters of a name or a key: both are looked at whole before anything of them is consumed
 _NAME = re.compile(r"[\w.:/@-]*+")

@@ -6,8 +6,8 @@ Nothing is consumed here, and how far a look-ahead goes is bounded.
 import re
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes.tags import Parts, Tags
+from toolcalls.text.scanner import Scanner, Step
 
 FUNCTION: Parts = ("<", "function", "=")
 PARAMETER: Parts = ("<", "parameter", "=")

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.jsonvalue import mark, payload, value
 from toolcalls.shapes.words import NAME, check_name, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

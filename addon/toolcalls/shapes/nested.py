@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import SPACE
 from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.trees import Element, Section, raw_read, read, text_of
-from toolcalls.tools import Toolbox
-from toolcalls.values import Types, items, members, quote, to_json, to_text
+from toolcalls.text.scanner import SPACE
+from toolcalls.values.conversion import Types, items, members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 ITEM = "item"
 TEXT = "$text"

@@ -14,12 +14,12 @@ Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeri
 
 import re
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.pystring import GoesOn, Keep, starts_string, string
 from toolcalls.shapes.words import character, run, word
-from toolcalls.transducer import MAX_DEPTH
-from toolcalls.values import quote
+from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.conversion import quote
+from toolcalls.values.transducer import MAX_DEPTH
 
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 _CLOSERS = {"[": "]", "{": "}", "(": ")"}

@@ -14,10 +14,10 @@ import sys
 import unicodedata
 from collections.abc import Callable
 
-from toolcalls.scanner import MAX_SPACE, Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.words import character
-from toolcalls.values import escape
+from toolcalls.text.scanner import MAX_SPACE, Scanner, Step
+from toolcalls.values.conversion import escape
 
 type Keep = Callable[[str], None]
 type GoesOn = Callable[[int], Step[bool]]

@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.pyliteral import literal, starts_literal
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, past, word
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
 
 # What models put before a tool's name as though it stood in a module.
 _MODULES = ("functions.", "default_api.", "tools.")

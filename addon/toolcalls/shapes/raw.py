@@ -5,8 +5,8 @@ shape reads on from tag to tag (`up_to_tag`) and decides at each whether the gra
 on either side of a value is layout and not its own (`line_end`, and what `up_to_tag` leaves unread before a tag).
 """
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes.arguments import Value
+from toolcalls.text.scanner import Scanner, Step
 
 
 def line_end(scan: Scanner) -> Step[int]:

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from toolcalls.scanner import SPACE, Scanner, Search, Step
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.nested import NAME, Members, Rules, Spelling, Unfit, raw_argument
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.shapes.trees import MAX_DEPTH
-from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
-from toolcalls.values import is_json, members, quote, to_json, to_text
+from toolcalls.text.scanner import SPACE, Scanner, Search, Step
+from toolcalls.values.conversion import is_json, members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from toolcalls.scanner import SPACE, Scanner, Step
 from toolcalls.shapes.entities import unescape
+from toolcalls.text.scanner import SPACE, Scanner, Step
 
 
 class Some(NamedTuple):

@@ -14,11 +14,11 @@ Values leave as they come. What is looked at ahead is bounded, so work is linear
 
 from typing import Protocol
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.shapes.tags import Tags
-from toolcalls.tools import Toolbox
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 # The kinds of tags that mean something inside a value.
 CLOSER, NEXT, CALL, CALL_END = "closer", "next", "call", "call_end"

@@ -8,15 +8,15 @@ wrapped once more (`arguments`, `input`) though the schema knows no such paramet
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Calls
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tag, Tags, named_tag
 from toolcalls.shapes.tagvalue import Parameters, tag_value
-from toolcalls.tools import Toolbox
-from toolcalls.values import members, to_json, to_text
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
 
 _STRING = {"true": True, "false": False}
 _WRAPPED = ("arguments", "input")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from toolcalls.scanner import SPACE
+from toolcalls.text.scanner import SPACE
 
 MAX_DEPTH = 64
 CDATA, CDATA_END = "<![CDATA[", "]]>"

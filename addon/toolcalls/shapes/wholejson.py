@@ -9,12 +9,12 @@ openers might stand in them without end.
 import json
 from typing import NamedTuple
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Call
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark
-from toolcalls.tools import Toolbox
-from toolcalls.transducer import Transducer
-from toolcalls.values import items, members, quote
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import items, members, quote
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 
 MAX_NAME = 256  # characters of a name or key
 MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known

@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from toolcalls.scanner import Scanner, Step
 from toolcalls.shapes import Unwritable
+from toolcalls.text.scanner import Scanner, Step
 
 # Characters of a name or a key. What is longer is none.
 MAX_WORD = 256

@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event, Text
-from toolcalls.frames import Form
 from toolcalls.request import Request, Tool
+from toolcalls.wires.frames import Form
 
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Reasoning, Text
-from toolcalls.frames import Form
-from toolcalls.rawjson import Fields
 from toolcalls.request import Request
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Codec, Part, form_of, function_tools
+from toolcalls.wires.frames import Form
 
 _LANE = 0
 _WORDS = {"tool_calls": "stop"}

@@ -7,11 +7,11 @@ place for calls, so nothing is ever changed; what a call would have become is to
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from toolcalls import rawjson
 from toolcalls.events import Finish, Reasoning, Text
-from toolcalls.frames import Form
 from toolcalls.request import Request
+from toolcalls.values import rawjson
 from toolcalls.wires import Codec, Part, form_of
+from toolcalls.wires.frames import Form
 
 
 class _Codec:

@@ -7,11 +7,11 @@ There is no place for calls, so nothing is ever changed; what a call would have 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from toolcalls import rawjson
 from toolcalls.events import Finish, Text
-from toolcalls.frames import Form
 from toolcalls.request import Request
+from toolcalls.values import rawjson
 from toolcalls.wires import Codec, Part, form_of
+from toolcalls.wires.frames import Form
 
 _DONE = b"[DONE]"
 

@@ -7,10 +7,10 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.commands.console import BadInput, encoded, put
-from toolcalls.exports import Format, har, jsonl
-from toolcalls.insight.seen import Seen
+from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exports import Format, har, jsonl
+from toolcalls.mitm.flow_records import all_seen, failed, is_told
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
-from toolcalls.mitm.seen import all_seen, failed, is_told
 from toolcalls.route import Price
 
 _MISSING = "this needs the extra `otel`: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
@@ -71,7 +71,7 @@ def _send(found: Iterable[Seen], endpoint: str, *, content: bool, prices: Sequen
 
 def _otel() -> Any:
     try:
-        from toolcalls.exports import otel  # noqa: PLC0415 - only for those who have the extra
+        from toolcalls.insight.exports import otel  # noqa: PLC0415 - only for those who have the extra
     except ImportError as error:
         raise BadInput(_MISSING) from error
     return otel

@@ -12,16 +12,16 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
-from toolcalls import report
 from toolcalls.commands.console import BadInput, complain, open_input, source_name
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.insight.seen import Seen
+from toolcalls.insight import report
+from toolcalls.insight.exchange_record import Seen
 from toolcalls.mitm import store, websocket
 from toolcalls.mitm.connection import reports_of
+from toolcalls.mitm.flow_records import all_seen, failed
 from toolcalls.mitm.judging import recorded
 from toolcalls.mitm.plan import Unread
-from toolcalls.mitm.seen import all_seen, failed
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 

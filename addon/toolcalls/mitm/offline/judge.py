@@ -10,8 +10,8 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolcalls import report
 from toolcalls.commands.console import BadInput, as_json, encoded, put, put_line, read_json
+from toolcalls.insight import report
 from toolcalls.mitm import store, websocket
 from toolcalls.mitm.offline.files import configuration, exchanges, today
 from toolcalls.mitm.plan import Unread, wire_for

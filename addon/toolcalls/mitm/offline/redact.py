@@ -19,10 +19,10 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
 from toolcalls.commands.console import complain, encoded, put
+from toolcalls.insight.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.mitm import connection, store
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
-from toolcalls.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
 
 _NOBODY = ("127.0.0.1", 0)
 

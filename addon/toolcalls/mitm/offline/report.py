@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls import report as reports
 from toolcalls.commands.console import BadInput, encoded, put, read
+from toolcalls.insight import report as reports
+from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.page import report_page
-from toolcalls.insight.seen import Seen
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written

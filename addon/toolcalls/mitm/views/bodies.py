@@ -14,13 +14,13 @@ from itertools import accumulate
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
-from toolcalls.frames import Frame
+from toolcalls.insight.report import visible
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import clipped, counted, folded
 from toolcalls.mitm.views.message import Reply, Times, is_ours, reply_of
 from toolcalls.mitm.views.pairing import same_frames
-from toolcalls.report import visible
 from toolcalls.wires import Part, decoder_of
+from toolcalls.wires.frames import Frame
 
 _WORDS = 60  # characters of one event's text or arguments
 _RAW = 160  # characters of an event's payload

@@ -20,16 +20,16 @@ from typing import Any
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.insight.passage import duration, tokens_said
 from toolcalls.insight.replies import Tokens, tokens_of
+from toolcalls.insight.report import GUARDED, visible
+from toolcalls.insight.session_page import duration, tokens_said
 from toolcalls.insight.story import UNLESS, about, shortly, story
 from toolcalls.insight.turn import QUOTED, is_whole
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
-from toolcalls.policy import REASONS, REPAIRS
-from toolcalls.report import GUARDED, visible
+from toolcalls.reading.policy import REASONS, REPAIRS
 from toolcalls.wires import Wire, decoder_of
 
 _KINDS = {

@@ -15,17 +15,17 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
+from toolcalls.insight.report import visible
 from toolcalls.mitm import connection, websocket
 from toolcalls.mitm.plan import wire_for
 from toolcalls.mitm.store import REPORT, original
 from toolcalls.mitm.views.calls import what_is_done
 from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
-from toolcalls.mitm.views.small import MAX_MESSAGES, Reduced, reduced
-from toolcalls.report import visible
+from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
 from toolcalls.request import Request, Tool
-from toolcalls.tools import Toolbox
-from toolcalls.turns import Conversation, PastCall, Result, Text, Turn, formats
+from toolcalls.requests.turns import Conversation, PastCall, Result, Text, Turn, formats
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import wire_of
 
 _MOST_TOOLS = 120

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from toolcalls.frames import FRAMES, Form, Frame
+from toolcalls.wires.frames import FRAMES, Form, Frame
 
 MAX_BYTES = 256 * 1024  # at either end
 MAX_FRAMES = 700  # at either end, where nobody wants fewer

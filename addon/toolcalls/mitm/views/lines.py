@@ -11,7 +11,7 @@ from textwrap import wrap
 
 import msgspec
 
-from toolcalls.report import visible
+from toolcalls.insight.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text

@@ -20,15 +20,15 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
-from toolcalls import report as reports
-from toolcalls.exchange import Exchange
-from toolcalls.frames import Form
+from toolcalls.insight import report as reports
 from toolcalls.mitm import websocket
 from toolcalls.mitm.connection import ENDS, Reading, Turn, about, reports_of
 from toolcalls.mitm.plan import form_of
+from toolcalls.mitm.progress import telling
 from toolcalls.mitm.store import REPORT, TIMES, UPSTREAM
-from toolcalls.mitm.telling import telling
+from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import Wire, all_wires
+from toolcalls.wires.frames import Form
 
 # When the pieces of a body came, in microseconds, and their sizes.
 type Times = tuple[list[int], list[int]]

@@ -35,12 +35,12 @@ Thinking, redacted thinking, signatures, citations and the blocks of the provide
 
 from urllib.parse import urlsplit
 
-from toolcalls.frames import Form
 from toolcalls.request import Request
 from toolcalls.wires import Codec, form_of
-from toolcalls.wires.anthropic.asked import request_of
+from toolcalls.wires.anthropic.declared import request_of
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
+from toolcalls.wires.frames import Form
 
 
 class _Anthropic:

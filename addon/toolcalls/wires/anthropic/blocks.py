@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from toolcalls import rawjson
 from toolcalls.events import Finish
-from toolcalls.rawjson import Fields
-from toolcalls.values import members
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import members
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 
 # Stop reasons in the words of the hub; all others pass as they are.

@@ -7,9 +7,9 @@ would show nothing is not shown: the event that opens it is held until its first
 from collections.abc import Iterable
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, joined
 from toolcalls.wires.anthropic.blocks import gap
 from toolcalls.wires.anthropic.reading import DELTA, START, STOP

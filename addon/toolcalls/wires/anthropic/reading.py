@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text, Told
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import input_of, reason_of
 

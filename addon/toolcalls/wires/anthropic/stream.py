@@ -7,10 +7,10 @@ of each of the upstream's own frames.
 
 from collections.abc import Callable, Sequence
 
-from toolcalls import rawjson
 from toolcalls.events import CallPiece, CallStart, Gone, Reasoning, Text
-from toolcalls.rawjson import Fields
-from toolcalls.values import quote
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import quote
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text
 from toolcalls.wires.anthropic.client import Client, Open

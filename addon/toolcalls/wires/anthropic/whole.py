@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
 from toolcalls.wires.anthropic.reading import native_call
-from toolcalls.wires.anthropic.standing import Standing, Told
+from toolcalls.wires.anthropic.replacement import Standing, Told
 
 
 class Whole:

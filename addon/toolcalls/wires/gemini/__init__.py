@@ -31,11 +31,11 @@ its id.
 
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.frames import Form
 from toolcalls.request import Request
 from toolcalls.wires import Codec, form_of
-from toolcalls.wires.gemini.asked import request_of
+from toolcalls.wires.frames import Form
 from toolcalls.wires.gemini.candidates import Candidates
+from toolcalls.wires.gemini.declared import request_of
 
 _STREAM = ":streamGenerateContent"
 _WHOLE = ":generateContent"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Place, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.gemini.parts import EMPTY, Call, meaning, opened, parts_of, spelt, written_reason
 from toolcalls.wires.gemini.placing import Row, is_said, kept, segments, speaks, staying, tell, woven

@@ -4,8 +4,8 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from toolcalls import rawjson
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 

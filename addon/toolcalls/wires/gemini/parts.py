@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from toolcalls import rawjson
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 
 # https://ai.google.dev/api/generate-content#FinishReason in the words of the hub.
 _REASONS = {

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from toolcalls import rawjson
 from toolcalls.events import CallPiece, CallStart, Event, Gone
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini.parts import EMPTY, Call, arguments_of, is_text, is_whole
 
 # What the parts of a frame became, in order. A number says which of them the texts and calls behind it were.

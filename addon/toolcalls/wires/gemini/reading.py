@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Place, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.gemini.partial import put
 from toolcalls.wires.gemini.parts import arguments_of, is_bare, is_text, is_thought, opened, parts_of, reason_of

@@ -21,10 +21,10 @@ To a client that declares its tools as `functions`, the first lifted call of a m
 
 from urllib.parse import urlsplit
 
-from toolcalls.frames import Form
 from toolcalls.request import Request
 from toolcalls.wires import Codec, form_of
-from toolcalls.wires.openai_chat.asked import request_of
+from toolcalls.wires.frames import Form
+from toolcalls.wires.openai_chat.declared import request_of
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
-from toolcalls.values import escape
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import escape
 
 # What `CallStart.form` and `Tool.form` say of a call, "" for a function's.
 CUSTOM = "custom"

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import Event, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_chat.calls import LEGACY
 
 # What relatives say where a reply is not whole (Mistral, DeepSeek, Z.ai, OpenRouter, vLLM, SGLang), in the hub's words.

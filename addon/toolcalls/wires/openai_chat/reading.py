@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Told
-from toolcalls.nesting import Nesting
-from toolcalls.rawjson import Fields
-from toolcalls.values import escape
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import escape
+from toolcalls.values.nesting import Nesting
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
 from toolcalls.wires.openai_chat.choices import reason_of, said

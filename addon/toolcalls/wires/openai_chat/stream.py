@@ -5,10 +5,10 @@ A changed chunk keeps its other fields as raw JSON; a new one says what every ch
 
 from collections.abc import Iterable, Sequence
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
-from toolcalls.rawjson import Fields
-from toolcalls.values import quote
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import quote
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, written_reason

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_chat.calls import LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, reason_of, said, written_reason

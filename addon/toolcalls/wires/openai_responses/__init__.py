@@ -33,10 +33,10 @@ custom tool that is called in text becomes a `custom_tool_call`. What hosted too
 
 from urllib.parse import urlsplit
 
-from toolcalls.frames import Form
 from toolcalls.request import Request
 from toolcalls.wires import Codec, Decoder, form_of
-from toolcalls.wires.openai_responses.asked import request_of
+from toolcalls.wires.frames import Form
+from toolcalls.wires.openai_responses.declared import request_of
 from toolcalls.wires.openai_responses.reading import Events
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole

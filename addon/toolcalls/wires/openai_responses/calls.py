@@ -12,10 +12,10 @@ import json
 import re
 from dataclasses import dataclass
 
-from toolcalls import rawjson
 from toolcalls.events import CallStart
-from toolcalls.rawjson import Fields
-from toolcalls.values import escape, members, quote
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import escape, members, quote
+from toolcalls.values.rawjson import Fields
 
 INPUT_BEGINS, INPUT_ENDS = '{"input":"', '"}'
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, joined
 from toolcalls.wires.openai_responses.calls import CUSTOM, Made, of_form
 from toolcalls.wires.openai_responses.items import (

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from toolcalls import rawjson
 from toolcalls.events import Finish
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 
 NOTHING: tuple[Any, ...] = ()  # an empty array; all replies share it, so nothing can be put into it

@@ -11,10 +11,10 @@ whole response says. Where that is another call than before, it is `Told`.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text, Told
-from toolcalls.rawjson import Fields
-from toolcalls.values import escape, same_arguments
+from toolcalls.values import rawjson
+from toolcalls.values.conversion import escape, same_arguments
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,

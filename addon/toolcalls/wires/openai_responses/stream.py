@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallStart, Event, Finish, Gone, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import PIECES, Kind, Made, kind_of
 from toolcalls.wires.openai_responses.client import Client, opens, within
@@ -28,7 +28,7 @@ from toolcalls.wires.openai_responses.items import (
     text_part,
 )
 from toolcalls.wires.openai_responses.reading import DELTA, PART_DONE, TERMINAL, TEXT_DONE, Reading, place_of
-from toolcalls.wires.openai_responses.standing import Standing
+from toolcalls.wires.openai_responses.replacement import Standing
 
 
 def _content(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolcalls import rawjson
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
-from toolcalls.rawjson import Fields
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import Made, kind_of, namespaces, of_form
 from toolcalls.wires.openai_responses.items import (
@@ -19,7 +19,7 @@ from toolcalls.wires.openai_responses.items import (
     thought_item,
 )
 from toolcalls.wires.openai_responses.reading import native
-from toolcalls.wires.openai_responses.standing import Standing
+from toolcalls.wires.openai_responses.replacement import Standing
 
 
 class Whole:

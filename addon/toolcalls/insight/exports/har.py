@@ -1,0 +1,129 @@
+"""HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which browsers' tools, mitmproxy and many others read.
+
+`content` is what the client got and `postData` what it sent; what passed on the upstream's side, where that differs,
+and the report stand in fields of our own, which by the specification begin with an underscore:
+
+entry._toolcalls              the report, with `session`, `agent`, `seconds`, `tokens` and `cost`
+request._upstreamPostData     what the upstream was sent
+response._upstreamContent     what the upstream sent
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from toolcalls import __version__
+from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exports.jsonl import record
+from toolcalls.insight.redaction import (
+    REDACTED,
+    redacted_body,
+    redacted_headers,
+    redacted_text,
+    redacted_url,
+    redacted_value,
+)
+from toolcalls.route import Price
+
+
+def document(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """A whole HAR of `entry`s, in the order in which they began, as the specification wishes."""
+    ordered = sorted(entries, key=lambda one: one["startedDateTime"])
+    creator = {"name": "mitmproxy-toolcalls", "version": __version__}
+    return {"log": {"version": "1.2", "creator": creator, "pages": [], "entries": ordered}}
+
+
+def text(entries: list[dict[str, Any]]) -> str:
+    """The same as JSON."""
+    return json.dumps(document(entries), indent=1) + "\n"
+
+
+def entry(seen: Seen, prices: Sequence[Price] = ()) -> dict[str, Any]:
+    """One exchange. What is not known is -1, as the specification says; times are in milliseconds."""
+    about = record(seen, content=True, body=False, prices=prices)
+    report = redacted_value({key: value for key, value in seen.report.items() if key != "verdicts"})
+    request: dict[str, Any] = {
+        "method": seen.method,
+        "url": redacted_url(seen.url),
+        "httpVersion": seen.http_version,
+        "cookies": [],
+        "headers": _headers(seen.request_headers),
+        "queryString": _query(seen.url),
+        "headersSize": -1,
+        "bodySize": len(seen.asked),
+        "postData": _data(seen.asked, _type(seen.request_headers)),
+    }
+    if seen.sent is not None:
+        request["_upstreamPostData"] = _data(seen.sent, _type(seen.request_headers))
+    client = seen.client or b""
+    response: dict[str, Any] = {
+        "status": seen.status,
+        "statusText": seen.status_text,
+        "httpVersion": seen.http_version,
+        "cookies": [],
+        "headers": _headers(seen.response_headers),
+        "content": _content(client, _type(seen.response_headers)),
+        "redirectURL": "",
+        "headersSize": -1,
+        "bodySize": len(client) if seen.client is not None else -1,
+    }
+    if seen.upstream is not None and seen.upstream != seen.client:
+        response["_upstreamContent"] = _content(seen.upstream, _type(seen.response_headers))
+    send, wait, receive = _timings(seen)
+    return {
+        "startedDateTime": seen.started_at,
+        "time": sum(one for one in (send, wait, receive) if one > 0),
+        "request": request,
+        "response": response,
+        "cache": {},
+        "timings": {"send": send, "wait": wait, "receive": receive},
+        "comment": redacted_text(str(seen.report.get("summary", ""))),
+        "_toolcalls": {
+            **report,
+            "verdicts": about["verdicts"],
+            "flow": seen.id,
+            "session": about["session"],
+            "agent": about["agent"],
+            "seconds": about["seconds"],
+            "tokens": about["tokens"],
+            "cost": about["cost"],
+            "error": about["error"],
+        },
+    }
+
+
+def _headers(headers: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in redacted_headers(headers)]
+
+
+def _query(url: str) -> list[dict[str, str]]:
+    query = redacted_url(url).partition("?")[2]
+    return [{"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True)]
+
+
+def _type(headers: tuple[tuple[str, str], ...]) -> str:
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
+
+
+def _data(body: bytes, kind: str) -> dict[str, Any]:
+    return {"mimeType": kind, "text": redacted_body(body).decode()}
+
+
+def _content(body: bytes, kind: str) -> dict[str, Any]:
+    clean = redacted_body(body)
+    found: dict[str, Any] = {"size": len(clean), "mimeType": kind or "x-unknown", "text": clean.decode()}
+    if clean == REDACTED.encode():
+        found["comment"] = "not text"
+    return found
+
+
+def _timings(seen: Seen) -> tuple[float, float, float]:
+    requested = seen.requested if seen.requested is not None else 0.0
+    replied = seen.replied if seen.replied is not None else requested
+    ended = seen.ended if seen.ended is not None else replied
+    return _milliseconds(requested), _milliseconds(replied - requested), _milliseconds(ended - replied)
+
+
+def _milliseconds(seconds: float) -> float:
+    return max(0.0, round(seconds * 1000, 3))

@@ -1,0 +1,96 @@
+"""One line of JSON for each exchange. `docs/exports.md` has the schema; `VERSION` changes when a field changes meaning.
+
+New fields may come at any time without a new version, so a reader ignores those that it does not know.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.prices import cost_of
+from toolcalls.insight.redaction import redacted_body, redacted_text, redacted_url, redacted_value
+from toolcalls.insight.turn import outcome_of, reply_of, told
+from toolcalls.route import Price
+
+SCHEMA = "toolcalls.exchange"
+VERSION = 1
+
+_REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
+_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id", "rule")
+
+
+def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequence[Price] = ()) -> dict[str, Any]:
+    """An exchange as plain data. `content` adds arguments, the reply's text and, with `body`, the request's body."""
+    turn = told(seen)
+    report = seen.report
+    waits = bool(turn.asked.tools) and report.get("client") != "text"
+    verdicts = []
+    for plain in report.get("verdicts", ()):
+        one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
+        one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
+        if content:
+            one["arguments"] = plain.get("arguments")
+        verdicts.append(one)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "flow": seen.id,
+        "started": seen.started_at,
+        "session": turn.session,
+        "agent": turn.agent or None,
+        "method": seen.method,
+        "url": redacted_url(seen.url),
+        "status": seen.status or None,
+        "error": redacted_text(seen.error) or None,
+        "model": turn.model or None,
+        **{key: report.get(key) for key in _REPORT},
+        "evidence": list(report.get("evidence", ())),
+        "verdicts": verdicts,
+        "notes": list(report.get("notes", ())),
+        "summary": report.get("summary", ""),
+        "worst": report.get("worst"),
+        "failure": report.get("failure"),
+        "finish": turn.finish or None,
+        "tokens": {
+            "input": turn.tokens.input,
+            "output": turn.tokens.output,
+            "cached": turn.tokens.cached,
+            "reasoning": turn.tokens.reasoning,
+        },
+        "cost": cost_of(turn.model, turn.tokens, prices),
+        "seconds": {
+            "requested": _rounded(seen.requested),
+            "replied": _rounded(seen.replied),
+            "first_byte": _rounded(turn.after(turn.moments.first_byte)),
+            "first_argument": _rounded(turn.after(turn.moments.first_argument)),
+            "call_complete": _rounded(turn.after(turn.moments.call_complete)),
+            "end": _rounded(turn.seconds),
+        },
+        "request": {
+            "messages": turn.asked.count,
+            "tools": [name for name, _ in turn.asked.tools],
+            "bytes": len(seen.asked),
+        },
+    }
+    if content:
+        data["text"] = reply_of(seen).text
+    clean: dict[str, Any] = redacted_value(data)
+    if content and body:  # which is searched for secrets as a body is, once
+        clean["request"]["body"] = redacted_body(seen.asked).decode()
+    return clean
+
+
+def schema() -> str:
+    """The JSON Schema (draft 2020-12) of a line."""
+    return (files(__package__) / "exchange.schema.json").read_text("utf-8")
+
+
+def line(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> str:
+    """An exchange as one line, with its line end: ASCII, so that nothing in it ends a line early."""
+    return json.dumps(record(seen, content=content, prices=prices)) + "\n"
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

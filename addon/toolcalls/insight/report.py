@@ -1,0 +1,178 @@
+"""Verdicts as plain data: what the flow view, the log, the exports and the command line show of one exchange.
+
+Everything here is None, bool, int, str, list or dict, so it survives JSON and mitmproxy's flow files. Text from a model
+or a server is kept as it is; whoever shows it escapes it (`visible`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from toolcalls.events import Verdict
+from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.lane import Record
+
+VERSION = 1
+
+_NAME = 40  # characters of a tool's name in a summary; an undeclared one may be as long as the model likes
+
+# What a failure of our own does to a reply, and where a rule was written to block.
+FAILED = "the upstream's bytes passed as they are"
+GUARDED = "nothing passed from there on, since the route blocks calls"
+
+# The order in which a summary tells of them.
+_TOLD = ("lifted", "lowered", "native", "blocked", "declined", "truncated", "malformed")
+
+# From the best outcome to the one that most needs a look.
+SEVERITY = ("native", "lowered", "lifted", "declined", "truncated", "malformed", "blocked", "failed")
+
+# Control, surrogate, bidi, zero-width and filler characters, and those in which text can be smuggled past a reader
+# (variation selectors and tags). Wide spaces stay: East Asian text is full of them, and they are seen.
+HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` on one line, with characters that show nothing or rearrange what is shown as escapes."""
+    return HIDDEN.sub(lambda found: _escape(ord(found.group())), text)
+
+
+def _escape(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
+    """The report of one exchange."""
+    records: dict[tuple[int, int | None], Record] = {(lane, record.index): record for lane, record in exchange.records}
+    verdicts = [plain(verdict, lane, records.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
+    failure = None if exchange.failure is None else fault(exchange.failure)
+    decision = exchange.decision
+    data = {
+        "version": VERSION,
+        "wire": exchange.wire.name,
+        "route": exchange.terms.route.name,
+        "kind": decision.kind,
+        "client": decision.client,
+        "upstream": decision.upstream,
+        "dialect": decision.dialect,
+        "evidence": list(decision.evidence),
+        "policy": exchange.terms.route.policy,
+        "model": model,
+        "verdicts": verdicts,
+        "notes": [
+            {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane} for lane, note in exchange.notes
+        ],
+        "failure": failure,
+        "guarded": exchange.guarded,
+    }
+    return {**data, "worst": worst(data), "summary": told(data)}
+
+
+def fault(error: BaseException) -> str:
+    """What failed, and where: `KeyError in ledger.py, line 120`.
+
+    Not in the exception's own words, which may hold what a client or a model said; those of a limit hold none.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" in {PurePath(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+    said = f": {error}" if isinstance(error, OverflowError) else ""
+    return f"{type(error).__name__}{where}{said}"
+
+
+def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict[str, Any]:
+    """One verdict. `arguments` is the call's JSON text as far as it came, None when nothing became a call."""
+    return {
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "dialect": verdict.dialect,
+        "name": verdict.name,
+        "start": verdict.start,
+        "end": verdict.end,
+        "repairs": list(verdict.repairs),
+        "lane": lane,
+        "index": verdict.index,
+        "id": record.id if record else None,
+        "arguments": record.arguments if record else None,
+        **_processed(verdict),
+    }
+
+
+def _processed(verdict: Verdict) -> dict[str, Any]:
+    """What processors did to a call: `rule` and `changes`, each only where there is something to say."""
+    data: dict[str, Any] = {} if verdict.rule is None else {"rule": verdict.rule}
+    if verdict.changes:
+        data["changes"] = [
+            {"rule": change.rule, "before": list(change.before), "after": list(change.after) if change.after else None}
+            for change in verdict.changes
+        ]
+    return data
+
+
+def worst(data: Mapping[str, Any]) -> str | None:
+    """The status that most needs a look, "failed" for a fault of our own; None when there was nothing to judge."""
+    found = {verdict["status"] for verdict in data["verdicts"]}
+    if data["failure"]:
+        found.add("failed")
+    return max(found, key=SEVERITY.index, default=None)
+
+
+def told(data: Mapping[str, Any]) -> str:
+    """The summary of a whole report: `summary`, and behind it what processors changed and what they warn of."""
+    line = summary(data["verdicts"], data["failure"], passed=not data["guarded"])
+    changed = [
+        str(change["rule"])
+        for verdict in data["verdicts"]
+        if verdict["status"] != "blocked"
+        for change in verdict.get("changes", ())
+    ]
+    warnings = [str(note["rule"]) for note in data["notes"] if note["warns"]]
+    parts = [line] if line else []
+    if changed:
+        parts.append(f"{len(changed)} changed: {_counted([_short(visible(rule)) for rule in changed])}")
+    if warnings:
+        parts.append(f"warning: {_counted([_short(visible(rule)) for rule in warnings])}")
+    return " · ".join(parts)
+
+
+def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *, passed: bool = True) -> str:
+    """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge.
+
+    What went well is told by name, what did not by reason, or by the rule that blocked it: mitmweb's column for it has
+    room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed.
+    """
+    parts = [f"failed: {FAILED if passed else GUARDED}"] if failure else []
+    for status in _TOLD:
+        told = [verdict for verdict in verdicts if verdict["status"] == status]
+        well = [_called(verdict) for verdict in told if verdict["reason"] is None]
+        ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]
+        reasons = [_short(visible(word)) for word in ill]
+        if well:
+            parts.append(f"{status} {_counted(well)}")
+        if reasons:
+            parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
+    return " · ".join(parts)
+
+
+def _called(verdict: Mapping[str, Any]) -> str:
+    """A call as `Bash (invoke)`: its name if it is known, its dialect if it was text."""
+    name = "a call" if verdict["name"] is None else _short(visible(verdict["name"]))
+    return f"{name} ({verdict['dialect']})" if verdict["dialect"] else name
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[:_NAME]}…"
+
+
+def _counted(words: Sequence[str]) -> str:
+    counts = dict.fromkeys(words, 0)
+    for word in words:
+        counts[word] += 1
+    shown = [word if count == 1 else f"{word} ×{count}" for word, count in counts.items()]
+    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")

@@ -1,0 +1,362 @@
+"""One session as HTML: its turns one below the other, each with its calls, its times and what its request changed.
+
+It is made in blocks, one element each, so that mitmweb's page can put in place what is new and leave the rest alone.
+Over 300 lines: a turn has many parts, and each is a few lines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import quote
+
+from toolcalls.insight.exchange_record import flow_of
+from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.replies import Tokens
+from toolcalls.insight.report import visible
+from toolcalls.insight.request_diff import Change, Difference
+from toolcalls.insight.sessions import Session
+from toolcalls.insight.story import UNLESS, about
+from toolcalls.insight.text_diff import rewording
+from toolcalls.insight.turn import OUTCOMES, Turn, Verdict
+from toolcalls.reading.policy import REASONS, REPAIRS
+from toolcalls.route import Price
+
+_PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
+_KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
+_CHANGES = 40  # of one request that are listed
+_OPEN = 240  # characters of arguments that are shown without being asked for
+_STATES = {"waiting": "waiting for the reply", "streaming": "the reply is coming"}
+
+# The addresses of a flow and of why its text is a call or none, with `{id}` for the flow's id; None for none.
+type Links = tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One element of a page, with the key by which it is found again there (`data-key`)."""
+
+    key: str
+    html: str
+
+
+def duration(seconds: float | None) -> str:
+    """A time that people can read: 4 ms, 0.42 s, 12 s, 3 min 4 s."""
+    if seconds is None:
+        return "not known"
+    if 0 < seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 10:
+        return f"{seconds:.2f} s" if seconds else "0 s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def quoted(id_: str) -> str:
+    """An id in an address."""
+    return quote(id_, safe="", errors="backslashreplace")
+
+
+def counted(count: int, word: str) -> str:
+    """`1 call`, `2,345 calls`, `2 replies`."""
+    if count == 1:
+        return f"1 {word}"
+    return f"{count:,} {word[:-1]}ies" if word.endswith("y") else f"{count:,} {word}s"
+
+
+def tokens_said(tokens: Tokens) -> str:
+    """What was counted: `812 in (128 cached), 41 out (12 reasoning)`; "" for nothing."""
+    if tokens.input is None and tokens.output is None:
+        return ""
+    cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
+    reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""
+    return f"{_number(tokens.input)} in{cached}, {_number(tokens.output)} out{reasoning}"
+
+
+def session_body(session: Session, anchor: str, prices: Sequence[Price] = ()) -> str:
+    """A session's turns. `anchor` is what the ids of their places begin with."""
+    head, *turns = session_blocks(session, anchor, prices=prices)
+    return f'{head.html}<ol class="turns">{"".join(turn.html for turn in turns)}</ol>'
+
+
+def session_blocks(session: Session, anchor: str, links: Links = None, prices: Sequence[Price] = ()) -> list[Block]:
+    """A session's head, and each of its turns as an item of a list. `anchor`: what their places' ids begin with."""
+    scale = _scale(max((turn.seconds or 0.0 for turn in session.turns), default=0.0))
+    turns = [
+        Block(f"turn {turn.id}", _turn(session, place, scale, anchor, links, prices))
+        for place, turn in enumerate(session.turns)
+    ]
+    return [Block("head", _head(session, prices)), *turns]
+
+
+def _head(session: Session, prices: Sequence[Price]) -> str:
+    tokens = session.tokens()
+    parts = [
+        ", ".join(session.agents) or "agent not named",
+        ", ".join(session.models) or "model not named",
+        f"{counted(len(session.turns), 'turn')} in {duration(session.seconds)}",
+    ]
+    if said := tokens_said(tokens):
+        parts.append(f"tokens: {said}")
+    costs = [cost_of(turn.model, turn.tokens, prices) for turn in session.turns]
+    if known := [cost for cost in costs if cost is not None]:
+        missing = f" (not counted: {counted(len(costs) - len(known), 'turn')})" if len(known) < len(costs) else ""
+        parts.append(f"cost: {money(sum(known))}{missing}")
+    if not session.named:
+        parts.append("the agent sent no session id; grouped by how the conversation begins")
+    return (
+        f'<div data-key="head"><h2>Session <code>{_text(session.id)}</code></h2>'
+        f'<p class="told">{_text(" · ".join(parts))}</p>{_timeline(session)}'
+        f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
+    )
+
+
+def _timeline(session: Session) -> str:
+    """All turns on one scale of time, each in the colour of what became of it."""
+    whole = session.seconds
+    if len(session.turns) < 2 or not whole:
+        return ""
+    bars = "".join(
+        f'<rect class="{_colour(turn)}" x="{1000 * (turn.started - session.started) / whole:.1f}" y="0" height="16" '
+        f'width="{max(3.0, 1000 * (turn.seconds or 0.0) / whole):.1f}"/>'
+        for turn in session.turns
+    )
+    return (
+        f'<svg class="timeline" viewBox="0 0 1003 16" preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'
+        '<p class="scale"><span>0 s</span><span>each bar is a turn, in the colour of its worst outcome; '
+        f"between them the agent and its tools work</span><span>{duration(whole)}</span></p>"
+    )
+
+
+def _colour(turn: Turn) -> str:
+    """The worst outcome of a turn's calls, `quiet` for none."""
+    found = {verdict.outcome for verdict in turn.verdicts}
+    if turn.failure or turn.error or not 200 <= (turn.status or 200) < 300:
+        return "broken"
+    return next((name for name in ("broken", "leak", "repair", "success", "decline") if name in found), "quiet")
+
+
+def _scale(longest: float) -> float:
+    """The length of a bar that fills its line, in seconds: a round number, so that few new turns change it."""
+    size = 0.1
+    while size < longest:
+        size *= 2
+    return size
+
+
+def _turn(session: Session, place: int, scale: float, anchor: str, links: Links, prices: Sequence[Price]) -> str:
+    turn = session.turns[place]
+    status = "" if not turn.status or 200 <= turn.status < 300 else f' <b class="bad">HTTP {turn.status}</b>'
+    if not turn.status and turn.state == "ended":
+        status = ' <b class="bad">no reply</b>'
+    error = f'<p class="bad">{_text(turn.error)}</p>' if turn.error else ""
+    failure = f'<p class="bad">A fault of the addon: {_text(turn.failure)}</p>' if turn.failure else ""
+    badged = len(turn.verdicts) > 1  # one that is alone has its badge in the heading
+    calls = "".join(_call(one, badged=badged) for one in turn.verdicts) + "".join(
+        f"<li>{_text(note)}</li>" for note in turn.notes
+    )
+    listed = f'<ul class="calls">{calls}</ul>' if calls else ""
+    said = f"<details><summary>Text that the client got</summary><pre>{_lines(turn.text)}</pre></details>"
+    return (
+        f'<li id="{anchor}-t{place + 1}" data-key="{_text(f"turn {turn.id}")}"><article>'
+        f"<h3>Turn {place + 1} {_badges(turn)}{status} "
+        f"<small>at {duration(turn.started - session.started)} · {_text(turn.model)}</small></h3>"
+        f"{error}{failure}{_doing(turn)}{listed}{_times(turn, scale)}"
+        f"{_request(session, place, anchor)}{said if turn.text else ''}"
+        f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
+    )
+
+
+def _badges(turn: Turn) -> str:
+    """How a turn stands, in one word, and whether a call leaked."""
+    if turn.state != "ended":
+        return f'<span class="badge {turn.state}">{_STATES[turn.state]}</span>'
+    worst = turn.worst or ("no call" if turn.wire else "not read")
+    leaks = sum(verdict.outcome == "leak" for verdict in turn.verdicts)
+    return f'<span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span>{_leak() if leaks else ""}'
+
+
+def _leak() -> str:
+    return f' <span class="badge leak" title="{_text(OUTCOMES["leak"])}">leak</span>'
+
+
+def _doing(turn: Turn) -> str:
+    """What a reply that is coming does at the moment."""
+    if turn.state != "streaming":
+        return ""
+    return f'<p class="what">{_text(turn.summary or "no tool call so far")}</p>'
+
+
+def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
+    """What else is known of a turn, in one line."""
+    parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path]
+    if turn.finish is not None:
+        parts.append(f"finish: {turn.finish or 'none, it broke off'}")
+    if said := tokens_said(turn.tokens):
+        parts.append(f"tokens: {said}")
+    cost = cost_of(turn.model, turn.tokens, prices)
+    if cost is not None:
+        parts.append(f"cost: {money(cost)}")
+    flow = _text(turn.id)
+    if links is not None:
+        place, why = (_text(link.format(id=quoted(flow_of(turn.id)))) for link in links)
+        flow = f'<a href="{place}">{flow}</a>'
+        if turn.verdicts and turn.state == "ended":
+            flow += f' · <a href="{why}">why</a>'
+    return f"{_text(' · '.join(parts))} · flow {flow}"
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"
+
+
+def _times(turn: Turn, scale: float) -> str:
+    """The reply's moments as a bar, on the scale of the session's longest turn, and in words."""
+    known = {name: moment for name, moment in turn.marks().items() if moment is not None}
+    if not known:
+        return "" if turn.state == "waiting" else '<p class="times">No times were recorded.</p>'
+    words = " · ".join(f"{name} {duration(moment)}" for name, moment in known.items())
+    return f'{_bar(known, scale)}<p class="times">{words}</p>'
+
+
+def _bar(known: Mapping[str, float], scale: float) -> str:
+    end = max(known.values())
+    first = known.get("first byte", end)
+    argument = known.get("first argument byte", end)
+    complete = known.get("call complete", end)
+    edges = [("waiting", 0.0, first), ("streaming", first, argument)]
+    edges += [("calling", argument, complete), ("closing", complete, end)]
+    one = 1000 / scale
+    drawn = "".join(
+        f'<rect class="{name}" x="{start * one:.1f}" y="0" width="{max(3.0, (stop - start) * one):.1f}" height="10"/>'
+        for name, start, stop in edges
+        if stop > start
+    )
+    return f'<svg class="times" viewBox="0 0 1003 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
+
+
+def _call(verdict: Verdict, *, badged: bool) -> str:
+    reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
+    repairs = f"repaired: {', '.join(f'{one} ({REPAIRS.get(one, one)})' for one in verdict.repairs)}"
+    rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
+    unless = f"It is taken all the same where {UNLESS[verdict.reason]}." if verdict.reason in UNLESS else ""
+    lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]
+    lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
+    leak = _leak() if verdict.outcome == "leak" else ""
+    badge = f'<span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} ' if badged else ""
+    return (
+        f"<li>{badge}<b>{_text(about({'name': verdict.name, 'reason': verdict.reason}))}</b> "
+        f'<span class="story">the model {_text(verdict.model)}; the client {_text(verdict.client)}</span>'
+        f"{''.join(f'<p>{_text(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
+    )
+
+
+def _arguments(verdict: Verdict) -> str:
+    """What exactly went out: short arguments at once, long ones folded with their length."""
+    if verdict.arguments is None:
+        return ""
+    shown = f"<pre>{_lines(verdict.arguments)}</pre>"
+    if verdict.size <= _OPEN:
+        return shown if verdict.arguments else ""
+    return f"<details><summary>Arguments, {verdict.size:,} characters</summary>{shown}</details>"
+
+
+# --- the request ------------------------------------------------------------------------------------------------------
+
+
+def _request(session: Session, place: int, anchor: str) -> str:
+    """What a request says that the one before did not."""
+    asked = session.turns[place].asked
+    if asked.unread:
+        return f'<p class="request">Request: {_text(asked.unread)}.</p>'
+    found = session.difference(place)
+    if found is None:
+        tools = ", ".join(name for name, _ in asked.tools[:30]) or "none"
+        more = f" and {len(asked.tools) - 30} more" if len(asked.tools) > 30 else ""
+        first = "".join(
+            _message("said", message.role, message.excerpt, message.size) for message in asked.messages[:20]
+        )
+        return (
+            f"<details><summary>Request: {counted(asked.count, 'message')}, "
+            f"{counted(len(asked.tools), 'tool')}, {asked.size:,} bytes</summary><p>Tools: {_text(tools + more)}</p>"
+            f'<ul class="changes">{first}</ul></details>'
+        )
+    before, difference = found
+    changes = "".join(map(_change, difference.changes[:_CHANGES]))
+    more_changes = len(difference.changes) - _CHANGES
+    rest = f"<p>{more_changes} more changes</p>" if more_changes > 0 else ""
+    link = f'<a href="#{anchor}-t{before + 1}">turn {before + 1}</a>'
+    grown = asked.size - session.turns[before].asked.size
+    size = f"{asked.size:,} bytes, {abs(grown):,} {'more' if grown >= 0 else 'fewer'} than there"
+    return (
+        f"<details><summary>Request: {_text(_summed(difference))}</summary>"
+        f"<p>Compared with {link}; {counted(difference.same, 'message')} as there; {size}.</p>{_cache(difference)}"
+        f'{_tools(difference)}<ul class="changes">{changes}</ul>{rest}</details>'
+    )
+
+
+def _summed(difference: Difference) -> str:
+    counts = {
+        kind: sum(change.kind == kind for change in difference.changes) for kind in ("added", "changed", "removed")
+    }
+    parts = [f"{count} {kind}" for kind, count in counts.items() if count] or ["the same messages"]
+    tools = [*difference.tools_added, *difference.tools_removed, *difference.tools_changed]
+    if difference.system:
+        parts.append("system prompt changed")
+    for count, word in ((len(tools), "tool"), (len(difference.settings), "setting")):
+        if count:
+            parts.append(f"{counted(count, word)} differ{'s' if count == 1 else ''}")
+    parts.append(f"{difference.same} as before")
+    return ", ".join(parts) + (" · not only the end changed" if difference.rewrites else "")
+
+
+def _cache(difference: Difference) -> str:
+    if not difference.rewrites:
+        return ""
+    return "<p>What stands before the end is not as it was, so a cache of the prompt holds only up to there.</p>"
+
+
+def _tools(difference: Difference) -> str:
+    """What differs of the tools and of the settings."""
+    named = {
+        "Tools added": difference.tools_added,
+        "Tools removed": difference.tools_removed,
+        "Tools declared otherwise": difference.tools_changed,
+    }
+    told = [(words, ", ".join(names)) for words, names in named.items() if names]
+    told += [(name, f"{was or 'not there'} → {now or 'not there'}") for name, was, now in difference.settings]
+    return "".join(f"<p>{_text(words)}: {_text(said)}</p>" for words, said in told)
+
+
+def _change(change: Change) -> str:
+    message = change.message
+    if change.was is None or change.now is None:
+        calls = f" calls {', '.join(message.calls)}" if message.calls else ""
+        return _message(change.kind, message.role + calls, message.excerpt, message.size)
+    pieces = rewording(change.was, change.now)
+    tags = {"gone": "del", "new": "ins", "same": "span"}
+    shown = "".join(f"<{tags[one.kind]}>{_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
+    said = f"<pre>{shown}</pre>" if pieces else "<p>The difference lies behind what is kept of these messages.</p>"
+    return (
+        f'<li class="changed"><b>± changed {_text(message.role)}</b> '
+        f"<small>{change.was.size:,} → {change.now.size:,} characters</small>{said}</li>"
+    )
+
+
+def _message(kind: str, role: str, excerpt: str, size: int) -> str:
+    sign = {"added": "+ added", "removed": "− removed"}.get(kind, "")
+    return (
+        f'<li class="{kind}"><b>{sign} {_text(role)}</b> <small>{counted(size, "character")}</small>'
+        f"<pre>{_lines(excerpt)}</pre></li>"
+    )
+
+
+def _text(value: object) -> str:
+    """Text from anywhere, safe between tags and in quoted attributes."""
+    return escape(visible(str(value)))
+
+
+def _lines(text: str) -> str:
+    """Text of several lines; tabs and line ends stay."""
+    return "\n".join("\t".join(_text(part) for part in line.split("\t")) for line in text.split("\n"))

@@ -1,0 +1,93 @@
+"""The configuration file while the proxy runs: read at the start, and again when it has changed.
+
+A wrong file stops the start, but it never stops traffic: when it goes wrong later the old rules stay, with one line in
+the log. The file is looked at once a second at most, when a request comes.
+"""
+
+import logging
+import time
+from dataclasses import replace
+from pathlib import Path
+from stat import S_IWOTH
+
+from toolcalls import config
+from toolcalls.dialects import all_dialects
+from toolcalls.processors.reactor_runner import RUNNER, Broken
+from toolcalls.route import Config, PolicyName, Route
+from toolcalls.wires import all_wires
+
+logger = logging.getLogger(__name__)
+
+_INTERVAL = 1.0  # seconds
+
+
+class Rules:
+    """The rules of one file, or of the one that ships with the package for "". Raises ConfigError when it is wrong."""
+
+    def __init__(self, option: str) -> None:
+        self.path = Path(option).expanduser() if option else config.default_path()
+        self._stamp = self._changed()
+        self._looked = time.monotonic()
+        self._config = self._load()
+        self._policies: dict[str, PolicyName] = {}
+        if self._is_open():
+            logger.warning(f"toolcalls: everybody on this machine may write {self.path}")
+
+    def policy(self, route: str, policy: PolicyName | None) -> None:
+        """Read a route's replies by another policy until mitmproxy stops; None: by the file's again."""
+        self._policies.pop(route, None)
+        if policy is not None:
+            self._policies[route] = policy
+
+    def current(self) -> Config:
+        """The rules as the file has them, with the policies of this session."""
+        config = self._read()
+        if not self._policies:
+            return config
+        return replace(config, routes=tuple(map(self._own, config.routes)), default=self._own(config.default))
+
+    def _own(self, route: Route) -> Route:
+        policy = self._policies.get(route.name)
+        return route if policy is None else replace(route, policy=policy, take=None, require=None)
+
+    def _read(self) -> Config:
+        """The rules as the file has them, or as it last had them when it is wrong by now."""
+        now = time.monotonic()
+        if now - self._looked < _INTERVAL:
+            return self._config
+        self._looked = now
+        stamp = self._changed()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._config = self._load()
+            except config.ConfigError as error:
+                logger.warning("toolcalls: the old configuration stays: " + " | ".join(error.errors))
+            else:
+                logger.info(f"toolcalls: read {self.path} again")
+        return self._config
+
+    def _load(self) -> Config:
+        loaded = config.load(self.path, all_dialects(), all_wires())
+        try:
+            RUNNER.load(loaded)
+        except Broken as error:
+            raise config.ConfigError(f"{self.path}: {error}") from error
+        for warning in loaded.warnings:
+            logger.warning(f"toolcalls: {warning}")
+        return loaded
+
+    def _is_open(self) -> bool:
+        """Whether others than its owner and its group may write the file."""
+        try:
+            return bool(self.path.stat().st_mode & S_IWOTH)
+        except OSError:
+            return False
+
+    def _changed(self) -> tuple[int, int] | None:
+        """What differs when the file does; None when it cannot be looked at."""
+        try:
+            stat = self.path.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size

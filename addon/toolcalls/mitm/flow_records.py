@@ -1,0 +1,286 @@
+"""A flow of mitmproxy as `Seen`: what the page, the report and the exports are made of.
+
+Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
+
+from toolcalls.insight import report as reports
+from toolcalls.insight.exchange_record import Pieces, Seen, State
+from toolcalls.mitm import store, websocket
+from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.connection import Reading, Turn, reports_of, turns_of
+from toolcalls.mitm.plan import form_of, wire_for
+from toolcalls.mitm.progress import telling
+from toolcalls.mitm.views.message import tap_of
+from toolcalls.replies.exchange import Exchange
+
+_SWITCHED = 101  # the status of an upgrade
+_ERRORS = 400  # the first status of an error
+
+
+class _Kind(msgspec.Struct):
+    type: str | None = None
+
+
+_kind = msgspec.json.Decoder(_Kind).decode
+
+
+def is_told(flow: object) -> bool:
+    """Whether the addon has read a flow's reply."""
+    return isinstance(flow, http.HTTPFlow) and isinstance(flow.metadata.get(store.REPORT), dict)
+
+
+def failed(flow: object) -> dict[str, Any] | None:
+    """The report of a request that an API answered with an error, or not at all: there is nothing in it but the API.
+    None for any other flow.
+    """
+    if not isinstance(flow, http.HTTPFlow) or is_told(flow) or flow.request.method != "POST":
+        return None
+    wire = wire_for(flow.request)
+    refused = flow.error is not None if flow.response is None else flow.response.status_code >= _ERRORS
+    return {"wire": wire.name} if wire is not None and refused else None
+
+
+def state_of(flow: object) -> State | None:
+    """How far the reply of a flow is that the addon reads, or may come to read; None for any other flow."""
+    if not isinstance(flow, http.HTTPFlow):
+        return None
+    if is_told(flow) or failed(flow) is not None:
+        return "ended"
+    if websocket.coming(flow):
+        return "streaming"
+    if tap_of(flow) is not None:
+        return "streaming"
+    awaited = flow.live and flow.response is None and flow.error is None and flow.request.timestamp_end is not None
+    return "waiting" if awaited and wire_for(flow.request) is not None else None
+
+
+def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], list[Seen]]:
+    """What makes the exchanges of a flow that are awaited or coming, as far as they came by now; the summary of each is
+    what its reply does at the moment.
+
+    To be called by the loop, and to be worked off in a thread: only what may change meanwhile is copied here.
+
+    reading   of the same connection at an earlier look, to be gone on with
+    """
+    if flow.websocket is not None:
+        coming = {number: _report_so_far(exchange) for number, exchange in websocket.coming(flow)}
+        again = Reading() if reading is None else reading
+        news = again.news(flow)
+
+        def read_on() -> list[Seen]:
+            again.take(*news)
+            return _coming(flow, again.turns, coming)
+
+        return read_on
+    tap = tap_of(flow)
+    if tap is None:
+        return lambda: [replace(seen(flow, {}), state="waiting")]
+    report, encoded = _report_so_far(tap.exchange), tap.encoded
+    upstream = tap.upstream.copy()
+    client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
+
+    def made() -> list[Seen]:
+        body = upstream.whole()
+        pieces = Pieces(upstream.microseconds, upstream.sizes)
+        same = client is upstream
+        one = replace(
+            seen(flow, report),
+            state="streaming",
+            upstream=body,
+            client=body if same else client.whole(),
+            upstream_pieces=pieces,
+            client_pieces=pieces if same else Pieces(client.microseconds, client.sizes),
+            ended=None,
+        )
+        return [one]
+
+    return made
+
+
+def _report_so_far(exchange: Exchange) -> dict[str, Any]:
+    return reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
+
+
+def _coming(flow: http.HTTPFlow, turns: Sequence[Turn], coming: Mapping[int, Mapping[str, Any]]) -> list[Seen]:
+    """The replies of a connection that have not ended, by the reports of their numbers."""
+    upgrade = _seen(flow, {})
+    return [
+        replace(
+            _of_turn(upgrade, turn, coming[turn.number]),
+            id=_id(flow, place),
+            state="streaming" if turn.upstream.lines else "waiting",
+            ended=None,
+        )
+        for place, turn in enumerate(turns)
+        if turn.number in coming
+    ]
+
+
+def _id(flow: http.HTTPFlow, place: int) -> str:
+    """The first exchange of a connection has the flow's id, each other that with its number behind it (`flow_of`)."""
+    return f"{flow.id}.{place}" if place else flow.id
+
+
+def seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
+    """A flow as it is now, with the report that it holds, or with another one. A WebSocket is told as its latest reply
+    (`_of_messages`).
+    """
+    found = _seen(flow, report)
+    return found if flow.websocket is None else _of_messages(found, flow.websocket.messages)
+
+
+def all_seen(
+    flow: http.HTTPFlow, report: Mapping[str, Any] | None = None, turns: Iterable[Mapping[str, Any]] = ()
+) -> list[Seen]:
+    """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
+    own. `turns` are other reports than the flow holds.
+    """
+    if flow.websocket is None:
+        return [seen(flow, report)]
+    reports = {one.get("number"): one for one in [*turns] or reports_of(flow)}
+    upgrade = _seen(flow, {})
+    found = [
+        replace(_of_turn(upgrade, turn, reports[turn.number]), id=_id(flow, place))
+        for place, turn in enumerate(turns_of(flow))
+        if turn.number in reports
+    ]
+    return found or [seen(flow, report)]
+
+
+def _of_turn(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
+    """One reply of a connection. Its moments count from its request."""
+    upstream, client = turn.upstream.body, turn.client.body
+    return replace(
+        upgrade,
+        started=turn.started,
+        started_at=datetime.fromtimestamp(turn.started, UTC).isoformat(timespec="milliseconds"),
+        asked=turn.asked,
+        sent=turn.sent,
+        status=200 if upgrade.status == _SWITCHED else upgrade.status,
+        upstream=upstream,
+        client=upstream if client == upstream else client,
+        form="ndjson",
+        requested=0.0,
+        replied=0.0,
+        ended=None if turn.ended is None else max(0.0, turn.ended - turn.started),
+        upstream_pieces=Pieces(turn.upstream.microseconds, turn.upstream.sizes),
+        client_pieces=Pieces(turn.client.microseconds, turn.client.sizes),
+        report=report,
+    )
+
+
+def _of_messages(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
+    """The latest request of a connection and what the server said since, a line for each message.
+
+    Moments count from the reply's headers as always; the connection may have been there long before the request.
+    """
+    begins = [number for number, message in enumerate(messages) if message.from_client and _asks(message.content)]
+    if not begins:
+        return upgrade
+    asked, answers = messages[begins[-1]], [one for one in messages[begins[-1] :] if not one.from_client]
+    lines = [message.content.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for message in answers]
+    opened = upgrade.started + (upgrade.replied or 0.0)
+    pieces = Pieces([max(0, round((one.timestamp - opened) * 1e6)) for one in answers], [len(line) for line in lines])
+    body = b"".join(lines)
+    ended = max(0.0, answers[-1].timestamp - upgrade.started) if answers else upgrade.ended
+    return replace(
+        upgrade,
+        asked=asked.content,
+        upstream=body,
+        client=body,
+        form="ndjson",
+        upstream_pieces=pieces,
+        client_pieces=pieces,
+        status=200 if upgrade.status == _SWITCHED else upgrade.status,
+        ended=ended,
+    )
+
+
+def _asks(content: bytes) -> bool:
+    """Whether a client's message asks for a reply."""
+    try:
+        return bool(_kind(content).type == "response.create")
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
+
+
+def _seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
+    request, response = flow.request, flow.response
+    own = flow.metadata.get(store.REPORT)
+    report = report if report is not None else own if isinstance(own, dict) else {}
+    body = _plain(request)
+    original = store.original(flow)
+    client = None if response is None else _plain(response)
+    upstream = flow.metadata.get(store.UPSTREAM)
+    wire = wire_for(request)
+    times = flow.metadata.get(store.TIMES)
+    upstream_pieces, client_pieces = _pieces(times, "upstream"), _pieces(times, "client")
+    started = request.timestamp_start
+    return Seen(
+        id=flow.id,
+        started=started,
+        started_at=datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds"),
+        method=request.method,
+        url=request.pretty_url,
+        http_version=request.http_version,
+        request_headers=_headers(request),
+        asked=body or b"" if original is None else original,
+        host=request.pretty_host,
+        port=request.port,
+        path=request.path,
+        sent=None if original is None else body,
+        status=0 if response is None else response.status_code,
+        status_text="" if response is None else response.reason,
+        response_headers=() if response is None else _headers(response),
+        upstream=upstream if isinstance(upstream, bytes) else client,
+        client=client,
+        form=None if response is None or wire is None else form_of(wire, request, response, guarded=report is not None),
+        requested=_since(started, request.timestamp_end),
+        replied=None if response is None else _since(started, response.timestamp_start),
+        ended=None if response is None else _since(started, response.timestamp_end),
+        upstream_pieces=upstream_pieces or Pieces(),
+        client_pieces=client_pieces or upstream_pieces or Pieces(),
+        report=report,
+        error="" if flow.error is None else flow.error.msg,
+    )
+
+
+def _plain(message: http.Message) -> bytes | None:
+    """A body without its coding; as it is where nobody can take that off."""
+    raw = message.raw_content
+    if raw is None:
+        return None
+    try:
+        return decoded(raw, message.headers.get("content-encoding", ""))
+    except (CodingError, LookupError):
+        return raw
+
+
+def _headers(message: http.Message) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name.decode("utf-8", "backslashreplace"), value.decode("utf-8", "backslashreplace"))
+        for name, value in message.headers.fields
+    )
+
+
+def _since(started: float, moment: float | None) -> float | None:
+    return None if moment is None else max(0.0, moment - started)
+
+
+def _pieces(times: object, side: str) -> Pieces | None:
+    found = times.get(side) if isinstance(times, dict) else None
+    if not isinstance(found, dict):
+        return None
+    microseconds, sizes = found.get("microseconds"), found.get("bytes")
+    if not isinstance(microseconds, list) or not isinstance(sizes, list) or len(microseconds) != len(sizes):
+        return None
+    return Pieces(microseconds, sizes) if all(isinstance(one, int) for one in (*microseconds, *sizes)) else None

@@ -1,0 +1,378 @@
+"""Where candidates begin: the openers of all dialects that a route reads, found in one linear pass.
+
+`find` gives the next opener in a text; `held` says from where on the end of a text may still become one. Three kinds of
+places are looked at: any place of a line, the start of a line, and the start of a message (`shapes.Place`). Models leak
+a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
+
+Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
+behind the first call, the markup of tool results that a model invents (`invented.py`).
+
+A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from toolcalls.reading.invented_results import RESULTS
+from toolcalls.shapes import Dialect, Place
+from toolcalls.text.lookalike import LookAlike, LookAlikes
+from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.scanner import SPACE, Search, beginnings
+
+REASONING_CLOSERS = tuple(REASONING_TAGS.values())
+_NOTHING = re.compile(r"(?!)")
+_LINE = re.compile(r"[\n\r][ \t]*+")
+_HEAD = 3  # characters of an opener that are looked for first
+_HEAD_SIZES = range(_HEAD, 0, -1)
+
+type Dialects = tuple[Dialect, ...]
+
+
+class Opener(NamedTuple):
+    """An opener at `start`, with `stray` characters of a leaked word before it that go with it.
+
+    `dialects` may begin with it, the longest literal's first; none do with a mark that opens no call.
+    """
+
+    start: int
+    stray: int
+    literal: str
+    dialects: Dialects
+
+
+@lru_cache(maxsize=64)
+def openers_of(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> "Openers":
+    """The openers of these dialects where tools of these names are declared; the turns of a session share them.
+
+    anywhere   whole-message dialects count at the start of any line (`lenient`), and inside one where a declared tool's
+               name follows the bracket
+    results    invented results are looked for
+    """
+    return Openers(dialects, names, anywhere=anywhere, results=results)
+
+
+class Openers:
+    """The openers of some dialects for one request's tools. Never changes."""
+
+    def __init__(self, dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> None:
+        by_place: dict[str, dict[str, Dialects]] = {"inline": {}, "start": {}, "message": {}}
+        strays: dict[str, None] = {}
+        for dialect in dialects:
+            strays.update(dict.fromkeys(dialect.strays))
+            literals = dialect.openers(names)
+            for literal in literals:
+                if dialect.place == "message" and not anywhere and literal[1:] and literal[0] in literals:
+                    continue  # where a message begins, the bracket alone is enough
+                found = by_place[_looked_for(dialect.place, literal, anywhere=anywhere)]
+                found[literal] = (*found.get(literal, ()), dialect)
+        for literal in REASONING_CLOSERS:
+            by_place["inline"].setdefault(literal, ())
+        if results:
+            for literal in RESULTS:
+                by_place["start"].setdefault(literal, ())
+        self._inline = _Literals(by_place["inline"])
+        self._start = _Literals(by_place["start"])
+        self._message = _Literals(by_place["message"])
+        self._looks = LookAlikes(literal for literal, found in by_place["inline"].items() if found)
+        self._quiet: dict[re.Pattern[str], Search] = {}
+        self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
+        self._stray_before = self._stray_at_end = None
+        if strays:
+            words = "|".join(map(re.escape, strays))
+            parts = "|".join(re.escape(part) for part in sorted(beginnings(tuple(strays))[0], reverse=True) if part)
+            gap = r"[ \t]*(?:\r?\n)?[ \t]*"
+            self._stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
+            self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
+            self._reach = max(map(len, strays)) + 32
+
+    def quiet(self, mattering: re.Pattern[str]) -> Search:
+        """What finds a character that matters to the Markdown (`mattering`) or begins an opener inside a line."""
+        if mattering not in self._quiet:
+            patterns = (mattering.pattern, self._inline.first.pattern, self._looks.first.pattern)
+            self._quiet[mattering] = re.compile("|".join(patterns)).search
+        return self._quiet[mattering]
+
+    def possible(self, piece: str, *, line_start: bool, fresh: bool) -> bool:
+        """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
+        if self._inline.maybe(piece) or (fresh and self._message.longest):
+            return True
+        if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
+            return True
+        if not (line_start or "\n" in piece or "\r" in piece):
+            return False
+        if self._start.maybe_in_line(piece, line_start=line_start):
+            return True
+        return self._stray_from(piece, 0, line_start=line_start) < len(piece)
+
+    def find(self, text: str, start: int, *, line_start: bool, fresh: bool, ended: bool) -> Opener | None:
+        """The first opener at or behind `start`; None also where a longer one may still be arriving.
+
+        line_start   only white space stands before `start` on its line
+        fresh        only white space stands before it in its message
+        ended        no more text comes
+        """
+        begin = limit = self._first_at(text, start, line_start=line_start)
+        if fresh and self._message.longest:
+            at_message = _past_space(text, start)
+            begin = at_message if at_message <= limit and self._message.at(text, at_message) else limit
+        if begin == len(text):
+            return None
+        sets = [self._inline]
+        if self._start.longest and _begins_line(text, start, begin, line_start=line_start):
+            sets.append(self._start)
+        if fresh and self._message.longest and _past_space(text, start) >= begin:
+            sets.append(self._message)
+        if not ended:
+            # It may be the beginning of a longer one, or stand inside one that began before it.
+            if any(literals.arriving(text, begin) for literals in sets):
+                return None
+            if (
+                len(text) - begin < self._reach_back
+                and self.held(text, start, line_start=line_start, fresh=fresh) < begin
+            ):
+                return None
+        found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
+        dialects = [dialect for literal in found for known in sets for dialect in known.dialects.get(literal, ())]
+        stray = 0
+        if any(dialect.strays for dialect in dialects):
+            stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
+        return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
+
+    def inside_line(self, text: str, start: int) -> int:
+        """Up to where all from `start` on is text, and from where on it may still become an opener.
+
+        For the commonest places: not the start of a line, behind which more may come. -1 where `find` must look.
+        """
+        if text.find("\n", start) >= 0 or text.find("\r", start) >= 0:
+            return -1
+        return self._inline.undecided(text, start)
+
+    def look_alike(self, text: str, start: int, opener: Opener | None) -> LookAlike | None:
+        """What only looks like an opener, before `opener` where there is one, or may still become such."""
+        look = self._looks.find(text, start, len(text) if opener is None else opener.start)
+        # What is an opener is no part of anything else.
+        return look if look is None or opener is None or (look.literal and look.end <= opener.start) else None
+
+    def resembled(self, literal: str) -> Dialect:
+        """The dialect that an opener most likely belongs to."""
+        return self._inline.dialects[literal][0]
+
+    def _first_at(self, text: str, start: int, *, line_start: bool) -> int:
+        """Where the first opener of a line begins; len(text) for none.
+
+        The two kinds are looked for side by side in growing stretches, so that what is looked at and not read is never
+        longer than what was read.
+        """
+        at = line_end = start
+        size = 256
+        while True:
+            stop = min(len(text), at + size)
+            inline = self._inline.search(text, at, stop)
+            limit = inline if inline >= 0 else stop
+            if self._start.longest:
+                line = self._start.at_line(text, line_end, limit, line_start=line_start and line_end == start)
+                if line >= 0:
+                    return line
+            if inline >= 0 or stop == len(text):
+                return limit
+            at = line_end = stop
+            while line_end > start and text[line_end - 1] in SPACE:
+                line_end -= 1
+            size *= 2
+
+    def held(self, text: str, start: int, *, line_start: bool, fresh: bool) -> int:
+        """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
+        begin = self._inline.tail(text, start)
+        if self._start.longest:
+            line = max(text.rfind("\n", start), text.rfind("\r", start)) + 1
+            if line or line_start:
+                begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
+            if line and self._start.spans and len(text) - line < self._start.longest:
+                begin = min(begin, self._spanning(text, start, line, line_start=line_start))
+        if fresh and self._message.longest:
+            begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
+        if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
+            begin = self._stray(self._stray_before, text, start, begin, line_start=line_start)
+        return min(begin, self._stray_from(text, start, line_start=line_start))
+
+    def _spanning(self, text: str, start: int, line: int, *, line_start: bool) -> int:
+        """Where the line before the one at `line` begins, if all from there on may become an opener of two lines."""
+        while line > start and text[line - 1] in "\r\n":
+            line -= 1
+        before = max(text.rfind("\n", start, line), text.rfind("\r", start, line)) + 1
+        if not (before or line_start):
+            return len(text)
+        return self._start.whole_tail(text, _past_blanks(text, before or start))
+
+    def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
+        if not (line_start or "\n" in text or "\r" in text):
+            return len(text)
+        return self._stray(self._stray_at_end, text, start, len(text), line_start=line_start)
+
+    def _stray(self, pattern: re.Pattern[str] | None, text: str, start: int, end: int, *, line_start: bool) -> int:
+        """Where a stray word begins that ends at `end`, else `end`."""
+        if pattern is None:
+            return end
+        begin = max(start, end - self._reach)
+        # What stands before `begin` decides whether its first line begins there.
+        fresh = line_start if begin == start else False
+        tail = text[begin:end] if fresh else "x" + text[begin:end]
+        found = pattern.search(tail)
+        return end if found is None else found.start(1) + begin - (0 if fresh else 1)
+
+
+def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:
+    """The kind of place at which an opener is looked for.
+
+    A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only
+    looked for where it would begin a line. So are JSON and code in the open, but where a declared tool's name follows.
+    """
+    if place == "message":
+        if anywhere and len(literal) > 1 and literal[0] in "{[":
+            return "inline"
+        return "start" if anywhere else "message"
+    return "start" if place == "start" or (place == "anywhere" and literal[0].isalnum()) else "inline"
+
+
+class _Literals:
+    """The openers that are looked for at one kind of place. `dialects`: whose each of them is.
+
+    There are hundreds of them, and another set for each set of tools, so nothing is compiled but their first three
+    characters, which seldom stand by chance.
+    """
+
+    def __init__(self, dialects: dict[str, Dialects]) -> None:
+        literals = tuple(sorted(dialects, key=len, reverse=True))
+        self._prefixes, self.longest = beginnings(literals)
+        heads = {literal[:_HEAD] for literal in literals}
+        cut = {head[:size] for head in heads for size in range(1, len(head))}
+        at_end = rf"|(?:{'|'.join(map(re.escape, sorted(cut)))})\Z" if cut else ""
+        self._heads = re.compile(f"(?={_any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
+        self.spans = any("\n" in literal[:-1] for literal in literals)  # some stand on two lines
+        self._by_head: dict[str, list[str]] = {}
+        for literal in literals:
+            self._by_head.setdefault(literal[:_HEAD], []).append(literal)
+        characters = {literal[0] for literal in literals}
+        self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
+        # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
+        self._angled = characters == {"<"} and all(literal.rfind("<") == 0 for literal in literals)
+        # An opener that begins with a shorter one is both.
+        self.dialects = {
+            literal: tuple(
+                dict.fromkeys(
+                    dialect
+                    for size in range(len(literal), 0, -1)
+                    for dialect in dialects.get(literal[:size], ())
+                )
+            )
+            for literal in literals
+        }  # fmt: skip
+
+    def maybe(self, text: str) -> bool:
+        """Whether one stands in the text, or may begin at its end."""
+        return self.undecided(text, 0) < len(text)
+
+    def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
+        """The same for the starts of lines."""
+        if line_start and self._may_be(text, _past_blanks(text, 0)):
+            return True
+        return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
+
+    def _may_be(self, text: str, begin: int) -> bool:
+        return begin < len(text) and bool(self.at(text, begin) or self.arriving(text, begin))
+
+    def search(self, text: str, start: int, stop: int) -> int:
+        """Where the first one in a stretch begins, which may end behind it; -1 for none."""
+        for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
+            if found.start() >= stop:
+                break
+            if self.at(text, found.start()):
+                return found.start()
+        return -1
+
+    def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
+        """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
+        if line_start:
+            begin = _past_blanks(text, start)
+            if begin <= limit and self.at(text, begin):
+                return begin
+        for line in _LINE.finditer(text, start, min(len(text), limit + 1)):
+            if line.end() > limit:
+                break
+            if self.at(text, line.end()):
+                return line.end()
+        return -1
+
+    def at(self, text: str, begin: int) -> str:
+        """The longest one at `begin`; "" for none."""
+        for size in _HEAD_SIZES:
+            for literal in self._by_head.get(text[begin : begin + size], ()):
+                if text.startswith(literal, begin):
+                    return literal
+        return ""
+
+    def arriving(self, text: str, begin: int) -> bool:
+        """Whether what stands from `begin` to the end may still become one, or a longer one."""
+        return len(text) - begin < self.longest and text[begin:] in self._prefixes
+
+    def undecided(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
+        for found in self._heads.finditer(text, start):
+            if self.arriving(text, found.start()):
+                return found.start()
+            if self.at(text, found.start()):
+                return -1
+        return len(text)
+
+    def tail(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one; len(text) for nowhere."""
+        end = len(text)
+        begin = max(start, end - self.longest)
+        if self._angled:
+            last = text.rfind("<", begin)
+            return last if last >= 0 and text[last:] in self._prefixes else end
+        for match in self.first.finditer(text, begin):
+            if text[match.start() :] in self._prefixes:
+                return match.start()
+        return end
+
+    def whole_tail(self, text: str, begin: int) -> int:
+        """`begin` when all that stands from there to the end may become one, else len(text)."""
+        return begin if begin < len(text) and self.arriving(text, begin) else len(text)
+
+
+def _past_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    return at
+
+
+def _past_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in SPACE:
+        at += 1
+    return at
+
+
+def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
+    """Whether only blanks stand before `at` on its line."""
+    while at > start and text[at - 1] in " \t":
+        at -= 1
+    return text[at - 1] in "\r\n" if at > start else line_start
+
+
+def _any_literal(literals: Iterable[str]) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
+    following: dict[str, list[str]] = {}
+    whole = False
+    for literal in literals:
+        if literal:
+            following.setdefault(literal[0], []).append(literal[1:])
+        else:
+            whole = True
+    if not following:
+        return ""
+    branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
+    joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
+    return f"{joined}?" if whole else joined

@@ -1,0 +1,174 @@
+"""When text is a call: the seven conditions, in order, and the words for the one that failed first.
+
+All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener
+stands where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of
+the request; 6 the reply does not carry the same native call; 7 it is complete.
+
+This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
+are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolcalls.request import Request
+from toolcalls.route import PolicyName, Required, Route, Taken
+from toolcalls.text.echo import Quotable
+from toolcalls.text.patterns import Pattern, any_is, compiled
+
+REASONS: dict[str, str] = {
+    "observed": "the route does not turn this reply's text into calls",
+    "no_tools": "the request declares no tools",
+    "undeclared": "the request does not declare a tool of this name",
+    "not_allowed": "allowed_tools does not let this tool pass",
+    "tool_choice_none": "the request said that no tool may be called",
+    "inline": "other text stands before it on its line",
+    "fenced": "it stands in a fenced code block",
+    "indented_code": "it stands in an indented code block",
+    "inline_code": "it stands in inline code",
+    "escaped": "its markup is escaped, as quoted markup is",
+    "block_quote": "it stands in a block quote, or in an element that quotes, such as <example>",
+    "html_comment": "it stands in an HTML comment",
+    "reasoning": "it stands in the model's reasoning",
+    "echo": "the same text stands in a tool result or user message of the request",
+    "look_alike": "it only looks like a tag: some of its characters are others, or show nothing",
+    "duplicate": "the reply carries the same call natively",
+    "repeated": "the same call had come as text before it, and the client has that one",
+    "multiple_calls": "the route takes only the first call of a reply",
+    "missing_argument": "an argument that the tool requires is missing",
+    "not_terminal": "other text follows it, and the policy takes calls only at the end",
+    "overflow": "it grew past the limit for held text",
+    "max_call_chars": "its arguments are longer than the route's max_call_chars",
+    "max_depth": "its arguments are nested deeper than the route's max_depth",
+    "max_calls": "the reply holds more calls than the route's max_calls",
+    "max_candidates": "from here on nothing is read: the reply holds more candidates than the route's max_candidates",
+    "max_payload_chars": "its JSON is longer than the route's max_payload_chars",
+    "not_a_call": "what follows the opener is not the dialect's grammar",
+    "unclosed": "the reply ended before the call did",
+    "cut_off": "the reply was cut off inside the call",
+    "invented_result": "the model wrote a tool result itself, behind its own call",
+    "dropped_result": "the model wrote a tool result itself, and the route drops such text",
+    "unwritable": "the client's dialect cannot hold a value of this call",
+    "bad_arguments": "the call's arguments are not a JSON object",
+    "access": "an access rule forbids this call",
+    "undecided": "a rule that blocks could not be decided, so it blocks",
+    "loop": "the model runs in circles",
+    "dropped": "a reactor dropped it",
+}
+
+REPAIRS: dict[str, str] = {
+    "missing_closer": "the reply ended before a closing tag behind the last argument",
+    "missing_opener": "the opening tag of the first argument was missing; its closing tag named it",
+    "duplicate_closer": "a closing tag was written twice",
+    "stray_closer": "the closing tag of a wrapper that was never opened followed it",
+    "wrong_closer": "another form's closing tag stood in the place of its own",
+    "alias": "its JSON was wrapped, or a tag or key was spelt otherwise than the dialect spells it",
+    "inferred_name": "no tool was named, and only one has the parameters that were given",
+    "misplaced_name": "the tool's name stood in front of the mark that begins a call",
+    "missing_mark": "a mark between the tool's name and the arguments was left out",
+    "unclosed_tag": "an opening tag ended without its bracket",
+    "unclosed_key": "the key of an argument had no closing tag",
+    "missing_brace": "its JSON lacked the last braces, behind whole arguments",
+    "duplicate_argument": "an argument was written twice; the last one counts",
+    "single_quotes": "strings of its JSON stood in single quotes",
+    "raw_newline": "strings of its JSON held raw control characters",
+    "trailing_comma": "its JSON had a comma behind the last member",
+    "python_literal": "its JSON had True, False or None",
+    "comment": "its JSON held comments",
+    "bare_key": "its JSON had keys without quotes",
+    "invalid_escape": "strings of its JSON held escapes that JSON does not know",
+    "number": "its JSON had a number as +1 or .5",
+    "nested_quotes": "a string held its own quotes without escapes",
+    "missing_quote": "a string began without its delimiter, or stood in other quotes",
+    "other_brackets": "its arguments stood in other brackets",
+    "echoed": "the model said its calls once more as text behind them, which is not shown",
+    "value_as_text": "a value that was no string became text, since the client declares its tools in prose",
+    "unclosed_value": "a value had no closing tag of its own",
+    "wrapped_arguments": "its arguments stood in one that the schema does not know",
+    "free_text": "its text stood without a parameter's tag",
+    "nameless_argument": "an argument without a name was the only one that was missing",
+    "misspelt_tag": "a tag or its name attribute was misspelt",
+}
+
+# What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
+TAKE: dict[PolicyName, tuple[Taken, ...]] = {
+    "standard": ("escaped",),
+    "strict": (),
+    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "inline_code"),
+}
+REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
+    "standard": (),
+    "strict": ("complete", "arguments", "terminal"),
+    "lenient": (),
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a route and a request say about the calls of one reply.
+
+    lift       False: everything is observed, nothing lifted
+    any_name   undeclared names pass: a text client's tools are not known
+    frames     the frames of a dialect's messages (channels) may be taken away
+    begun      a call that waits and will never be whole is told as one that has begun, since some clients run it
+    """
+
+    route: Route
+    request: Request
+    lift: bool = True
+    any_name: bool = False
+    frames: bool = True
+    begun: bool = False
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        take = self.route.take
+        return frozenset(TAKE[self.route.policy] if take is None else take)
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        require = self.route.require
+        return frozenset(REQUIRE[self.route.policy] if require is None else require)
+
+    @cached_property
+    def quotable(self) -> Quotable:
+        """What a reply may repeat, for all lanes of it."""
+        return Quotable(() if self.takes("echo") else self.request.quotable)
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in (*self.request.tools, *self.route.tools))
+
+    @cached_property
+    def _allowed(self) -> tuple[Pattern, ...] | None:
+        allowed = self.route.allowed_tools
+        return None if allowed is None else tuple(compiled(pattern) for pattern in allowed)
+
+    def declines(self, name: str, place: str | None) -> str | None:
+        """The first condition of 1 to 4 that a call named `name` fails, None when it may be one.
+
+        `place` is the reason that its place gives ("inline", "fenced", ...), None where a call may stand.
+        """
+        if not self.lift:
+            return "observed"
+        if name not in self._declared and not self.any_name and not self.takes("undeclared"):
+            return "undeclared" if self._declared else "no_tools"
+        if self._allowed is not None and not any_is(self._allowed, name):
+            return "not_allowed"
+        if self.request.tool_choice == "none":
+            return "tool_choice_none"
+        if place is not None and not self.takes(place):
+            return place
+        return None
+
+    def takes(self, reason: Taken | str) -> bool:
+        """Whether the condition that gives this reason does not count."""
+        return reason in self._taken
+
+    def requires(self, more: Required) -> bool:
+        """Whether this is asked of a call beyond the conditions."""
+        return more in self._required
+
+    def waits(self, place: str | None) -> bool:
+        """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""
+        return bool(self._required) or place is not None

@@ -1,0 +1,397 @@
+"""Text in, events out: one reader for a stream, a whole reply, a request's history, the command line and the replay.
+
+The reader looks for openers and lets the grammars of the dialects that share one read from there; the ledger decides
+what becomes of what they consume. The grammar of a declined candidate goes on reading to its end, and its text is
+shown: the outermost call owns its payload, which is never searched for calls. Only inside quoted text (code, a block
+quote, a comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than
+the name.
+
+A little over 300 lines: text, openers, what stands between them and the limits are one loop.
+"""
+
+import re
+from collections.abc import Generator
+
+from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
+from toolcalls.events import Event, Text
+from toolcalls.reading.invented_results import RESULTS
+from toolcalls.reading.ledger import Ledger, Quoted
+from toolcalls.reading.openers import Opener, openers_of
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.wrappers import CLOSERS
+from toolcalls.shapes import Dialect
+from toolcalls.text.lookalike import LookAlike
+from toolcalls.text.markdown import SHORT, Position
+from toolcalls.text.scanner import SPACE, Scanner, beginnings
+from toolcalls.values.toolbox import Toolbox
+
+# Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
+# beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
+_MAX_WASTE = 65536
+_NOTHING = re.compile(r"(?!)").search
+# What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
+_INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
+
+
+class Reader:
+    """Reads the text of one reply (one choice, one block)."""
+
+    def __init__(self, terms: Terms, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False) -> None:
+        route = terms.route
+        self._route = route
+        self._anywhere = terms.takes("inline")
+        # A route that names such a dialect means it.
+        self._escaped = frozenset() if route.dialects or terms.takes("escaped") else ESCAPED
+        self._tools = Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types) if tools is None else tools
+        self._dialects = configured(
+            chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
+        )
+        self._position = Position(reasoning=starts_in_reasoning)
+        self._keep = self._position.keep
+        self._scan = Scanner()
+        self._ledger = Ledger(self._scan, terms, self._tools, self._position)
+        self._gave_up = False
+        self.inside = False  # a candidate is being read
+        self._wasted = 0  # characters that were read in vain for dialects that are a whole message
+        self._fresh = True  # only white space stands before this place in its message
+        self._look_for(results=False)
+        self._settle(plain=False)
+        self._run = self._read()
+        next(self._run)
+
+    def _look_for(self, *, results: bool) -> None:
+        anywhere = self._anywhere
+        self._openers = openers_of(self._dialects, self._tools.names, anywhere=anywhere, results=results)
+        self._results = results
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is being read or held."""
+        return self._plain
+
+    def passes(self, piece: str) -> bool:
+        """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
+        quiet = self._quiet
+        if quiet is not None and quiet(piece) is None:
+            self._ledger.drained += len(piece)
+            if len(piece) >= SHORT:
+                self._position.note(piece)
+            elif piece:
+                self._keep(piece)
+            return True
+        if not self._plain or not piece:
+            return False
+        position, fresh = self._position, self._fresh
+        if self._openers.possible(piece, line_start=position.line_start, fresh=fresh):
+            return False
+        position.advance(piece)
+        self._ledger.drained += len(piece)
+        self._fresh = fresh and not piece.strip(SPACE)
+        self._settle(plain=True)
+        return True
+
+    def _settle(self, *, plain: bool) -> None:
+        """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener or
+        matters to the Markdown. A piece without any of it is text. At the start of a line everything matters.
+        """
+        self._plain = plain
+        quiet = self._position.quiet if plain and not self._fresh else None
+        self._quiet = self._openers.quiet(quiet) if quiet is not None else None
+
+    def feed(self, piece: str) -> list[Event]:
+        """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
+        return [Text(piece)] if self.passes(piece) else self.read(piece)
+
+    def read(self, piece: str) -> list[Event]:
+        """`feed` for a piece that does not just pass."""
+        expect = self._scan.expect
+        if expect is not None and expect(piece) is None:
+            events = self._ledger.streams(piece)
+            if events is not None:
+                return events
+        if len(piece) > self._ledger.slack:
+            return self._read_in_parts(piece)
+        self._settle(plain=False)
+        self._scan.feed(piece)
+        next(self._run)
+        return self._events()
+
+    def _read_in_parts(self, piece: str) -> list[Event]:
+        """`read` for a piece inside which a call may meet a limit."""
+        out: list[Event] = []
+        at = 0
+        while at < len(piece):
+            size = self._ledger.at_once(piece, at)
+            self._settle(plain=False)
+            self._scan.feed(piece[at : at + size])
+            next(self._run)
+            out += self._events()
+            at += size
+        return out
+
+    def finish(self, *, cut: bool) -> list[Event]:
+        """The text ends. `cut`: it broke off or met the length limit, so what is open stays open (law 6).
+
+        Text that comes all the same afterwards is read as a new beginning.
+        """
+        self._settle(plain=False)
+        self._scan.end(cut=cut)
+        for _ in self._run:
+            raise AssertionError("a grammar waits for text behind the end")
+        self._scan.ended = self._scan.cut = False
+        self._run = self._read()
+        next(self._run)
+        return self._events()
+
+    def let_go(self) -> list[Event]:
+        """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew."""
+        self._ledger.crowded = True
+        try:
+            return self.finish(cut=True)
+        finally:
+            self._ledger.crowded = False
+
+    def native(self, name: str, arguments: str) -> None:
+        """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
+        self._ledger.natives.add(name, arguments)
+        dialects = beside_native(self._dialects)
+        if dialects != self._dialects:
+            self._dialects = dialects
+            self._look_for(results=self._results)
+
+    def _events(self) -> list[Event]:
+        self._ledger.pause()
+        out, self._ledger.out = self._ledger.out, []
+        return out
+
+    def _read(self) -> Generator[None]:
+        behind_call = orphan = False
+        while True:
+            if behind_call or orphan:
+                yield from self._separator(orphan=orphan)
+            opener = yield from self._text()
+            if opener is None:
+                self._ledger.finish()
+                return
+            behind_call = orphan = False
+            if isinstance(opener, LookAlike) or (opener.dialects and self._ledger.judged >= self._route.max_candidates):
+                yield from self._unread()
+                return
+            if opener.dialects:
+                self.inside = True
+                behind_call = yield from self._block(opener)
+                self.inside = False
+                if behind_call and not self._results:
+                    self._look_for(results=True)
+            elif opener.literal in RESULTS:
+                yield from self._result(opener)
+            else:
+                orphan = self._reasoning_closer(opener)
+
+    def _text(self) -> Generator[None, None, Opener | LookAlike | None]:
+        """Show text up to the next opener. Returns None at the end of the reply.
+
+        What only looks like an opener is text; it is returned where there were too many candidates before it.
+        """
+        scan = self._scan
+        while True:
+            line_start, fresh = self._position.line_start, self._fresh
+            if not (line_start or fresh or scan.ended) and scan.text.isascii():
+                stop = self._openers.inside_line(scan.text, scan.pos)
+                if stop >= 0:
+                    self._show(stop)
+                    self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
+                    yield
+                    continue
+            opener = self._openers.find(scan.text, scan.pos, line_start=line_start, fresh=fresh, ended=scan.ended)
+            if opener is not None:
+                stop = opener.start - opener.stray
+            elif scan.ended:
+                stop = len(scan.text)
+            else:
+                stop = self._openers.held(scan.text, scan.pos, line_start=line_start, fresh=fresh)
+            if not scan.text.isascii():
+                look = self._openers.look_alike(scan.text, scan.pos, opener)
+                while look is not None and look.literal:
+                    self._show(look.start)
+                    if self._ledger.judged >= self._route.max_candidates:
+                        return look
+                    self._look_alike(look)
+                    look = self._openers.look_alike(scan.text, scan.pos, opener)
+                if look is not None and not scan.ended:
+                    stop = min(stop, look.start)
+            self._show(stop)
+            if opener is not None:
+                return opener
+            if scan.ended:
+                return None
+            self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
+            yield
+
+    def _show(self, stop: int) -> None:
+        """Everything before `stop` is text."""
+        if stop > self._scan.pos:
+            shown = self._scan.take(stop - self._scan.pos)
+            self._fresh = self._fresh and not shown.strip(SPACE)
+            self._ledger.show()
+
+    def _look_alike(self, look: LookAlike) -> None:
+        """It is text, however it looks; where it is quoted as well, that is what there is to say of it."""
+        ledger = self._ledger
+        start = ledger.at
+        self._scan.take(look.end - look.start)
+        ledger.no_call(self._openers.resembled(look.literal).name, self._position.reason() or "look_alike", start)
+        self._fresh = False
+
+    def _unread(self) -> Generator[None]:
+        """There were so many candidates that this is no reply of a model: all that follows is text."""
+        if not self._gave_up:
+            self._gave_up = True
+            self._ledger.gives_up()
+        while True:
+            self._scan.take(self._scan.rest())
+            self._ledger.show()
+            if self._scan.ended:
+                self._ledger.finish()
+                return
+            self._quiet = _NOTHING
+            yield
+
+    def _reasoning_closer(self, opener: Opener) -> bool:
+        """A closer of reasoning: a message begins behind it.
+
+        Returns whether it closes nothing here, since the reply began inside reasoning: directly before a call it is
+        held, like white space behind one, and goes with the call.
+        """
+        reason = self._position.reason()
+        orphan = reason is None
+        self._scan.take(len(opener.literal))
+        if orphan:
+            self._position.restart()
+            self._ledger.hold()
+        else:
+            self._ledger.show()
+        self._fresh = reason in {None, "reasoning"}
+        return orphan
+
+    def _result(self, opener: Opener) -> Generator[None]:
+        """A tool result that the model invented behind its call: shown, or dropped when the route says so."""
+        scan, ledger = self._scan, self._ledger
+        start, closer, quoted = ledger.at, RESULTS[opener.literal], self._position.reason()
+        scan.take(len(opener.literal))
+        if quoted is not None:
+            ledger.show()
+            return
+        drop = self._route.drop_invented_results
+        ledger.invents(drop=drop)
+        while True:
+            at = scan.text.find(closer, scan.pos) if closer else -1
+            if at >= 0:
+                scan.take(at + len(closer or "") - scan.pos)
+                break
+            prefixes, longest = beginnings((closer,) if closer else ())
+            tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)
+            scan.take(scan.rest() - (0 if scan.ended else tail))
+            ledger.invents(drop=drop)
+            if scan.ended:
+                break
+            yield
+        ledger.invented(start, drop=drop)
+
+    def _separator(self, *, orphan: bool) -> Generator[None]:
+        """White space behind a call goes when a call or the end follows, so it is consumed here and held.
+
+        orphan   it stands behind a closer of reasoning instead, which goes with it when a call follows, and only then
+        """
+        scan = self._scan
+        while True:
+            text, at = scan.text, scan.pos
+            while at < len(text) and text[at] in SPACE:
+                at += 1
+            scan.take(at - scan.pos)
+            if at < len(text):
+                fresh, ended = self._fresh, scan.ended
+                opener = self._openers.find(text, at, line_start=True, fresh=fresh, ended=ended)
+                if opener is not None and opener.start - opener.stray == at:
+                    return
+                if ended or self._openers.held(text, at, line_start=True, fresh=fresh) != at:
+                    self._ledger.show()
+                    return
+            if scan.ended:
+                if orphan:
+                    self._ledger.show()
+                return
+            yield
+
+    def _stray_closers(self) -> Generator[None, None, bool]:
+        """Take closing tags of wrappers that were never opened: they go with the call before them. Returns whether."""
+        scan = self._scan
+        found = False
+        while True:
+            space = yield from scan.space()
+            closer = yield from scan.among(CLOSERS, space)
+            if closer is None:
+                return found
+            found = True
+            scan.take(space + len(closer))
+            self._ledger.repair("stray_closer")
+
+    def _block(self, opener: Opener) -> Generator[None, None, bool]:
+        """Let the dialects that share this opener read from here, the first that finds a call.
+
+        Returns whether white space that follows stands behind a call.
+        """
+        scan, ledger = self._scan, self._ledger
+        start, ended = ledger.at, scan.ended
+        quoted = self._position.reason()
+        for dialect in opener.dialects:
+            if dialect.place == "message" and (
+                self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)
+            ):
+                continue
+            place: str | None = quoted
+            if place is None and dialect.place != "anywhere" and not self._position.line_start:
+                place = "inline"
+            if place is None and dialect.name in self._escaped:
+                place = "escaped"
+            ledger.open(dialect.name, place, whole=dialect.place == "message")
+            scan.take(opener.stray)
+            own = yield from self._grammar(dialect)
+            if ledger.began:
+                self._fresh = False
+                if ledger.completed:
+                    if not own:
+                        ledger.trim()
+                    own = (yield from self._stray_closers()) or own
+                return ledger.close(own=own)
+            if ledger.spoke:
+                self._fresh = False
+                ledger.close_frame(own=own)
+                return False
+            if dialect.place == "message":
+                self._wasted += ledger.at - start
+            ledger.give_back()
+        waited = scan.ended and not ended
+        scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
+        self._fresh = False
+        if all(dialect.place == "message" for dialect in opener.dialects):
+            ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
+        else:
+            reason = ("cut_off" if scan.cut else "unclosed") if waited else "not_a_call"
+            ledger.no_call(opener.dialects[0].name, reason, start)
+        return False
+
+    def _grammar(self, dialect: Dialect) -> Generator[None, None, bool]:
+        run = dialect.read(self._scan, self._ledger, self._tools)
+        try:
+            while True:
+                next(run)
+                if self._ledger.keeps_too_much:  # the grammar keeps what it has not reported
+                    run.close()
+                    self._ledger.abandon()
+                    return True
+                yield
+        except StopIteration as done:
+            return bool(done.value)
+        except Quoted:
+            return True

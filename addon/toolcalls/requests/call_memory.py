@@ -1,0 +1,197 @@
+"""Lifted calls by their ids, for conversations that a server keeps (`previous_response_id`, `conversation`, `thread`).
+
+A client of such a conversation sends only what is new: the result of a call, and not the call. The server has kept what
+its model said, and a lifted call was text there, so it refuses a result of a call that it does not know ("No tool call
+found for function call output"). Codex does so over WebSocket, where every turn names the one before it.
+
+So calls are remembered when they are lifted. Where the route rewrites requests, the call stands in front of its result
+again: in the Responses API an item without an `id` of its own is new, whatever the server keeps
+(https://developers.openai.com/api/docs/guides/function-calling). What a `thread` of the Messages API takes in front of
+a result is not documented, so there, as where requests are not rewritten, a note says what the server will miss.
+
+Over WebSocket there is a way without either: where the server has refused such a request, its error leaves as the one
+behind which clients send the whole conversation ("previous_response_not_found",
+https://developers.openai.com/api/docs/guides/websocket-mode), and the calls with it.
+
+A request that brings its calls itself is left alone, as is a result of a call that nobody here has lifted.
+
+Tools, too, may stand in the conversation itself, once (`additional_tools`, which Codex sends for newer models), so that
+later requests declare none: what was brought is remembered by the id of the reply.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Protocol
+from weakref import WeakSet
+
+from toolcalls.reading.policy import Terms
+from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Decision
+from toolcalls.requests.rewriting import Rewritten
+from toolcalls.requests.turns import Conversation, PastCall, Result, Turn, formats
+from toolcalls.values import rawjson
+
+_CALLS, _ROOM = 4096, 8_000_000  # how many calls are remembered, and characters of their arguments
+_REPLIES = 1024  # of how many replies the tools are; agents bring the same ones to each conversation
+_TAKES = "openai_responses"
+REFUSED = "the server may refuse the request"
+_BAD_REQUEST, _NOT_FOUND = 400, "previous_response_not_found"
+# What says that the server keeps the conversation. Only such a request is read for a note.
+_KEPT: Mapping[str, tuple[bytes, ...]] = {
+    _TAKES: (b'"previous_response_id"', b'"conversation"'),
+    "anthropic": (b'"thread"',),
+}
+
+
+class Made(Protocol):
+    """A call of a reply: `Record`. `dialect` is None for one that the upstream made natively."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dialect(self) -> str | None: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def arguments(self) -> str: ...
+
+
+class Reading(Protocol):
+    """A reply that is read, or has been: `Exchange`."""
+
+    @property
+    def decision(self) -> Decision: ...
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def reply_id(self) -> str: ...
+    @property
+    def records(self) -> Sequence[tuple[int, Made]]: ...
+
+
+class Recalled:
+    """The lifted calls of all replies, the latest of them.
+
+    A client may answer a call before its reply has ended, so replies that are still coming are looked through, too.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[str, PastCall] = {}
+        self._room = _ROOM
+        self._tools: dict[str, tuple[Tool, ...]] = {}
+        self._latest: tuple[Tool, ...] = ()
+        self._coming: WeakSet[Reading] = WeakSet()
+
+    def __bool__(self) -> bool:
+        return bool(self._calls or self._coming)
+
+    def follow(self, reply: Reading) -> None:
+        """A reply will come."""
+        if reply.decision.kind == "lift":
+            self._coming.add(reply)
+
+    def keep(self, reply: Reading) -> None:
+        """A reply has ended."""
+        asked = reply.terms.request
+        if asked.brought:
+            for id_ in filter(None, (reply.reply_id, asked.goes_on)):
+                self._tools.pop(id_, None)
+                self._tools[id_] = asked.brought
+            while len(self._tools) > _REPLIES:
+                del self._tools[next(iter(self._tools))]
+        if reply.decision.kind != "lift":
+            return
+        self._coming.discard(reply)
+        for call in _lifted(reply):
+            self._room += len(self._calls[call.id].arguments) if call.id in self._calls else 0
+            self._calls.pop(call.id, None)
+            self._calls[call.id] = call
+            self._room -= len(call.arguments)
+        while self._calls and (self._room < 0 or len(self._calls) > _CALLS):
+            self._room += len(self._calls.pop(next(iter(self._calls))).arguments)
+
+    def __getitem__(self, id_: str) -> PastCall | None:
+        """The call of an id, None for one that is not known."""
+        if id_ in self._calls:
+            return self._calls[id_]
+        return next((call for reply in list(self._coming) for call in _lifted(reply) if call.id == id_), None)
+
+    def bring(self, asked: Request) -> None:
+        """A request of the only conversation that is looked at, and whose replies are not read here."""
+        self._latest = asked.brought
+
+    def with_tools(self, asked: Request) -> Request:
+        """A request with the tools that the conversation has that it goes on with."""
+        brought = self._tools.get(asked.goes_on, self._latest if asked.goes_on else ())
+        if not brought:
+            return asked
+        known = {tool.name for tool in asked.tools}
+        return replace(
+            asked,
+            tools=(*asked.tools, *(tool for tool in brought if tool.name not in known)),
+            brought=(*asked.brought, *(tool for tool in brought if tool.name not in known)),
+        )
+
+
+def _lifted(reply: Reading) -> Iterator[PastCall]:
+    for _, made in reply.records:
+        if made.dialect is not None and made.complete:
+            yield PastCall(made.id, made.name, made.arguments)
+
+
+def unasked(conversation: Conversation, calls: Recalled) -> dict[str, PastCall]:
+    """The lifted calls by id whose results a conversation holds, and not them."""
+    asked: set[str] = set()
+    found: dict[str, PastCall] = {}
+    for turn in conversation.turns if calls else ():
+        for block in turn.blocks:
+            if isinstance(block, PastCall):
+                asked.add(block.id)
+            elif isinstance(block, Result) and block.id not in asked and (call := calls[block.id]) is not None:
+                found[block.id] = call
+    return found
+
+
+def completed(wire: str, conversation: Conversation, missing: Mapping[str, PastCall]) -> Rewritten:
+    """The conversation with the `missing` calls in front of their results, where the API takes them there."""
+    if not missing or wire != _TAKES:
+        return Rewritten(conversation)
+    turns: list[Turn] = []
+    for role, group in groupby(conversation.turns, lambda turn: turn.role):
+        row = list(group)
+        ids = [block.id for turn in row for block in turn.blocks if isinstance(block, Result)] if role == "tool" else []
+        calls = [missing[id_] for id_ in dict.fromkeys(ids) if id_ in missing]
+        turns.extend([Turn("assistant", tuple(calls))] if calls else [])
+        turns.extend(row)
+    said = f"{len(missing)} call{'' if len(missing) == 1 else 's'} in front of the results"
+    note = f"{said}, since the server keeps the conversation and has them as text"
+    return Rewritten(replace(conversation, turns=tuple(turns)), (note,))
+
+
+def noted(wire: str, body: bytes, calls: Recalled | None, *, rewrites: bool) -> tuple[str, ...]:
+    """What is to be said of a request that holds results without the calls, and stays so."""
+    if not calls or (rewrites and wire == _TAKES) or not any(mark in body for mark in _KEPT.get(wire, ())):
+        return ()
+    try:
+        missing = unasked(formats()[wire].read(body), calls)
+    except (ValueError, RecursionError):
+        return ()
+    if not missing:
+        return ()
+    names = ", ".join(dict.fromkeys(call.name for call in missing.values()))
+    helps = "; `rewrite_request: true` in its route puts the call in front of it" if wire == _TAKES else ""
+    return (f"{REFUSED}: it holds a result of {names}, whose call is text in what the server keeps{helps}",)
+
+
+def sent_again(error: bytes) -> bytes:
+    """An error event over WebSocket that answers a request with such results, as the one behind which the client sends
+    the whole conversation; itself where it tells of something else.
+    """
+    fields = rawjson.fields(error)
+    told = rawjson.fields(fields.get("error"))
+    if rawjson.value(fields.get("status")) != _BAD_REQUEST or not told:
+        return error
+    return rawjson.written({**fields, "error": {**told, "code": _NOT_FOUND, "param": "previous_response_id"}})

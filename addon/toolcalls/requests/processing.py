@@ -1,0 +1,201 @@
+"""What processors see of a request, and what they do to it.
+
+They see the calls and the words that the history holds, calls native and as text, since the user last said something:
+the loop guard counts them. Where the route rewrites requests, tools that no rule would ever let through are not
+offered, and the texts for calls that were blocked before go in front of the turn that follows them.
+
+All are functions of the request alone, so the same request becomes the same bytes, live and replayed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from toolcalls.processors import Processors, Watch
+from toolcalls.processors.access import Gate
+from toolcalls.processors.loops import HISTORY, Made
+from toolcalls.processors.reactors import Runner
+from toolcalls.processors.steering import noticed, texts_of
+from toolcalls.requests.evidence import Decision
+from toolcalls.requests.rewriting import Rewritten, read_back
+from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn, formats
+from toolcalls.route import Loops, Route
+
+_TURNS = 64  # of the model, the latest: no circle that the guard looks for is longer
+
+
+def processors_for(
+    wire: str, body: bytes, route: Route, decision: Decision, *, model: str, agent: str, run: Runner
+) -> Processors | None:
+    """The processors of one exchange, None where the route has none that take part in it. `body` is the request's."""
+    if not route.processes or decision.kind == "observe":
+        return None
+    calls: tuple[Made, ...] = ()
+    said: tuple[str, ...] = ()
+    if route.loops is not None and route.loops.takes_part:
+        past = _past(wire, body, decision)
+        calls, said = _calls(past), _said(past) if route.loops.message else ()
+    return Processors(route, model=model, agent=agent, history=calls, said=said, run=run)
+
+
+def watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> Watch | None:
+    """The loop guard that only looks on, None where there is none. The request is read when it is asked, if ever."""
+    loops = route.loops
+    if loops is None or loops.takes_part:
+        return None
+
+    def history(names: frozenset[str]) -> tuple[Made, ...]:
+        return _calls(_past(wire, body, decision)) if _may_repeat(body, loops, names) else ()
+
+    return Watch(loops, history)
+
+
+def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
+    """Whether a request names one of these tools often enough for a reply to close a circle. Names may be escaped."""
+    counts = (loops.same_call - 1, loops.same_result, loops.cycle - 1)
+    fewest = min((count for count in counts if count > 0), default=0)
+    return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in names)
+
+
+def _past(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
+    """The turns since the user's latest own words; () for a request that cannot be read, whose reply then stands alone.
+
+    Of a long conversation only the end is read.
+    """
+    format_ = formats().get(wire)
+    if format_ is None:
+        return ()
+    try:
+        conversation = format_.read(body)
+        starts = [place for place, turn in enumerate(conversation.turns) if turn.role == "assistant"]
+        if len(starts) > _TURNS:
+            conversation = replace(conversation, turns=conversation.turns[starts[-_TURNS] :])
+        return _since(conversation, decision)
+    except (ValueError, RecursionError):
+        return ()
+
+
+def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
+    """The turns behind the user's latest own words; calls that stand as text are calls.
+
+    A user's turn that follows calls which nothing answers is their result, whatever it looks like, and no new
+    beginning.
+    """
+    if decision.dialect is not None:
+        conversation = read_back(conversation, decision.dialect)
+    turns: list[Turn] = []
+    asked = False  # calls were made that nothing has answered yet
+    for turn in conversation.turns:
+        answers = turn.role == "tool" or any(isinstance(block, Result) for block in turn.blocks)
+        if turn.role == "assistant":
+            asked = any(isinstance(block, PastCall) for block in turn.blocks)
+        elif turn.role == "user" and not answers and not asked:
+            turns.clear()
+        if turn.role == "user" or answers:
+            asked = False
+        turns.append(turn)
+    return turns
+
+
+def _calls(turns: Sequence[Turn]) -> tuple[Made, ...]:
+    """The calls of some turns, oldest first, with their results where those are there.
+
+    What a text client's tools answered may stand in the user's next turn in a form of its own: then that is the result.
+    """
+    results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
+    return tuple(
+        Made(block.name, block.arguments, results[block.id] if block.id in results else _answer(behind, number))
+        for turn, behind in zip(turns, [*turns, None][1:], strict=True)
+        for number, block in enumerate(block for block in turn.blocks if isinstance(block, PastCall))
+    )
+
+
+def _answer(turn: Turn | None, number: int) -> str | None:
+    """What a user's turn says to a call, None where it is none or answers calls by their ids.
+
+    number   the call's place among those of its turn, which tells their answers apart
+    """
+    if turn is None or turn.role != "user" or any(isinstance(block, Result) for block in turn.blocks):
+        return None
+    return "\n".join(
+        [*(block.text for block in turn.blocks if isinstance(block, Text)), *([str(number)] * (number > 0))]
+    )
+
+
+def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """What the model said in some turns, as much of the end as the guard looks at."""
+    texts: list[str] = []
+    size = 0
+    for turn in reversed(turns):
+        for block in reversed(turn.blocks) if turn.role == "assistant" else ():
+            if isinstance(block, Text) and size < 2 * HISTORY:
+                texts.append(block.text)
+                size += len(block.text)
+    return tuple(reversed(texts))
+
+
+def screened(conversation: Conversation, gate: Gate | None) -> Rewritten:
+    """The conversation without the tools that may never be called, and with a choice that fits what is left."""
+    offered = [*(tool.name for tool in conversation.tools), *(tool.name for tool in conversation.untold)]
+    refused = {name: gate.never(name) for name in offered} if gate is not None else {}
+    forbidden = {name for name, refusal in refused.items() if refusal is not None}
+    if not forbidden:
+        return Rewritten(conversation)
+    tools = tuple(tool for tool in conversation.tools if tool.name not in forbidden)
+    untold = tuple(tool for tool in conversation.untold if tool.name not in forbidden)
+    choice = conversation.tool_choice
+    if choice in forbidden or (not tools and choice != "none"):
+        choice = "auto"
+    notes = [f"{name} is not offered ({refusal.rule})" for name, refusal in refused.items() if refusal is not None]
+    return Rewritten(replace(conversation, tools=tools, tool_choice=choice, untold=untold), tuple(notes))
+
+
+def steered(conversation: Conversation, route: Route) -> Rewritten:
+    """The conversation with the text for each rule whose notice stands in a reply, before the turn that follows it."""
+    if route.steering != "request":
+        return Rewritten(conversation)
+    texts = texts_of(route)
+    turns: list[Turn] = []
+    notes: list[str] = []
+    due: list[str] = []
+    for turn in conversation.turns:
+        if due and turn.role != "tool":
+            turns.append(_before(turn, due) if turn.role == "user" else Turn("user", (Text("\n\n".join(due)),)))
+            turns.extend(() if turn.role == "user" else (turn,))
+            due = []
+        else:
+            turns.append(turn)
+        if turn.role == "assistant":
+            due = list(_due(turn, texts, notes))
+    if due:
+        turns.append(Turn("user", (Text("\n\n".join(due)),)))
+    return Rewritten(replace(conversation, turns=tuple(turns)), tuple(notes)) if notes else Rewritten(conversation)
+
+
+def _due(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str]:
+    """What is to be said behind a reply, each text once."""
+    said: set[str] = set()
+    for block in turn.blocks:
+        for rule in noticed(block.text) if isinstance(block, Text) else ():
+            if rule in texts and texts[rule] not in said:
+                said.add(texts[rule])
+                notes.append(f"steering text for {rule}")
+                yield texts[rule]
+
+
+def _before(turn: Turn, texts: list[str]) -> Turn:
+    """A user's turn with texts in front of what the user says, unless they stand there already.
+
+    What tools answered stands before all else, since APIs want it directly behind the calls.
+    """
+    said = [block.text for block in turn.blocks if isinstance(block, Text)]
+    new = "\n\n".join(text for text in texts if not any(text in one for one in said))
+    if not new:
+        return turn
+    blocks: list[Block] = list(turn.blocks)
+    at = max((place + 1 for place, block in enumerate(blocks) if isinstance(block, Result)), default=0)
+    first = blocks[at] if at < len(blocks) else None
+    if isinstance(first, Text) and first.raw is None:
+        blocks[at] = replace(first, text=f"{new}\n\n{first.text}")
+    else:
+        blocks.insert(at, Text(f"{new}\n\n" if at < len(blocks) else new))
+    return turn.with_blocks(blocks)

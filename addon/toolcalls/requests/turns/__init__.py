@@ -1,0 +1,183 @@
+"""A request as turns: what was said, called and answered so far, whatever the API. One file = one wire's requests.
+
+A format reads a request body into a `Conversation` and writes a changed one back into the body. What it does not know
+(images, files, unknown blocks, unknown fields) stays as raw JSON where it stood; a turn that nobody changed is written
+byte for byte, so a prompt cache still finds its prefix.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Literal, Protocol
+
+from toolcalls.request import Tool
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text of a turn. `raw` is the block it stood in, with what else the block says; None for one without a block.
+
+    `cache_control` is the mark that clients put on a block up to which the prompt is to be cached.
+    """
+
+    text: str
+    raw: Any = None
+    cache_control: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """A native call of an earlier reply. `arguments` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+    raw: Any = None
+    cache_control: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool answered. `others` are the blocks of it that are no text; `is_error` says that the tool failed."""
+
+    id: str
+    text: str
+    raw: Any = None
+    others: "tuple[Other, ...]" = ()
+    cache_control: Any = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A block that is none of these."""
+
+    raw: Any
+
+
+type Block = Text | PastCall | Result | Other
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message. `raw` is it as it came; None for a new one, and for a changed one `changed` says so."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    raw: Any = None
+    changed: bool = False
+
+    def with_blocks(self, blocks: Sequence[Block]) -> "Turn":
+        """The same message with other blocks."""
+        return Turn(self.role, tuple(blocks), self.raw, changed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A tool that no prompt can tell of. `hosted`: only the provider runs it; else the client does, and what it is
+    called with, no request says.
+    """
+
+    name: str
+    hosted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A whole request: its turns, the tools that it declares, and how it may choose (as `Request.tool_choice`).
+
+    parallel   False: the client asked for one call a reply
+    untold     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
+    stop       texts at which generation stops
+    prompt_apart   a new system prompt goes to a place of its own, since the server keeps what the turns say
+    """
+
+    turns: tuple[Turn, ...]
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    parallel: bool = True
+    untold: tuple[Untold, ...] = ()
+    stop: tuple[str, ...] = ()
+    prompt_apart: bool = False
+
+    @property
+    def system(self) -> str:
+        """The text of all system turns."""
+        return "\n".join(
+            block.text
+            for turn in self.turns
+            if turn.role == "system"
+            for block in turn.blocks
+            if isinstance(block, Text)
+        )
+
+
+class Format(Protocol):
+    """The requests of one wire."""
+
+    def read(self, body: bytes) -> Conversation:
+        """Raises ValueError for a body that is no such request."""
+
+    def write(self, body: bytes, conversation: Conversation) -> bytes:
+        """`body` with the turns and tools of `conversation`; everything else of it stays.
+
+        Tools that are gone are left out, those that are untold, too, and what speaks of tools where none is left;
+        others are written in the wire's form, those that the body declares itself as they stand there. Texts to stop at
+        are left out where `stop` has them no more.
+        """
+
+
+def unoffered(declared: Iterable[Untold], conversation: Conversation) -> frozenset[str]:
+    """The names of the untold tools that a body declares and the conversation has no more."""
+    return frozenset(tool.name for tool in declared) - {tool.name for tool in conversation.untold}
+
+
+type Place = tuple[str, ...]  # the keys that lead to a member of a body
+
+
+def stops_in(fields: Fields, *places: Place) -> tuple[str, ...]:
+    """The texts at which generation stops, which stand in one of these places: a list of them, or one alone."""
+    return tuple(text for place in places for text in _stops(fields, place))
+
+
+def keep_stops(fields: Fields, stop: Sequence[str], *places: Place) -> None:
+    """Leave out the texts that are not among `stop`."""
+    for place in places:
+        found = _stops(fields, place)
+        left = [text for text in found if text in stop]
+        if len(left) < len(found):
+            _put(fields, place, left)
+
+
+def _stops(fields: Fields, place: Place) -> list[str]:
+    for key in place[:-1]:
+        fields = rawjson.fields(fields.get(key))
+    found = rawjson.value(fields.get(place[-1]))
+    return [text for text in (found if isinstance(found, list) else [found]) if isinstance(text, str)]
+
+
+def _put(fields: Fields, place: Place, texts: list[str]) -> None:
+    key, *rest = place
+    if rest:
+        inner = dict(rawjson.fields(fields[key]))
+        _put(inner, tuple(rest), texts)
+        fields[key] = inner
+    elif texts:
+        fields[key] = [rawjson.string(text) for text in texts]
+    else:
+        del fields[key]
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """The formats by the name of their wire."""
+    return {
+        module.name: import_module(f"{__name__}.{module.name}").FORMAT
+        for module in sorted(iter_modules(__path__), key=lambda module: module.name)
+    }

@@ -1,0 +1,209 @@
+"""JSON objects taken apart one level at a time, so that what nobody changes is written again as it was.
+
+Strategy. A member is kept as raw JSON until somebody asks what it means: numbers keep their spelling, unknown fields
+their order, strings their escapes. Servers send lone surrogates and keys that are not UTF-8, which msgspec refuses;
+those objects are cut by the standard library's decoder, with what cannot be decoded replaced; their members still are
+as they were written. Nothing here but `loaded` raises: what is not of the asked shape is empty.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolcalls.values.conversion import quote
+
+# An object's members: raw JSON, or what has been put in their places.
+type Fields = dict[str, Any]
+
+NULL = msgspec.Raw(b"null")
+
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # the last one for depth
+
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def loaded(body: bytes) -> Any:
+    """What a request's body means, as plain data. Raises ValueError for what is no JSON, or nested too deep."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the request body is not JSON: {error}") from error
+
+
+def fields(raw: object) -> Fields:
+    """An object's members, each as raw JSON; {} for what is no object."""
+    if isinstance(raw, dict):
+        return raw
+    if not isinstance(raw, bytes | msgspec.Raw):
+        return {}
+    try:
+        return _decode_fields(raw)
+    except _REFUSED:
+        return _members_of(raw)
+
+
+def items(raw: object) -> list[Any]:
+    """A list's items, each as raw JSON; [] for what is no list."""
+    if isinstance(raw, list):
+        return raw
+    if not isinstance(raw, bytes | msgspec.Raw):
+        return []
+    try:
+        return _decode_list(raw)
+    except _REFUSED:
+        return _items_of(raw)
+
+
+def value(raw: object) -> Any:
+    """What raw JSON means; None for what cannot be read, and what is no raw JSON as it is."""
+    if not isinstance(raw, msgspec.Raw):
+        return raw
+    try:
+        return msgspec.json.decode(raw)
+    except _REFUSED:
+        return _loosely(raw)
+
+
+def word(members: Mapping[str, Any], key: str) -> str:
+    """A member that is a string, "" for any other."""
+    found = value(members.get(key))
+    return found if isinstance(found, str) else ""
+
+
+def number(members: Mapping[str, Any], key: str, default: int) -> int:
+    """A member that is a whole number, not negative; `default` for any other."""
+    found = value(members.get(key))
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else default
+
+
+def text_of(raw: object) -> str:
+    """Raw JSON as it is written."""
+    return bytes(raw).decode(errors="replace") if isinstance(raw, bytes | msgspec.Raw) else json.dumps(raw)
+
+
+def is_object(raw: object) -> bool:
+    """Whether raw JSON is an object."""
+    return isinstance(raw, dict) or (isinstance(raw, bytes | msgspec.Raw) and bytes(raw).lstrip()[:1] == b"{")
+
+
+def string(text: str) -> msgspec.Raw:
+    """Text as a JSON string."""
+    return msgspec.Raw(quote(text).encode())
+
+
+def raw(payload: bytes) -> msgspec.Raw:
+    """JSON bytes as a member."""
+    return msgspec.Raw(payload)
+
+
+def json_text(text: str) -> msgspec.Raw:
+    """JSON text as a member, on one line: a line end between two values would end a line of NDJSON, and many clients
+    read server-sent events a line at a time. Strict JSON has raw line ends nowhere else.
+    """
+    if "\n" in text or "\r" in text:
+        text = text.replace("\r", " ").replace("\n", " ")
+    return msgspec.Raw(text.encode("utf-8", "surrogatepass"))
+
+
+def written(members: Fields) -> bytes:
+    """An object as JSON. Lone surrogates in its keys, which msgspec refuses, are escaped."""
+    try:
+        return msgspec.json.encode(members)
+    except UnicodeEncodeError:
+        return _spelt(members).encode()
+
+
+def without(members: Fields, *keys: str) -> Fields:
+    """All members but these."""
+    return {key: member for key, member in members.items() if key not in keys}
+
+
+def _spelt(member: object) -> str:
+    if isinstance(member, dict):
+        return "{" + ",".join(f"{quote(key)}:{_spelt(inner)}" for key, inner in member.items()) + "}"
+    if isinstance(member, list):
+        return "[" + ",".join(map(_spelt, member)) + "]"
+    if isinstance(member, msgspec.Raw):
+        return text_of(member)
+    try:  # spelt alike, whatever stands beside it
+        return msgspec.json.encode(member).decode()
+    except UnicodeEncodeError:
+        return quote(member) if isinstance(member, str) else json.dumps(member)
+
+
+def _loosely(raw: bytes | msgspec.Raw) -> object:
+    """What msgspec refuses; None for no JSON."""
+    try:
+        return json.loads(bytes(raw).decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_decode_at = json.JSONDecoder().raw_decode  # the value at a place in a text, and where it ends
+
+
+def _members_of(raw: bytes | msgspec.Raw) -> Fields:
+    """The members of an object that msgspec refuses."""
+    found: Fields = {}
+    try:
+        text, at = _opened(raw, "{")
+        while at and text[at] != "}":
+            key, end = _decode_at(text, at)
+            at = _past(text, end)
+            if not isinstance(key, str) or text[at] != ":":
+                return {}
+            start = _past(text, at + 1)
+            _, end = _decode_at(text, start)
+            found[key] = msgspec.Raw(text[start:end].encode())
+            at = _behind(text, end, "}")
+        if _past(text, at + 1) < len(text):
+            return {}
+    except (ValueError, RecursionError, IndexError):
+        return {}
+    return found
+
+
+def _items_of(raw: bytes | msgspec.Raw) -> list[Any]:
+    """The items of a list that msgspec refuses."""
+    found: list[Any] = []
+    try:
+        text, at = _opened(raw, "[")
+        while at and text[at] != "]":
+            _, end = _decode_at(text, at)
+            found.append(msgspec.Raw(text[at:end].encode()))
+            at = _behind(text, end, "]")
+        if _past(text, at + 1) < len(text):
+            return []
+    except (ValueError, RecursionError, IndexError):
+        return []
+    return found
+
+
+def _opened(raw: bytes | msgspec.Raw, opener: str) -> tuple[str, int]:
+    """The text of raw JSON, and the place behind its opener; 0 where it begins otherwise."""
+    text = bytes(raw).decode(errors="replace")
+    at = _past(text, 0)
+    return text, _past(text, at + 1) if text[at] == opener else 0
+
+
+def _past(text: str, at: int) -> int:
+    """The place of what follows white space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _behind(text: str, end: int, closer: str) -> int:
+    """The place of the next member, or of the closer. Raises ValueError for what is neither."""
+    at = _past(text, end)
+    if text[at] == ",":
+        at = _past(text, at + 1)
+        if text[at] != closer:
+            return at
+    elif text[at] == closer:
+        return at
+    raise ValueError("a comma is missing, or too much")

@@ -1,0 +1,421 @@
+"""One JSON value that arrives in pieces and leaves as strict JSON (RFC 8259).
+
+Strategy. An automaton reads each character once and decides as early as the grammar allows. What is strict JSON passes
+character for character, so big numbers, key order, duplicate keys and inner white space survive; what people and Python
+write instead is respelt where its meaning is certain, and each such repair is named once. Nothing is ever supplied for
+what was cut off, and what has two meanings fails: `007`, `5.`, `[1,,2]`, NaN, a missing comma or colon.
+
+Held back is only what is undecided: a comma, with the white space behind it, until an item follows; a literal until its
+last letter; an escape until it is whole. The rest of the state is one closer for each open container, at most
+MAX_DEPTH, so there is no recursion. Every step depends on the state and the characters alone, never on where a piece
+ends: any split gives the same output, repairs, offset and verdict.
+
+A state is a method that reads from `pos` and returns how far it came. Strings are the hot path: one regular expression
+takes the longest run that can stay as it is, and a piece that lies wholly inside a string leaves as it came.
+
+One automaton, whose states are small and read best side by side; hence more than 300 lines.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+
+from toolcalls.values.conversion import escape
+
+MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
+
+_GAP = " \t\n\r/#"  # white space, and what begins a comment
+_HEX = frozenset("0123456789abcdefABCDEF")
+_DIGITS = "0123456789"
+_space = re.compile(r"[ \t\n\r]*+")
+_bare = re.compile(r"[\w$.-]*+")
+_line_end = re.compile(r"[\r\n]")
+
+
+def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
+    """Matches the longest run of a string's content that is strict JSON; `special` characters end it.
+
+    A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
+    """
+    plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
+    return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
+
+
+_RUNS = {'"': _run('"'), "'": _run("\"'")}
+_ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
+
+# By the first letter: the literal, and what it is in JSON.
+_LITERALS = {
+    "t": ("true", "true"),
+    "f": ("false", "false"),
+    "n": ("null", "null"),
+    "T": ("True", "true"),
+    "F": ("False", "false"),
+    "N": ("None", "null"),
+}
+
+# The parts of a number: what may come next, and the part that it begins or continues.
+_LEADING = {"0": "zero"} | dict.fromkeys("123456789", "integer")
+_EXPONENT = {"e": "e", "E": "e"}
+_NUMBER: dict[str, dict[str, str]] = {
+    "start": {"-": "sign"} | _LEADING,
+    "sign": _LEADING,
+    "zero": {".": "point"} | _EXPONENT,
+    "integer": dict.fromkeys(_DIGITS, "integer") | {".": "point"} | _EXPONENT,
+    "point": dict.fromkeys(_DIGITS, "fraction"),
+    "fraction": dict.fromkeys(_DIGITS, "fraction") | _EXPONENT,
+    "e": dict.fromkeys("+-", "e sign") | dict.fromkeys(_DIGITS, "exponent"),
+    "e sign": dict.fromkeys(_DIGITS, "exponent"),
+    "exponent": dict.fromkeys(_DIGITS, "exponent"),
+}
+_WHOLE = frozenset({"zero", "integer", "fraction", "exponent"})
+
+
+class Transducer:
+    r"""One JSON value that arrives in pieces and leaves as strict JSON.
+
+    bare_keys    keys without quotes become strings: letters, digits, `_`, `$`, `-` and `.`
+    only_object  a value that is no object fails at its first character
+
+    done     the value is complete
+    failed   why no JSON can come of it, with the character offset from the beginning of the first piece; else None
+    repairs  what was not strict JSON, each name once, in the order of appearance:
+
+             single_quotes   'a'                      → "a"
+             raw_newline     control characters that stand raw in a string, of any kind → their escapes
+             invalid_escape  `\'` in double quotes    → '; `\x41`, `\U0001f600` → the character; any other → a
+                             backslash that was meant as such
+             trailing_comma  [1,]                     → [1]
+             python_literal  None, True, False        → null, true, false
+             comment         // and # to the end of the line, /* */ → nothing
+             number          +1, .5                   → 1, 0.5
+             bare_key        {a: 1}                   → {"a": 1}
+
+    White space and comments before the value are dropped. A raw surrogate leaves as its escape, without a name.
+    """
+
+    def __init__(self, *, bare_keys: bool = False, only_object: bool = False) -> None:
+        self.done = False
+        self.failed: str | None = None
+        self.repairs: list[str] = []
+        self._bare_keys = bare_keys
+        self._only_object = only_object
+        self._state: Callable[[Transducer, str, int], int] = Transducer._value
+        self._closers: list[str] = []
+        self._out: list[str] = []  # of the piece at hand
+        self._read = 0  # characters consumed by the calls of `feed` before this one
+        self._origin = 0  # what added to a position in the piece at hand makes it an offset
+        self._started = False
+        self._comma: list[str] = []  # a comma that may be trailing, and the white space behind it
+        self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
+        self._quote = '"'
+        self._run = _RUNS['"']
+        self._is_key = False
+        self._escaped = ""  # an escape so far
+        self._literal = self._literal_json = ""
+        self._matched = 0  # letters of the literal so far
+        self._part = "start"
+
+    def feed(self, text: str, start: int = 0) -> tuple[str, int]:
+        """Read `text[start:]`: the strict JSON that is decided by it, and the offset behind what was consumed.
+
+        Everything is consumed unless the value ends or fails: then the offset is behind the value's last character, or
+        at the character that cannot be. Behind the end nothing is consumed any more.
+        """
+        if self._state is Transducer._string:
+            found = self._run(text, start)
+            if found is not None and found.end() == len(text):
+                self._read += len(text) - start
+                return (text[start:] if start else text), len(text)
+        pos, end = start, len(text)
+        self._out = []
+        self._origin = self._read - start
+        while pos < end and not self.done and self.failed is None:
+            pos = self._state(self, text, pos)
+        self._read += pos - start
+        return "".join(self._out), pos
+
+    def finish(self) -> str:
+        """The text has ended: a number that nothing surrounds is `done` now; anything else stays as it is.
+
+        Returns what the end decides, which is the empty text: what is whole has left, and what is not never will.
+        """
+        if self._state is Transducer._number and not self._closers and self._part in _WHOLE:
+            self.done = self.failed is None
+        return ""
+
+    # --- what several states do ---------------------------------------------------------------------------------------
+
+    def _fail(self, reason: str, pos: int) -> int:
+        self.failed = f"{reason} at offset {self._origin + pos}"
+        return pos
+
+    def _repair(self, name: str) -> None:
+        if name not in self.repairs:
+            self.repairs.append(name)
+
+    def _flush(self) -> None:
+        """An item follows: the comma before it was none too many."""
+        self._out += self._comma
+        self._comma = []
+
+    def _ended(self) -> None:
+        """A value has ended."""
+        self._state = Transducer._behind
+        self.done = not self._closers
+
+    def _close(self, pos: int) -> int:
+        if self._comma:
+            self._repair("trailing_comma")
+            del self._comma[0]
+            self._flush()
+        self._out.append(self._closers.pop())
+        self._ended()
+        return pos + 1
+
+    def _open_string(self, quote: str, pos: int, *, key: bool) -> int:
+        if quote == "'":
+            self._repair("single_quotes")
+        self._out.append('"')
+        self._quote = quote
+        self._run = _RUNS[quote]
+        self._is_key = key
+        self._state = Transducer._string
+        return pos + 1
+
+    def _open_value(self, text: str, pos: int) -> int:
+        """What stands at `pos` is neither white space nor a comment nor a closer that may stand there."""
+        char = text[pos]
+        if not self._started:
+            if self._only_object and char != "{":
+                return self._fail("not an object", pos)
+            self._started = True
+        self._flush()
+        if char in "\"'":
+            return self._open_string(char, pos, key=False)
+        if char in "{[":
+            if len(self._closers) == MAX_DEPTH:
+                return self._fail("too deep", pos)
+            self._out.append(char)
+            self._closers.append("}" if char == "{" else "]")
+            self._state = Transducer._key if char == "{" else Transducer._item
+            return pos + 1
+        if char in "-.0123456789":
+            self._part = "start"
+            self._state = Transducer._number
+            return pos
+        if char == "+":
+            self._repair("number")
+            self._part = "sign"
+            self._state = Transducer._number
+            return pos + 1
+        if char in _LITERALS:
+            self._literal, self._literal_json = _LITERALS[char]
+            self._matched = 0
+            self._state = Transducer._word
+            return pos
+        return self._fail("no value", pos)
+
+    def _gap(self, text: str, pos: int) -> int:
+        """One run of white space, or the beginning of a comment."""
+        char = text[pos]
+        if char in "/#":
+            self._behind_comment = self._state
+            if char == "#":
+                self._repair("comment")
+            self._state = Transducer._slash if char == "/" else Transducer._line_comment
+            return pos + 1
+        found = _space.match(text, pos)
+        end = found.end() if found is not None else pos
+        if self._comma:
+            self._comma.append(text[pos:end])
+        elif self._started:
+            self._out.append(text[pos:end])
+        return end
+
+    # --- states between tokens ----------------------------------------------------------------------------------------
+
+    def _value(self, text: str, pos: int) -> int:
+        """At the beginning, and behind a colon."""
+        return self._gap(text, pos) if text[pos] in _GAP else self._open_value(text, pos)
+
+    def _item(self, text: str, pos: int) -> int:
+        """In an array, at its beginning or behind a comma."""
+        char = text[pos]
+        if char in _GAP:
+            return self._gap(text, pos)
+        return self._close(pos) if char == "]" else self._open_value(text, pos)
+
+    def _key(self, text: str, pos: int) -> int:
+        """In an object, at its beginning or behind a comma."""
+        char = text[pos]
+        if char in _GAP:
+            return self._gap(text, pos)
+        if char == "}":
+            return self._close(pos)
+        if char in "\"'":
+            self._flush()
+            return self._open_string(char, pos, key=True)
+        if self._bare_keys and char != "." and _bare.fullmatch(char):
+            self._repair("bare_key")
+            self._flush()
+            self._out.append('"')
+            self._state = Transducer._bare_key
+            return pos
+        return self._fail("no key", pos)
+
+    def _colon(self, text: str, pos: int) -> int:
+        char = text[pos]
+        if char in _GAP:
+            return self._gap(text, pos)
+        if char != ":":
+            return self._fail("no colon", pos)
+        self._out.append(":")
+        self._state = Transducer._value
+        return pos + 1
+
+    def _behind(self, text: str, pos: int) -> int:
+        """Behind a value that stands in a container."""
+        char = text[pos]
+        if char in _GAP:
+            return self._gap(text, pos)
+        closer = self._closers[-1]
+        if char == ",":
+            self._comma = [","]
+            self._state = Transducer._key if closer == "}" else Transducer._item
+            return pos + 1
+        return self._close(pos) if char == closer else self._fail(f"neither a comma nor {closer}", pos)
+
+    # --- states inside a token ----------------------------------------------------------------------------------------
+
+    def _string(self, text: str, pos: int) -> int:
+        found = self._run(text, pos)
+        end = found.end() if found is not None else pos
+        if end > pos:
+            self._out.append(text[pos:end])
+        if end == len(text):
+            return end
+        char = text[end]
+        if char == self._quote:
+            self._out.append('"')
+            if self._is_key:
+                self._state = Transducer._colon
+            else:
+                self._ended()
+        elif char == "\\":
+            self._escaped = char
+            self._state = Transducer._escape
+        else:  # a double quote in single quotes, a control character or a surrogate
+            if char < " ":
+                self._repair("raw_newline")
+            self._out.append(escape(char))
+        return end + 1
+
+    def _escape(self, text: str, pos: int) -> int:
+        char = text[pos]
+        if len(self._escaped) == 1:
+            if char in _ESCAPE_DIGITS:
+                self._escaped += char
+                return pos + 1
+            self._state = Transducer._string
+            if char in '"\\/bfnrt':
+                self._out.append("\\" + char)
+                return pos + 1
+            if char == "'":
+                if self._quote == '"':
+                    self._repair("invalid_escape")
+                self._out.append(char)
+                return pos + 1
+        elif char in _HEX:
+            self._escaped += char
+            if len(self._escaped) == 2 + _ESCAPE_DIGITS[self._escaped[1]]:
+                self._out.append(self._whole_escape(self._escaped))
+                self._state = Transducer._string
+            return pos + 1
+        # No escape that anybody knows: the backslash is one, as in `C:\Users` and `\d`, and `char` is read as content.
+        self._repair("invalid_escape")
+        self._out.append("\\" + self._escaped)
+        self._state = Transducer._string
+        return pos
+
+    def _whole_escape(self, escaped: str) -> str:
+        """The JSON of an escape that has all its digits."""
+        kind, digits = escaped[1], escaped[2:]
+        if kind == "u":
+            return escaped
+        self._repair("invalid_escape")
+        if kind == "x":
+            return "\\u00" + digits
+        code = int(digits, base=16)
+        return escape(chr(code)) if code <= sys.maxunicode else "\\" + escaped
+
+    def _bare_key(self, text: str, pos: int) -> int:
+        found = _bare.match(text, pos)
+        end = found.end() if found is not None else pos
+        self._out.append(text[pos:end])
+        if end < len(text):
+            self._out.append('"')
+            self._state = Transducer._colon
+        return end
+
+    def _number(self, text: str, pos: int) -> int:
+        begin, end, part = pos, len(text), self._part
+        while pos < end and (following := _NUMBER[part].get(text[pos])):
+            part = following
+            pos += 1
+        self._out.append(text[begin:pos])
+        self._part = part
+        if pos == end:
+            return pos
+        if part in _WHOLE and text[pos] not in _DIGITS:
+            self._ended()
+            return pos
+        if part in ("start", "sign") and text[pos] == ".":
+            self._repair("number")
+            self._out.append("0.")
+            self._part = "point"
+            return pos + 1
+        return self._fail("no number", pos)
+
+    def _word(self, text: str, pos: int) -> int:
+        if text[pos] != self._literal[self._matched]:
+            return self._fail("no value", pos)
+        self._matched += 1
+        if self._matched == len(self._literal):
+            if self._literal != self._literal_json:
+                self._repair("python_literal")
+            self._out.append(self._literal_json)
+            self._ended()
+        return pos + 1
+
+    # --- comments -----------------------------------------------------------------------------------------------------
+
+    def _slash(self, text: str, pos: int) -> int:
+        char = text[pos]
+        if char not in "/*":
+            return self._fail("no comment", pos)
+        self._repair("comment")
+        self._state = Transducer._line_comment if char == "/" else Transducer._block_comment
+        return pos + 1
+
+    def _line_comment(self, text: str, pos: int) -> int:
+        found = _line_end.search(text, pos)
+        if found is None:
+            return len(text)
+        self._state = self._behind_comment
+        return found.start()
+
+    def _block_comment(self, text: str, pos: int) -> int:
+        star = text.find("*", pos)
+        if star < 0:
+            return len(text)
+        self._state = Transducer._star
+        return star + 1
+
+    def _star(self, text: str, pos: int) -> int:
+        """Behind an asterisk in a comment."""
+        if text[pos] == "/":
+            self._state = self._behind_comment
+        elif text[pos] != "*":
+            self._state = Transducer._block_comment
+        return pos + 1

@@ -1,0 +1,139 @@
+"""Calls out as text: what a client that speaks a dialect is given instead of native calls.
+
+A call is written only if it reads back as itself (law 7). That is checked here, once, with the reader that the project
+has anyway, so no dialect can hand a client something that means another call.
+"""
+
+import json
+from collections.abc import Sequence
+from operator import itemgetter
+
+from toolcalls.dialects import all_dialects
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text, Verdict
+from toolcalls.reading.policy import Terms
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.conversion import members, quote
+from toolcalls.values.toolbox import Toolbox
+
+_TEXT = frozenset({"string"})
+_CLOSER = 80  # characters that what closes a block may have
+
+
+def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
+    """`calls` as text in `dialect`. Raises `Unwritable` with the reason for what the dialect cannot hold."""
+    try:
+        text = all_dialects()[dialect].write(calls, tools)
+    except Unwritable:
+        raise
+    except ValueError as error:
+        raise Unwritable(f"the arguments are not a JSON object: {error}") from error
+    if [_meaning(call) for call in _read(dialect, text, tools)] != [_meaning(call) for call in calls]:
+        names = ", ".join(call.name for call in calls)
+        raise Unwritable(f"{names}: what {dialect} writes would be read back as something else")
+    return text
+
+
+def as_text(call: Call, tools: Toolbox) -> Call:
+    """`call` with its values as strings where the client declared it in prose; itself where nothing changes.
+
+    A native `false` or `{"a": 1}` is what a client without schemas reads as the text `false` or `{"a": 1}`. Prose that
+    names types (OpenHands') is a schema, and a value of such a parameter stays what it is.
+    """
+    if not tools.textual:
+        return call
+    try:
+        pairs = members(call.arguments)
+    except ValueError:
+        return call
+    stays = {key for key, raw in pairs if raw.startswith('"') or "string" not in (tools.types(call.name, key) or _TEXT)}
+    if all(key in stays for key, _ in pairs):
+        return call
+    written = ",".join(f"{quote(key)}:{raw if key in stays else quote(raw)}" for key, raw in pairs)
+    return Call(call.name, f"{{{written}}}")
+
+
+def separated(before: str, text: str, route: Route) -> str:
+    """`text` with the line ends that part it from `before`, as many as the route asks for and no more."""
+    if not before or not route.prepend_newlines:
+        return text
+    stands = len(before) - len(before.rstrip("\n"))
+    return "\n" * max(0, route.newline_count - stands) + text
+
+
+def stands(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> bool:
+    """Whether `text` is these calls in `dialect` and nothing else, with nothing that a reader must put right."""
+    events = _events(dialect, text, tools)
+    repaired = any(isinstance(event, Verdict) and event.repairs for event in events)
+    shown = any(isinstance(event, Text) and event.text.strip() for event in events)
+    try:
+        return not (repaired or shown) and [_meaning(call) for call in calls_in(events)] == [*map(_meaning, calls)]
+    except ValueError:
+        return False
+
+
+def closing(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> str:
+    """What closes `text`, the beginning of a block in which `calls` stand; "" where nothing does or need be."""
+    if not calls or stands(dialect, text, calls, tools):
+        return ""
+    try:
+        written = write(dialect, calls, tools)
+    except Unwritable:
+        return ""
+    for at in range(len(written) - 1, max(0, len(written) - _CLOSER), -1):
+        if written[at] in "\n<[" and stands(dialect, text + written[at:], calls, tools):
+            return written[at:]
+    return ""
+
+
+def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
+    """The calls in `text`; none when anything but calls stands in it."""
+    events = _events(dialect, text, tools)
+    shown = any(isinstance(event, Text) and event.text.strip() for event in events)
+    return [] if shown else calls_in(events)
+
+
+def _events(dialect: str, text: str, tools: Toolbox) -> list[Event]:
+    route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
+    reader = Reader(Terms(route, Request()), tools=tools)
+    return [*reader.feed(text), *reader.finish(cut=False)]
+
+
+def _meaning(call: Call) -> tuple[str, list[tuple[str, object]]]:
+    """A call without the freedom that JSON leaves: white space, escapes in strings, the order of keys.
+
+    Numbers keep their spelling; of a key that comes twice, the last one counts, so those keep their order.
+    """
+    return call.name, sorted([(key, _value(raw)) for key, raw in members(call.arguments)], key=itemgetter(0))
+
+
+def _value(raw: str) -> object:
+    try:
+        return json.loads(raw, parse_int=_number, parse_float=_number, object_pairs_hook=_object)
+    except RecursionError:
+        return raw
+
+
+def _object(pairs: list[tuple[str, object]]) -> object:
+    return tuple(sorted(pairs, key=itemgetter(0)))
+
+
+def _number(spelling: str) -> object:
+    return float, spelling
+
+
+def calls_in(events: Sequence[Event]) -> list[Call]:
+    """The complete calls among `events`, in the order of their beginning."""
+    names: dict[int, str] = {}
+    pieces: dict[int, list[str]] = {}
+    complete: set[int] = set()
+    for event in events:
+        if isinstance(event, CallStart):
+            names[event.index] = event.name
+        elif isinstance(event, CallPiece):
+            pieces.setdefault(event.index, []).append(event.json)
+        elif isinstance(event, CallEnd):
+            complete.add(event.index)
+    return [Call(name, "".join(pieces.get(index, ()))) for index, name in names.items() if index in complete]
