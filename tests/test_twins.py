@@ -19,7 +19,7 @@ import responsesclient
 from chatclient import chunk, event
 from growth import grows_with_its_input
 from spoken import SPOKEN, exchange, through
-from toolcalls.events import CallEnd, CallPiece, CallStart, Gone
+from toolcalls.events import CallEnd, CallPiece, CallStart, Withdrawn
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.twins import Twins
@@ -226,7 +226,7 @@ def test_events_leave_in_their_order() -> None:
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):
         assert list(twins.take((held,))) == []
     assert list(twins.take((CallEnd(1),))) == [
-        (Gone(1),), (second,), (Gone(1),), (CallPiece(2, "{}"),), (CallEnd(2),), (Gone(1),), (),
+        (Withdrawn(1),), (second,), (Withdrawn(1),), (CallPiece(2, "{}"),), (CallEnd(2),), (Withdrawn(1),), (),
     ]  # fmt: skip
     assert twins.gone == ["Bash"]
 

@@ -73,7 +73,7 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
 FUNCTION_FORMS = frozenset({"", "function_call"})  # `CallStart.form` of functions: the usual one, and the older one
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
+class CallUpdate(msgspec.Struct, frozen=True, gc=False):
     """What a wire says of a native call that has begun, and has not said before.
 
     name       all of its name
@@ -87,11 +87,11 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):
-    """The next piece of a call's argument JSON. `told`: what else its frame says of the call, None for nothing."""
+    """The next piece of a call's argument JSON. `update`: what else its frame says of the call, None for nothing."""
 
     index: int
     json: str
-    told: Told | None = None
+    update: CallUpdate | None = None
 
 
 class CallEnd(msgspec.Struct, frozen=True, gc=False):
@@ -100,7 +100,7 @@ class CallEnd(msgspec.Struct, frozen=True, gc=False):
     index: int
 
 
-class Gone(msgspec.Struct, frozen=True, gc=False):
+class Withdrawn(msgspec.Struct, frozen=True, gc=False):
     """A call's beginning, or a piece of a native one, that does not leave: what stands for it in a frame is left out.
 
     `index` is the one that it came with.
@@ -161,5 +161,5 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
 
 type Event = (
-    Text | Place | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Gone | Finish | Note | Verdict
+    Text | Place | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Withdrawn | Finish | Note | Verdict
 )

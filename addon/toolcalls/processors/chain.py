@@ -7,7 +7,7 @@ that listens for repeated passages, through the filters, and past the texts of o
 from collections import deque
 from collections.abc import Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone, Markup, Removed, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors.decisions import Fates
 from toolcalls.processors.filters import Filters
 from toolcalls.processors.interface import Left
@@ -80,9 +80,9 @@ class Chain:
         self._take(event, native=True)
         return self._left()
 
-    def let_go(self) -> list[Left]:
+    def release(self) -> list[Left]:
         """No more can be held: what a rule or a reactor that may block has not decided is blocked, the rest passes."""
-        self._fates.let_go()
+        self._fates.release()
         self._flow()
         return self._left()
 
@@ -208,13 +208,13 @@ class Chain:
                 if call.held:
                     out.append(CallPiece(event.index, "".join(call.held)))
             else:
-                out = [Gone(call.start.index), *said, *(call.anew() if call.fate == "made" else ())]
+                out = [Withdrawn(call.start.index), *said, *(call.anew() if call.fate == "made" else ())]
             self._led(gone=call.fate == "gone" and not native)
             self._reading = self._reading if native else call
         elif call.fate == "passed":
             out.append(event)
         elif isinstance(event, CallPiece) and (native or call.fate == "cut"):
-            out.append(Gone(call.start.index))
+            out.append(Withdrawn(call.start.index))
         if native:
             self._out.append((True, tuple(out)))
         else:

@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 
-from toolcalls.events import CallPiece, CallStart, Change, Note, Told
+from toolcalls.events import CallPiece, CallStart, CallUpdate, Change, Note
 from toolcalls.processors.access import Refusal
 from toolcalls.processors.arguments import Arguments
 from toolcalls.processors.filters import Filters
@@ -66,7 +66,7 @@ class Fates:
             return False
         if call.arguments is not None:
             found = call.arguments.feed(piece.json)
-            if found or call.arguments.broken or piece.told is not None:
+            if found or call.arguments.broken or piece.update is not None:
                 self._fed = (piece, found)  # which must not be asked twice
                 return False
         if call.collects:
@@ -75,8 +75,8 @@ class Fates:
 
     def goes_on(self, call: Held, piece: CallPiece) -> None:
         """The next piece of a call."""
-        if piece.told is not None:
-            self._told(call, piece.told)
+        if piece.update is not None:
+            self._told(call, piece.update)
         if call.unnamed and piece.json:
             self._begin(call)
         if call.collects:
@@ -109,7 +109,7 @@ class Fates:
         if call.fate == "open":
             call.fate = "passed"
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """No more can be held: what a rule or a reactor that may block has not decided is blocked, the rest passes."""
         for call in self.calls.values():
             if call.fate == "open" and call.waits and self._reactors is not None:
@@ -141,7 +141,7 @@ class Fates:
         """Whether the rules refuse a name as it is, which may be only the beginning of one."""
         return self._gate is not None and self._gate.never(name) is not None
 
-    def _told(self, call: Held, told: Told) -> None:
+    def _told(self, call: Held, told: CallUpdate) -> None:
         """More of a call's name, or what its wire says of it in the end, which a client may take instead."""
         if told.arguments is None:
             call.start = msgspec.structs.replace(call.start, name=told.name)

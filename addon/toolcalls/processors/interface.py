@@ -28,7 +28,7 @@ class Processing(Protocol):
     def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
         """The next event of a native call."""
 
-    def let_go(self) -> list[Left]:
+    def release(self) -> list[Left]:
         """No more can be held: calls that are not decided are taken for ones that will never be whole."""
 
     def finish(self) -> list[Left]:

@@ -23,7 +23,7 @@ from typing import get_args
 
 import msgspec
 
-from toolcalls.events import CallPiece, Event, Gone, Markup, Note, Removed, Text, Verdict
+from toolcalls.events import CallPiece, Event, Markup, Note, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors import Chain
 from toolcalls.reading.policy import Terms
 from toolcalls.reading.reader import Reader
@@ -171,7 +171,7 @@ class Screen[Other]:
             return
         left = self._chain.read(events)
         for _, what in [*left, *self._chain.finish()] if last else left:
-            self._going = self._going or isinstance(what, Gone)
+            self._going = self._going or isinstance(what, Withdrawn)
             if not isinstance(what, tuple):  # those are of native calls
                 yield from self._settled(self._trip.feed(what))
         if last:

@@ -143,7 +143,7 @@ class Reader:
         next(self._run)
         return self._events()
 
-    def let_go(self) -> list[Event]:
+    def release(self) -> list[Event]:
         """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew."""
         self._ledger.crowded = True
         try:

@@ -368,7 +368,7 @@ class Exchange:
                 self._finish(text)
             elif text.waiting or text.natives:
                 text.cursor = None
-                self._apply(text, unit, text.lane.let_go())
+                self._apply(text, unit, text.lane.release())
         self._move()
 
     def _lead(self, unit: _Unit) -> None:

@@ -24,12 +24,12 @@ from toolcalls.events import (
     CallStart,
     Event,
     Finish,
-    Gone,
     Markup,
     Removed,
     Status,
     Text,
     Verdict,
+    Withdrawn,
 )
 from toolcalls.ids import call_id
 from toolcalls.processors import Chain, Left, Processing
@@ -86,8 +86,8 @@ class Record:
             self.pieces.append(piece.json)
         else:
             self.pieces.clear()
-        if piece.told is not None and piece.told.arguments is None:
-            self.name = piece.told.name
+        if piece.update is not None and piece.update.arguments is None:
+            self.name = piece.update.name
 
     def closes(self) -> bool:
         """Whether a native call that nothing has ended is whole by now: what opened its arguments is closed.
@@ -241,19 +241,19 @@ class Lane:
             return [self._placed(event) for event in events]
         return list(self._outcomes(events))
 
-    def let_go(self) -> Sequence[Outcome]:
+    def release(self) -> Sequence[Outcome]:
         """No more can be held: undecided text is text, and native calls that may be repetitions pass.
 
         What processors have not decided is decided. A text client would make a call in text that they have not seen,
         so for one such text stays.
         """
         if self._processing is not None:
-            events = self._reader.let_go() if self._kind == "lift" else []
-            out = [*self._processed(self._processing.read(events)), *self._processed(self._processing.let_go())]
+            events = self._reader.release() if self._kind == "lift" else []
+            out = [*self._processed(self._processing.read(events)), *self._processed(self._processing.release())]
             if self._twins is not None:
                 out.extend(self._settled(self._twins.finish(cut=True)))
             return self._screened(out)
-        out = list(self._outcomes(self._reader.let_go(), last=True))
+        out = list(self._outcomes(self._reader.release(), last=True))
         if self._twins is not None:
             out.extend(self._settled(self._twins.finish(cut=True)))
         return out
@@ -391,7 +391,7 @@ class Lane:
         """What a native call's event becomes for the client; None for nothing."""
         if isinstance(part, str):
             return self._noted(part)
-        if isinstance(part, Gone):
+        if isinstance(part, Withdrawn):
             self._lost = True
             begun = self._natives.get(part.index)
             self._broken_off = self._broken_off or (begun is not None and not begun.complete)
@@ -469,7 +469,7 @@ class Lane:
         for event in events if self._rereading is None else self._reread(self._rereading, events):
             placed = event if isinstance(event, str) else self._placed(event)
             if self._trip is None:
-                if not isinstance(placed, Gone):
+                if not isinstance(placed, Withdrawn):
                     yield self._noted(placed)
             else:
                 for outcome in self._trip.feed(placed):

@@ -11,7 +11,7 @@ same, and what comes behind it in its lane keeps its order.
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Withdrawn
 from toolcalls.values.call_index import Alike
 
 # How much longer the same object may be written: every character as an escape, and some white space.
@@ -105,7 +105,7 @@ class Twins:
             if call is None or not call.repeats:
                 yield part
             elif not isinstance(part, CallEnd):
-                yield Gone(index)
+                yield Withdrawn(index)
 
 
 def event_index(part: Event | str) -> int:

@@ -179,11 +179,16 @@ def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"input": about}, "required": ["input"]}
 
 
+SHARED = frozenset({"envelope", "frames", "replacement"})  # files of this room that are no wire
+
+
 @cache
 def all_wires() -> dict[str, Wire]:
-    """Every wire by name."""
+    """Every wire by name. Every other file and folder of this room is one."""
     found: dict[str, Wire] = {}
     for module in sorted(iter_modules(__path__), key=lambda module: module.name):
+        if module.name in SHARED:
+            continue
         wire: Wire = import_module(f"{__name__}.{module.name}").WIRE
         if wire.name != module.name:
             raise ImportError(f"wires/{module.name} calls its wire {wire.name!r}")

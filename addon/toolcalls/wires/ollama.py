@@ -10,15 +10,15 @@ order, so a line in which both were found becomes several; in a whole reply the 
 the text goes to `thinking`. All other fields stay as they are.
 
 A line that held nothing but calls goes with them. Where the events of a line tell of each of its calls, as themselves
-or as `Gone`, they do so in order; where native calls become text nothing speaks of those that went. A call made anew
-has an id where its upstream gave it one.
+or as `Withdrawn`, they do so in order; where native calls become text nothing speaks of those that went. A call made
+anew has an id where its upstream gave it one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text, Withdrawn
 from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -172,17 +172,17 @@ class _Codec:
             yield "content", written
 
     def _gone(self, events: Sequence[Event], calls: int) -> set[int]:
-        """The places of the line's own calls that are gone: of each, its beginning and its piece leave, or `Gone`."""
+        """The places of the line's own calls that went: of each, its beginning and its piece leave, or `Withdrawn`."""
         ours = set(self._made)
         ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
         told = [
             event
             for event in events
-            if isinstance(event, Gone) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+            if isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
         ]
         if len(told) != 2 * calls:
             return set()
-        return {place // 2 for place, event in enumerate(told) if isinstance(event, Gone)}
+        return {place // 2 for place, event in enumerate(told) if isinstance(event, Withdrawn)}
 
 
 def _kept(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:

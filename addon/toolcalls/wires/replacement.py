@@ -6,7 +6,7 @@ the wire says what a call is in its own form (`Told`, made its own), and by whic
 
 from collections.abc import Callable, Iterable, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Withdrawn
 
 
 class Told:
@@ -81,10 +81,10 @@ class Standing[Call: Told, Item]:
         before: Event | None = None
         gone = -1
         for lane, event in parts:
-            if isinstance(event, Gone):
+            if isinstance(event, Withdrawn):
                 told += [None] if event.index != gone else []
                 gone = event.index
-            elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Gone)):
+            elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Withdrawn)):
                 calls[lane, event.index] = call = self._make(event, lane)
                 if event.dialect is None:
                     told.append(call)

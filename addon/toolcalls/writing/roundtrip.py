@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Gone, Markup, Note, Removed, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Note, Removed, Text, Verdict, Withdrawn
 from toolcalls.shapes import Call, Unwritable
 
 
@@ -74,7 +74,7 @@ class RoundTrip:
             yield from self._ended(event.index)
         elif isinstance(event, Verdict):
             yield from self._judged(event)
-        elif isinstance(event, Gone):
+        elif isinstance(event, Withdrawn):
             yield from self._gone()
         elif isinstance(event, Note):
             yield event

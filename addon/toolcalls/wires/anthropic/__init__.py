@@ -17,8 +17,8 @@ not shown: the API refuses a block of it in the next request.
 Clients take the blocks that `message_start` brings along as whole ones before all others (where code that runs at the
 provider calls a tool, the API is said to send such). Where one of them changes, all are told event by event.
 
-The block of a native call that goes (`Gone`) goes with all that is told of it; what stands in its place, a text or a
-call made anew, follows from there. One that had begun to leave is told nothing more, like any call that broke off. In
+The block of a native call that goes (`Withdrawn`) goes with all that is told of it; what stands in its place, a text or
+a call made anew, follows from there. One that had begun to leave is told nothing more, like any call that broke off. In
 a whole reply such text stands with the text before the calls, or in the place of the first that goes.
 
 Reasoning that stood in the text becomes a thinking block with an empty signature, as servers of open models write it.

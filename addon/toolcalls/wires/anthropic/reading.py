@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text, Told
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -208,7 +208,7 @@ class Reading:
         native = self._calls.get(at) or self._stopped.get(at)
         if delta.type == "input_json_delta" and native is not None and delta.partial_json:
             # Clients take the pieces; some put them behind what the block began with.
-            told = None if native.said or native.input == "{}" else Told(native.name, native.input)
+            told = None if native.said or native.input == "{}" else CallUpdate(native.name, native.input)
             native.said = True
             yield native.lane, CallPiece(native.index, delta.partial_json, told)
         elif delta.type == "thinking_delta" and delta.thinking:

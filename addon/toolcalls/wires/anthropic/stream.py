@@ -7,7 +7,7 @@ of each of the upstream's own frames.
 
 from collections.abc import Callable, Sequence
 
-from toolcalls.events import CallPiece, CallStart, Gone, Reasoning, Text
+from toolcalls.events import CallPiece, CallStart, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
@@ -142,7 +142,7 @@ class Stream:
             return
         native = is_call(block)
         stays = not native or any(_is_native(part) for part in parts)
-        gone = next((place for place, (_, one) in enumerate(parts) if isinstance(one, Gone)), len(parts))
+        gone = next((place for place, (_, one) in enumerate(parts) if isinstance(one, Withdrawn)), len(parts))
         self._written([part for part in parts[:gone] if not (native and _is_native(part))])
         client.come_to(None)
         if stays:
@@ -188,7 +188,7 @@ class Stream:
             if client.open is not None and client.open.kind == "text":
                 client.hand_on(event, client.open.index)
         elif (index := self._indices.get(at, at)) is not None:
-            if any(isinstance(one, Gone) for _, one in parts):
+            if any(isinstance(one, Withdrawn) for _, one in parts):
                 client.broken = True  # it had begun to leave
             else:
                 client.hand_on(event, index)

@@ -16,7 +16,7 @@ reply so far, so one that held nothing but text that became part of a call goes 
 calls with those. In the array form no element can go: what is left is one with an empty text. Reasoning that stood in
 the text becomes a part with `thought: true`. What a text became stands where it stood among what is none (`Place`).
 
-The events of a frame tell which of its calls stays, goes (`Gone`) or is made anew, one behind the other, and in a
+The events of a frame tell which of its calls stays, goes (`Withdrawn`) or is made anew, one behind the other, and in a
 stream so where the text between them belongs. Where native calls become text nothing speaks of those that went: then a
 part stays that is the call of an event, and no other. A call made anew keeps its part's other fields (a signature) and
 its id.

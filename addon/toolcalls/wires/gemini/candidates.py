@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Markup, Place, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Place, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -120,7 +120,7 @@ class Candidates:
             elif (made := self._derive(lane, event, derived)) is not None:
                 derived.append(made.part())
         left = list(natives.values())
-        sure = any(isinstance(event, Gone) for event in events)
+        sure = any(isinstance(event, Withdrawn) for event in events)
         calls = {place: list(kept(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
         return [*woven(own, calls, derived), *(one.part() for one in left if one.name)]
 

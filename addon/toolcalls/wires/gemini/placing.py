@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from toolcalls.events import CallPiece, CallStart, Event, Gone
+from toolcalls.events import CallPiece, CallStart, Event, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini.parts import EMPTY, Call, arguments_of, is_text, is_whole
@@ -12,7 +12,7 @@ type Row = list[Fields | int]
 
 
 def speaks(part: Fields) -> int:
-    """How many of a part's events always leave, as themselves or as `Gone`: a call's beginning and its piece."""
+    """How many of a part's events always leave, as themselves or as `Withdrawn`: a call's beginning and its piece."""
     if "functionCall" not in part:
         return 0
     return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
@@ -20,7 +20,7 @@ def speaks(part: Fields) -> int:
 
 def is_said(event: Event, ours: set[int]) -> bool:
     """Whether an event speaks of a call that stands in the frame."""
-    return isinstance(event, Gone) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+    return isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
 
 
 def staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
@@ -30,7 +30,7 @@ def staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) 
         call = rawjson.fields(own[place]["functionCall"])
         name = rawjson.word(call, "name")
         first = place not in stays
-        stays[place] = stays.get(place, True) and not isinstance(event, Gone)
+        stays[place] = stays.get(place, True) and not isinstance(event, Withdrawn)
         if isinstance(event, CallStart) and (not first or event.name != name):
             return None
         if isinstance(event, CallPiece) and ((first and name) or (is_whole(call) and event.json != arguments_of(call))):

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Told
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Event, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
 from toolcalls.values.nesting import Nesting
@@ -145,12 +145,12 @@ class _Native:
         """Whether more of its arguments must come. A custom tool's are whole where its reply says so."""
         return self.form != CUSTOM and not (self._begun and self._nesting.depth <= 0)
 
-    def named(self, name: str) -> Told | None:
+    def named(self, name: str) -> CallUpdate | None:
         """More of its name, which comes in pieces, or once more with every chunk; None for what says nothing new."""
         if name in {"", self.name}:
             return None
         self.name += name
-        return Told(self.name, None, name)
+        return CallUpdate(self.name, None, name)
 
     def take(self, call: Call) -> None:
         """More of its arguments."""

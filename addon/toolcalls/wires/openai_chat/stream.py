@@ -5,7 +5,7 @@ A changed chunk keeps its other fields as raw JSON; a new one says what every ch
 
 from collections.abc import Iterable, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Gone, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
@@ -151,7 +151,7 @@ class Stream:
         if isinstance(event, CallEnd) and (lane, event.index) in self._customs:
             start, pieces = self._customs.pop((lane, event.index))
             return [{"tool_calls": [call_of(start.index, start.id, start.name, "".join(pieces), start.form)]}]
-        if isinstance(event, Gone):
+        if isinstance(event, Withdrawn):
             natives.skip(event.index)
         return ()
 

@@ -12,8 +12,8 @@ the frames that open it only leave with its first text. Items behind get other p
 broke off gets no end (`arguments.done`, `output_item.done`): the response is then `incomplete`, as if it had met its
 limit. Calls that become text stand in a message of their own at the end.
 
-The item of a native call that goes (`Gone`) goes with all frames about it and from the whole response; what stands in
-its place, a message or a call made anew, is an item of ours there. One that had begun to leave is told nothing more,
+The item of a native call that goes (`Withdrawn`) goes with all frames about it and from the whole response; what stands
+in its place, a message or a call made anew, is an item of ours there. One that had begun to leave is told nothing more,
 like any call that broke off. A call that only the whole response holds is read there. In a whole reply such text stands
 with the message before the calls, or in the place of the first that goes.
 

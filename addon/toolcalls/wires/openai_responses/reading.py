@@ -5,13 +5,13 @@ the whole response. A server that sends deltas says each text up to four times m
 counts only if none came since the item began, and one of the whole response only if none came at all.
 
 A call's name and arguments, too, are said up to three times more, and many clients take what the item's end or the
-whole response says. Where that is another call than before, it is `Told`.
+whole response says. Where that is another call than before, it is `CallUpdate`.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text, Told
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
@@ -65,7 +65,7 @@ class _Call:
         arguments = (self.kind.arguments(end) if any(key in end for key in self.kind.holds) else "") or said
         if name != self.name or not same_arguments(arguments, said):
             self.name = name
-            yield self.lane, CallPiece(self.index, "", Told(name, arguments, name))
+            yield self.lane, CallPiece(self.index, "", CallUpdate(name, arguments, name))
 
 
 class Reading:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from toolcalls.events import CallStart, Event, Finish, Gone, Text
+from toolcalls.events import CallStart, Event, Finish, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -39,7 +39,7 @@ def _content(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
 
 def _gone(parts: Sequence[Part]) -> int:
     """Where the parts tell that a native call goes; their number where they do not."""
-    return next((place for place, (_, event) in enumerate(parts) if isinstance(event, Gone)), len(parts))
+    return next((place for place, (_, event) in enumerate(parts) if isinstance(event, Withdrawn)), len(parts))
 
 
 def _begins(parts: Sequence[Part]) -> bool:
@@ -353,7 +353,7 @@ class Stream:
         self._cut.update(
             place
             for lane, said in parts
-            if isinstance(said, Gone)
+            if isinstance(said, Withdrawn)
             for place in self._reading.places(lane, said.index)
             if place in self._natives
         )
