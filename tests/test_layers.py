@@ -77,7 +77,7 @@ FILES = {
     "demo": "parties | columns",
     "mitm": """
         append_file codings config_file focus host listening progress | journal plan tap | store | background connection
-        | websocket | judging live views | flow_records tables | offline page | commands handlers recorder | addon
+        | websocket | judging live views | flow_records tables | offline page | commands recorder | addon
     """,
 }
 

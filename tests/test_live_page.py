@@ -20,11 +20,11 @@ from toolcalls.insight.page import Changes, live_overview, live_session, live_wh
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import told
 from toolcalls.mitm import connection, live, store, websocket
-from toolcalls.mitm import page as page_module
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.config_file import Rules
 from toolcalls.mitm.flow_records import seen
-from toolcalls.mitm.page import Page
+from toolcalls.mitm.page import state as page_state
+from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.views import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
 
@@ -39,18 +39,18 @@ TEXT = f"Let me look.\n\n{CALL}\n"
 
 
 @contextmanager
-def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, Page]]:
+def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, PageState]]:
     """An addon, and a page that tells all that is new at each look, also a reply that is coming.
 
     No timer looks at the list: the tests do.
     """
-    monkeypatch.setattr(page_module, "_SHARE", 0)
-    monkeypatch.setattr(page_module, "_MOMENT", LIMIT)
+    monkeypatch.setattr(page_state, "_SHARE", 0)
+    monkeypatch.setattr(page_state, "_MOMENT", LIMIT)
     monkeypatch.setattr(live, "INTERVAL", LIMIT)
     addon = ToolCalls()
     with taddons.context(addon) as context:
         context.configure(addon)
-        yield addon, Page(lambda: Rules(""))
+        yield addon, PageState(lambda: Rules(""))
 
 
 def _flow() -> http.HTTPFlow:
@@ -158,7 +158,7 @@ def test_a_request_that_failed_is_a_turn(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_reply_that_costs_much_is_told_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         with _proxy(monkeypatch) as (addon, page):
-            monkeypatch.setattr(page_module, "_SHARE", 1e9)
+            monkeypatch.setattr(page_state, "_SHARE", 1e9)
             flow = _flow()
             addon.request(flow)
             flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream"})
@@ -210,7 +210,7 @@ def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.Mo
 
 
 def test_revisions_of_another_run_count_for_nothing() -> None:
-    page, other = Page(), Page()
+    page, other = PageState(), PageState()
     view = Changes()
     view.put([Block("a", "<p>1</p>")])
     assert page.known(view, page.revision(view)) == 1

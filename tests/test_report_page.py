@@ -27,7 +27,7 @@ from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import OUTCOMES, told
 from toolcalls.mitm.flow_records import seen
-from toolcalls.mitm.page import Page
+from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price
 
 if TYPE_CHECKING:
@@ -435,7 +435,7 @@ def test_a_reload_takes_the_old_page_away() -> None:
         app = context.master.app = tornado.web.Application()
         before = list(app.default_router.rules)
         for _ in range(2):
-            page = Page()
+            page = PageAddon()
             page.running()
             page.running()
             assert len(app.default_router.rules) == len(before) + 1

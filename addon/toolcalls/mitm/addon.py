@@ -33,7 +33,7 @@ from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.journal import Journal
 from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
-from toolcalls.mitm.page import Page
+from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.progress import unlucky
 from toolcalls.mitm.recorder import Recorder
@@ -67,7 +67,7 @@ class ToolCalls:
         self._live = Live()
         self._focus = Focus()
         # mitmproxy finds their commands and hooks here.
-        self.addons = [Commands(lambda: self._rules), Page(lambda: self._rules)]
+        self.addons = [Commands(lambda: self._rules), PageAddon(lambda: self._rules)]
 
     # The addon itself
 

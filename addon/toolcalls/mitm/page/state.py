@@ -1,4 +1,4 @@
-"""The page inside mitmweb, `/toolcalls`: sessions, their turns and the scorecard of the flows that mitmweb has.
+"""What the page shows: the sessions of mitmweb's flows, kept up to date, and what each browser has of them.
 
 Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new, have
 another report, or whose reply is coming, are told, in a thread, so that the loop goes on, and no more at a time than
@@ -12,12 +12,11 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from secrets import token_hex
 from time import monotonic
 from typing import Any
 
-from mitmproxy import ctx, http
+from mitmproxy import http
 
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import State
@@ -36,7 +35,6 @@ from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
 
-PATH = "/toolcalls"
 _MOMENT = 0.5  # seconds that one look may take to tell turns
 _SHARE = 10  # a reply that is coming is told anew, and a page drawn, when this many times what that took has passed
 _VIEWS = 8  # pages of which is remembered what they have
@@ -71,20 +69,15 @@ class _Coming:
 
 @dataclass(slots=True)
 class _View:
-    """What one page shows, of what that was made (`Page.drawn`), and when it may be made again."""
+    """What one page shows, of what that was made (`PageState.drawn`), and when it may be made again."""
 
     changes: Changes = field(default_factory=Changes)
     stamp: object = None
     due: float = 0.0
 
 
-class Page:
-    """An addon that gives mitmweb its page, and does nothing in mitmdump and in the console.
-
-    `rules` gives the configuration, None before the addon is configured.
-    """
-
-    name = "toolcalls_page"  # mitmproxy knows addons by their names
+class PageState:
+    """The sessions and the views of them. `rules` gives the configuration, None before the addon is configured."""
 
     def __init__(self, rules: Callable[[], Rules | None] = lambda: None) -> None:
         self.sessions = Sessions()
@@ -93,32 +86,9 @@ class Page:
         self._coming: dict[str, _Coming] = {}
         self._lock = asyncio.Lock()
         self._explaining = asyncio.Lock()
-        self._rules: list[Any] = []
         self._views: OrderedDict[str, _View] = OrderedDict()
         self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
         self._run = token_hex(4)  # a page that was loaded before a restart must not take our revisions for its own
-
-    def running(self) -> None:
-        """Add the page. Only mitmweb has an application to add it to."""
-        app: Any = getattr(ctx.master, "app", None)
-        if app is None or self._rules:
-            return
-        before = list(app.default_router.rules)
-        # Only now: it brings mitmweb's modules, which mitmdump has not loaded.
-        handlers: Any = import_module("toolcalls.mitm.handlers")
-        app.add_handlers(r".*", handlers.of(self))
-        self._rules = [rule for rule in app.default_router.rules if rule not in before]
-        host = ctx.options.web_host
-        shown = f"[{host}]" if ":" in host else host
-        logger.info(f"toolcalls: sessions and scorecard at http://{shown}:{ctx.options.web_port}{PATH}")
-
-    def done(self) -> None:
-        """Take the page away, so that a reload can bring its own."""
-        app: Any = getattr(ctx.master, "app", None)
-        for rule in self._rules:
-            if app is not None and rule in app.default_router.rules:
-                app.default_router.rules.remove(rule)
-        self._rules = []
 
     @property
     def prices(self) -> Sequence[Price]:

@@ -10,7 +10,8 @@ from mitmproxy.tools.web.app import RequestHandler
 
 from toolcalls.insight import page as pages
 from toolcalls.insight.session_page import Block
-from toolcalls.mitm.page import PATH, Page
+from toolcalls.mitm.page import PATH
+from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.plan import Unread
 
 _POLICY = (
@@ -19,9 +20,9 @@ _POLICY = (
 )
 
 
-def of(page: Page) -> list[tuple[Any, ...]]:
-    """The handlers of a page, as tornado wants them."""
-    own = {"page": page}
+def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
+    """The page's handlers as tornado takes them: path, class, arguments of `initialize`."""
+    own = {"state": state}
     return [
         (PATH + r"/?", Overview, own),
         (PATH + r"/session", OneSession, own),
@@ -51,8 +52,8 @@ class _Shown(_Handler):
     the keys of its blocks in order as JSON, each with its HTML if that has changed.
     """
 
-    def initialize(self, page: Page) -> None:
-        self.page = page
+    def initialize(self, state: PageState) -> None:
+        self.state = state
 
     def content(self) -> list[Block]:
         """What is shown."""
@@ -65,25 +66,25 @@ class _Shown(_Handler):
 
     @property
     def stamp(self) -> object:
-        """What the content depends on besides the sessions (`Page.drawn`)."""
-        return self.page.prices
+        """What the content depends on besides the sessions (`PageState.drawn`)."""
+        return self.state.prices
 
     async def prepared(self) -> None:
         """What has to be done before the content can be made."""
-        await self.page.refresh(list(self.view))
+        await self.state.refresh(list(self.view))
 
     async def get(self) -> None:
         """The page, or what is new of it."""
         await self.prepared()
-        view = await self.page.drawn(self.place, self.content, self.stamp)
-        revision = self.page.revision(view)
+        view = await self.state.drawn(self.place, self.content, self.stamp)
+        revision = self.state.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
             self.write(pages.live_page(view.blocks, revision))
         elif since == revision:
             self.set_status(204)
         else:
-            self.write({"revision": revision, "blocks": view.since(self.page.known(view, since))})
+            self.write({"revision": revision, "blocks": view.since(self.state.known(view, since))})
 
 
 class Overview(_Shown):
@@ -92,7 +93,7 @@ class Overview(_Shown):
     place = "overview"
 
     def content(self) -> list[Block]:
-        return pages.live_overview(self.page.sessions, self.page.prices)
+        return pages.live_overview(self.state.sessions, self.state.prices)
 
 
 class OneSession(_Shown):
@@ -103,7 +104,7 @@ class OneSession(_Shown):
         return f"session {self.get_query_argument('id', '')}"
 
     def content(self) -> list[Block]:
-        return pages.live_session(self.page.sessions.one(self.get_query_argument("id", "")), self.page.prices)
+        return pages.live_session(self.state.sessions.one(self.get_query_argument("id", "")), self.state.prices)
 
 
 class Why(_Shown):
@@ -116,7 +117,7 @@ class Why(_Shown):
     async def prepared(self) -> None:
         flow = self.view.get_by_id(self.get_query_argument("id", ""))
         try:
-            self.blocks = await self.page.why(flow)
+            self.blocks = await self.state.why(flow)
         except Unread as reason:
             self.blocks = pages.live_why(None, [["", str(reason), ""]])
 

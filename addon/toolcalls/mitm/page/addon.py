@@ -1,0 +1,46 @@
+"""The mitmproxy addon that adds the page to mitmweb. It does nothing in mitmdump and in the console."""
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from mitmproxy import ctx
+
+from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.page import PATH
+from toolcalls.mitm.page.state import PageState
+
+logger = logging.getLogger(__name__)
+
+
+class PageAddon:
+    """Adds the page when mitmweb runs. `rules` gives the configuration, None before the addon is configured."""
+
+    name = "toolcalls_page"  # mitmproxy knows addons by their names
+
+    def __init__(self, rules: Callable[[], Rules | None] = lambda: None) -> None:
+        self._state = PageState(rules)
+        self._added: list[Any] = []  # tornado's rules
+
+    def running(self) -> None:
+        """Add the page. Only mitmweb has an application to add it to."""
+        app: Any = getattr(ctx.master, "app", None)
+        if app is None or self._added:
+            return
+        before = list(app.default_router.rules)
+        # Imported here because it imports mitmweb's modules, which mitmdump has not loaded.
+        handlers: Any = import_module("toolcalls.mitm.page.handlers")
+        app.add_handlers(r".*", handlers.handlers_of(self._state))
+        self._added = [rule for rule in app.default_router.rules if rule not in before]
+        host = ctx.options.web_host
+        shown = f"[{host}]" if ":" in host else host
+        logger.info(f"toolcalls: sessions and scorecard at http://{shown}:{ctx.options.web_port}{PATH}")
+
+    def done(self) -> None:
+        """Remove the page, so that a reload can add its own."""
+        app: Any = getattr(ctx.master, "app", None)
+        for rule in self._added:
+            if app is not None and rule in app.default_router.rules:
+                app.default_router.rules.remove(rule)
+        self._added = []
