@@ -5,6 +5,7 @@ read from, a `Calls` to report to, a toolbox to ask.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from toolcalls.text.scanner import Scanner, Step
@@ -24,6 +25,41 @@ class Call(NamedTuple):
 
     name: str
     arguments: str
+
+
+# The families that the README's table puts dialects into.
+Form = Literal[
+    "function tags",
+    "invoke",
+    "keys and values",
+    "JSON in tags",
+    "JSON in the open",
+    "arrays behind a mark",
+    "header and JSON",
+    "channels",
+    "Python",
+    "notations",
+    "elements",
+    "agents and gateways",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a dialect is, as data. Every file in `dialects/` declares one as `ABOUT`.
+
+    written_by  the models, agents or servers that write it
+    source      where it is documented or was seen: a URL, a public template or parser, issues by number
+    example     a text that this dialect reads as exactly the calls in `calls`
+    since       the version of this project that first had the dialect
+    """
+
+    form: Form
+    written_by: str
+    source: str
+    example: str
+    since: str
+    calls: tuple[Call, ...] = (Call("read_file", '{"path": "src/a.ts"}'),)
 
 
 class Unwritable(ValueError):
