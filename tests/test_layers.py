@@ -32,7 +32,7 @@ ROOMS = """
     ids         <-
     route       <- request
 
-    text        <-
+    text        <- events
     values      <- request text
     shapes      <- values
     dialects    <- shapes

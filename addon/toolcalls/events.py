@@ -115,7 +115,88 @@ class Finish(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
+# What became of a candidate or of a native call. `insight.vocabulary` says what each status, reason and repair means; a
+# code that it does not know fails its tests, and one that is not declared here fails mypy.
 Status = Literal["lifted", "lowered", "native", "declined", "truncated", "malformed", "blocked"]
+
+# Why a call was not taken, not delivered, or did not come whole.
+Reason = Literal[
+    "observed",
+    "no_tools",
+    "undeclared",
+    "not_allowed",
+    "tool_choice_none",
+    "inline",
+    "fenced",
+    "indented_code",
+    "inline_code",
+    "escaped",
+    "block_quote",
+    "html_comment",
+    "reasoning",
+    "echo",
+    "duplicate",
+    "repeated",
+    "look_alike",
+    "multiple_calls",
+    "missing_argument",
+    "not_terminal",
+    "overflow",
+    "max_call_chars",
+    "max_depth",
+    "max_calls",
+    "max_candidates",
+    "max_payload_chars",
+    "not_a_call",
+    "unclosed",
+    "cut_off",
+    "invented_result",
+    "dropped_result",
+    "unwritable",
+    "bad_arguments",
+    "access",
+    "undecided",
+    "loop",
+    "dropped",
+]
+
+# The reasons that Markdown gives: the candidate stands in text that is quoted.
+Quotation = Literal["fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"]
+
+# What a reader accepted although the dialect does not write it so, or what had to change to write it.
+Repair = Literal[
+    "missing_closer",
+    "duplicate_closer",
+    "unclosed_tag",
+    "duplicate_argument",
+    "single_quotes",
+    "raw_newline",
+    "trailing_comma",
+    "python_literal",
+    "comment",
+    "bare_key",
+    "invalid_escape",
+    "number",
+    "missing_opener",
+    "wrong_closer",
+    "stray_closer",
+    "alias",
+    "inferred_name",
+    "misplaced_name",
+    "missing_mark",
+    "nested_quotes",
+    "missing_quote",
+    "unclosed_key",
+    "missing_brace",
+    "other_brackets",
+    "echoed",
+    "unclosed_value",
+    "wrapped_arguments",
+    "free_text",
+    "nameless_argument",
+    "misspelt_tag",
+    "value_as_text",
+]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -144,17 +225,17 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What became of one candidate or of one native call (law 10: exactly one each).
 
     `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
-    `reason` is None when all went cleanly, else one word of `policy.REASONS`. `index` is the call's index, None when
+    `reason` is None when all went cleanly. `index` is the call's index, None when
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
     """
 
     status: Status
-    reason: str | None
+    reason: Reason | None
     dialect: str | None
     name: str | None
     start: int
     end: int
-    repairs: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     index: int | None = None
     rule: str | None = None
     changes: tuple[Change, ...] = ()

@@ -8,6 +8,7 @@ https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509.
 
 from dataclasses import dataclass
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, Calls, Unwritable
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
@@ -22,7 +23,7 @@ class _Keyed(CallReader):
     """Reads objects whose key is the name and whose value is the arguments."""
 
     def object(self, depth: int = 0) -> Step[bool]:  # noqa: ARG002 - nothing is wrapped here
-        scan, repairs = self.scan, list[str]()
+        scan, repairs = self.scan, list[Repair]()
         scan.take(1)
         scan.take((yield from scan.space()))
         found = (yield from whole(scan, MAX_NAME)) if (yield from scan.among(QUOTES)) else None

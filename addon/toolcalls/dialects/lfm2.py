@@ -9,6 +9,7 @@ there goes with them; any other text stays. Source: https://docs.liquid.ai/lfm/k
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolcalls.events import Reason, Repair
 from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
@@ -31,7 +32,7 @@ class _Heard:
         self.arguments: list[str] = []
         self.broke = False
 
-    def begin(self, name: str, refused: str | None = None) -> None:  # noqa: ARG002 - no form that is heard refuses any
+    def begin(self, name: str, refused: Reason | None = None) -> None:  # noqa: ARG002 - no form that is heard refuses any
         self.names.append(name)
         self.arguments.append("")
 
@@ -48,7 +49,7 @@ class _Heard:
     def broken(self) -> None:
         self.broke = True
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         """An echo may be written otherwise."""
 
     def framed(self) -> bool:
@@ -71,7 +72,7 @@ class _Both(_Heard):
         super().__init__()
         self._calls = calls
 
-    def begin(self, name: str, refused: str | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> None:
         super().begin(name, refused)
         self._calls.begin(name, refused)
 
@@ -89,7 +90,7 @@ class _Both(_Heard):
         super().broken()
         self._calls.broken()
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         self._calls.repair(name)
 
 

@@ -19,7 +19,7 @@ from typing import get_args
 from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
-from toolcalls.events import Text, Verdict
+from toolcalls.events import Quotation, Reason, Text, Verdict
 from toolcalls.mitm import store, websocket
 from toolcalls.mitm.codings import CodingError, decoded
 from toolcalls.mitm.connection import turns_of
@@ -41,7 +41,7 @@ CONDITIONS = {
     6: "the reply does not hold it natively",
     7: "it is complete",
 }
-_QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"})
+_QUOTED: frozenset[Reason] = frozenset(get_args(Quotation))
 _NAMES: tuple[Taken, ...] = ("undeclared", "echo", "duplicate")
 _MOST_CALLS = 1 << 30
 _INCOMPLETE = frozenset({"unclosed", "cut_off", "not_a_call", "bad_arguments"})
@@ -291,11 +291,11 @@ class _Case:
             return True, "the same call came natively, too, and was not known to when this one did"
         return self._taken("duplicate")
 
-    def _taken(self, reason: str | None) -> tuple[bool | None, str]:
+    def _taken(self, reason: Reason) -> tuple[bool | None, str]:
         """A condition that fails, unless the route's policy takes such a call all the same."""
-        if reason is not None and self._terms.takes(reason):
+        if self._terms.takes(reason):
             return True, f"{reason}, which the policy takes"
-        return False, _reason(reason or "")
+        return False, _reason(reason)
 
     def _end(self) -> tuple[bool | None, str]:
         for one in (self._verdict, self.placed, self.free):

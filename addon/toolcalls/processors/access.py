@@ -21,6 +21,7 @@ from html import unescape
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
+from toolcalls.events import Reason
 from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
 from toolcalls.text.lookalike import skeleton
@@ -41,10 +42,10 @@ _REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is not let through: the rule, a word of `policy.REASONS`, and what the client is told instead."""
+    """Why a call is not let through: the rule, the reason, and what the client is told instead."""
 
     rule: str
-    reason: str
+    reason: Reason
     text: str
 
 
@@ -90,7 +91,7 @@ class Gate:
         judgement = self.judge(name)
         return judgement.refusal if judgement.decided else None
 
-    def refusal(self, name: str, rule: AccessRule | None, reason: str = "access") -> Refusal:
+    def refusal(self, name: str, rule: AccessRule | None, reason: Reason = "access") -> Refusal:
         """What a rule says of a call; None is the default's."""
         text = (rule.message if rule else None) or self._access.message
         called = rule.name if rule else "default"
@@ -167,7 +168,7 @@ class Judgement:
         if blocks:
             self._refuse(found, "access")
 
-    def _refuse(self, rule: "_Rule | None", reason: str) -> None:
+    def _refuse(self, rule: "_Rule | None", reason: Reason) -> None:
         reason = "undecided" if rule in self._unsure else reason
         self.refusal = self._gate.refusal(self._name, rule.rule if rule else None, reason)
         self.decided = True

@@ -13,7 +13,19 @@ Past 300 lines, because every fate of text is decided on the same few fields, an
 import re
 from enum import Enum, auto
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Status, Text, Verdict
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Markup,
+    Reason,
+    Reasoning,
+    Repair,
+    Status,
+    Text,
+    Verdict,
+)
 from toolcalls.reading.policy import Terms
 from toolcalls.text.echo import Trace
 from toolcalls.text.markdown import Position
@@ -70,10 +82,10 @@ class Candidate:
         self.name = name
         self.start = start
         self.end = start
-        self.reason: str | None = None  # why it is no call
+        self.reason: Reason | None = None  # why it is no call
         self.complete = False
         self.index: int | None = None  # set when it was committed
-        self.repairs: list[str] = []
+        self.repairs: list[Repair] = []
         self.pieces: list[str] = []
         self.waits = False  # in the ledger's row of those that are undecided
         self.size = self.collected = 0  # characters of its argument JSON so far, and of what is still to become some
@@ -105,7 +117,7 @@ class Ledger:
         self._waiting: list[Candidate] = []
         # The block that is being read: where it stands, its first and its latest call.
         self._dialect = ""
-        self._place: str | None = None
+        self._place: Reason | None = None
         self._first: Candidate | None = None
         self._current: Candidate | None = None
         self._spilled = False  # held text of this block was let go at the limit
@@ -206,7 +218,7 @@ class Ledger:
 
     # A block, as the reader opens and closes it
 
-    def open(self, dialect: str, place: str | None, *, whole: bool) -> None:
+    def open(self, dialect: str, place: Reason | None, *, whole: bool) -> None:
         """A candidate of this dialect begins here. `place` is what speaks against a call here, None for nothing.
 
         whole   its calls count only when they are complete and, but under `lenient`, nothing but white space and calls
@@ -244,7 +256,7 @@ class Ledger:
         if not self._spilled:
             self._scan.rewind(self._start - self.drained)
 
-    def no_call(self, dialect: str, reason: str, start: int) -> None:
+    def no_call(self, dialect: str, reason: Reason, start: int) -> None:
         """The text from `start` to here began as an opener, most likely of `dialect`, and is none."""
         candidate = Candidate(dialect, None, start, Nesting(self._deepest))
         candidate.end = self.at
@@ -303,7 +315,7 @@ class Ledger:
         """The invented result that began at `start` ends here."""
         self.invents(drop=drop)
         self._fate = Fate.SHOWN
-        reason = "dropped_result" if drop else "invented_result"
+        reason: Reason = "dropped_result" if drop else "invented_result"
         self.out.append(Verdict("declined", reason, None, None, start, self.at))
 
     def _break_off(self, candidate: Candidate) -> None:
@@ -350,7 +362,7 @@ class Ledger:
 
     # What a grammar reports (`shapes.Calls`)
 
-    def begin(self, name: str, refused: str | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> None:
         """A call's name is complete and its arguments follow: the commit point."""
         if self._overflows():  # first of all, as though it had come in pieces: what is let go is no payload yet
             self._spill()
@@ -388,7 +400,8 @@ class Ledger:
         if candidate is None or candidate.reason is not None:
             return
         candidate.collected = 0
-        size, limit = candidate.size + len(json), None
+        limit: Reason | None = None
+        size = candidate.size + len(json)
         if size <= self._half and candidate.nesting.in_string and '"' not in json and json[-1:] != "\\":
             candidate.size = size  # the usual piece, in the middle of a string
             candidate.pieces.append(json)
@@ -474,7 +487,7 @@ class Ledger:
         else:
             self._flush(candidate)
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         """The grammar accepted something that its dialect does not write."""
         if self._current is not None and name not in self._current.repairs:
             self._current.repairs.append(name)
@@ -524,7 +537,7 @@ class Ledger:
         native = not self._terms.takes("duplicate") and (candidate.name or "") in self.natives
         return (echo and candidate.trace is not None) or native or self._whole or self._terms.waits(self._place)
 
-    def _outgrow(self, candidate: Candidate, limit: str) -> None:
+    def _outgrow(self, candidate: Candidate, limit: Reason) -> None:
         """Its arguments pass a limit. One that was committed stays open, and what follows of its text is shown."""
         self.slack = self._calm
         if candidate.index is None:
@@ -571,7 +584,7 @@ class Ledger:
             candidate.trace = None
         return candidate.trace is not None
 
-    def _judge(self, candidate: Candidate) -> str | None:
+    def _judge(self, candidate: Candidate) -> Reason | None:
         """Conditions 5 and 6 for a whole call, and what `strict` asks of one."""
         arguments = "".join(candidate.pieces)
         if self._echoes(candidate):
@@ -610,7 +623,7 @@ class Ledger:
             candidate.waits = False
         return waiting
 
-    def _refuse(self, reason: str, size: int | None = None) -> None:
+    def _refuse(self, reason: Reason, size: int | None = None) -> None:
         """The calls that wait are none, and what was consumed, or the first `size` characters of it, is text."""
         for candidate in (waiting := self._all_waiting()):
             candidate.reason = reason

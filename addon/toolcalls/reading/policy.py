@@ -11,6 +11,7 @@ are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must b
 from dataclasses import dataclass
 from functools import cached_property
 
+from toolcalls.events import Reason
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
 from toolcalls.text.echo import Quotable
@@ -144,7 +145,7 @@ class Terms:
         allowed = self.route.allowed_tools
         return None if allowed is None else tuple(compiled(pattern) for pattern in allowed)
 
-    def declines(self, name: str, place: str | None) -> str | None:
+    def declines(self, name: str, place: Reason | None) -> Reason | None:
         """The first condition of 1 to 4 that a call named `name` fails, None when it may be one.
 
         `place` is the reason that its place gives ("inline", "fenced", ...), None where a call may stand.
@@ -161,7 +162,7 @@ class Terms:
             return place
         return None
 
-    def takes(self, reason: Taken | str) -> bool:
+    def takes(self, reason: Reason) -> bool:
         """Whether the condition that gives this reason does not count."""
         return reason in self._taken
 
@@ -169,6 +170,6 @@ class Terms:
         """Whether this is asked of a call beyond the conditions."""
         return more in self._required
 
-    def waits(self, place: str | None) -> bool:
+    def waits(self, place: Reason | None) -> bool:
         """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""
         return bool(self._required) or place is not None

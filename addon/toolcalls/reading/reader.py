@@ -13,7 +13,7 @@ import re
 from collections.abc import Generator
 
 from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
-from toolcalls.events import Event, Text
+from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.invented_results import RESULTS
 from toolcalls.reading.ledger import Ledger, Quoted
 from toolcalls.reading.openers import Opener, openers_of
@@ -349,7 +349,7 @@ class Reader:
                 self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)
             ):
                 continue
-            place: str | None = quoted
+            place: Reason | None = quoted
             if place is None and dialect.place != "anywhere" and not self._position.line_start:
                 place = "inline"
             if place is None and dialect.name in self._escaped:
@@ -377,7 +377,7 @@ class Reader:
         if all(dialect.place == "message" for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
         else:
-            reason = ("cut_off" if scan.cut else "unclosed") if waited else "not_a_call"
+            reason: Reason = ("cut_off" if scan.cut else "unclosed") if waited else "not_a_call"
             ledger.no_call(opener.dialects[0].name, reason, start)
         return False
 

@@ -25,7 +25,9 @@ from toolcalls.events import (
     Event,
     Finish,
     Markup,
+    Reason,
     Removed,
+    Repair,
     Status,
     Text,
     Verdict,
@@ -568,7 +570,7 @@ class Lane:
             yield self._noted(self._written(*lowered.values()))
         for index, call in lowered.items():
             record = self._natives.pop(index)
-            repairs = ("value_as_text",) if call.arguments != record.arguments else ()
+            repairs: tuple[Repair, ...] = ("value_as_text",) if call.arguments != record.arguments else ()
             verdict = Verdict("lowered", None, self._dialect, record.name, 0, 0, repairs, record.index)
             yield self._judged(index, verdict)
         self._lowered_all = bool(lowered) and not self._natives
@@ -607,7 +609,7 @@ def _native_verdict(record: Record, *, cut: bool, lowers: bool = False, lost: bo
     `lowers`: it should have become text and could not; `lost`: it should have, and the reply broke off before.
     """
     status: Status = "native"
-    reason = "unwritable" if lowers else None
+    reason: Reason | None = "unwritable" if lowers else None
     if record.outgrown and not cut:
         reason = "max_call_chars"
     elif lost or not record.complete:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from toolcalls.events import Reason, Repair
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -69,10 +70,10 @@ class Unwritable(ValueError):
 class Calls(Protocol):
     """What a grammar reports to while it reads."""
 
-    def begin(self, name: str, refused: str | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> None:
         """The commit point: the name is complete and its arguments follow. From here on it is a call or declined.
 
-        refused   why the dialect itself declines it, a word of `policy.REASONS`: its payload is still its own
+        refused   why the dialect itself declines it: its payload is still its own
         """
 
     def piece(self, json: str) -> None:
@@ -87,7 +88,7 @@ class Calls(Protocol):
     def broken(self) -> None:
         """The arguments can be read no further. What is consumed from here to the block's end is still the call's."""
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""
 
     # A dialect whose messages have a frame of special tokens (channels, roles) reports what stands in it as well.

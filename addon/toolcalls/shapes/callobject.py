@@ -14,6 +14,7 @@ nothing but calls `callreader` reads them.
 
 import json
 
+from toolcalls.events import Reason, Repair
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
 from toolcalls.shapes.wholejson import BESIDE
@@ -33,7 +34,7 @@ class CallObject:
     stream     its call begins as soon as its name stands before its arguments, which then leave while they arrive
     begun      that has happened
     arguments  of a call that has not begun; None where they are no object
-    problem    a word of `policy.REASONS` for a whole object that is no call, else None
+    problem    why a whole object is no call, else None
     """
 
     def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, *, stream: bool = False) -> None:
@@ -41,12 +42,12 @@ class CallObject:
         self._calls = calls
         self._tools = tools
         self._stream = stream
-        self._repairs: list[str] = []  # of what was read before it began
+        self._repairs: list[Repair] = []  # of what was read before it began
         self._names: dict[str, str] = {}
         self._given = False  # arguments of whatever kind
         self._others = False  # members that no call has
         self.arguments: str | None = None
-        self.problem: str | None = None
+        self.problem: Reason | None = None
         self.begun = False
 
     @property
@@ -77,7 +78,7 @@ class CallObject:
         if self.arguments is not None:
             self._calls.piece(self.arguments)
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         """Note a repair on the call, or for it while it has not begun."""
         if self.begun:
             self._calls.repair(name)

@@ -17,6 +17,7 @@ Models drop the last brace. Where arguments are whole and the block's closer or 
 are missing are taken as read; where the text ends they are not.
 """
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Calls
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark, value
 from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, text_of, whole
@@ -78,7 +79,7 @@ class CallReader:
         """Whether a call was told."""
         return self.count > 0
 
-    def begin(self, name: str, repairs: list[str]) -> None:
+    def begin(self, name: str, repairs: list[Repair]) -> None:
         """A call begins; `repairs` is what was noted before it could be."""
         self.calls.begin(name)
         self.count += 1
@@ -160,7 +161,7 @@ class _Object:
         self._arguments: str | None = None  # where they came before the name, or not as an object
         self._invalid = False  # they are there and no object
         self._told = False  # the call, or the calls in it, have begun
-        self._repairs: list[str] = []  # what was noted before
+        self._repairs: list[Repair] = []  # what was noted before
 
     def read(self) -> Step[bool]:
         scan = self._block.scan

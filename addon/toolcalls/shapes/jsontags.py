@@ -10,6 +10,7 @@ Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some mode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, Calls, Place, Unwritable
 from toolcalls.shapes.callreader import CallReader, skip
 from toolcalls.shapes.jsonvalue import mark
@@ -136,7 +137,7 @@ class JsonTags:
                 return False  # no call: the text behind one whose closer is missing
         return True
 
-    def _open(self, scan: Scanner) -> Step[list[str] | None]:
+    def _open(self, scan: Scanner) -> Step[list[Repair] | None]:
         """Take the opening tag. Returns what is to be noted about it, None where there is none."""
         opener = yield from scan.among(self.opening)
         if opener is not None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Protocol
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Calls
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -20,7 +21,7 @@ ARGUMENTS = ("arguments", "parameters", "args", "input")
 class Noting(Protocol):
     """Who is told what was repaired: the calls, or what is not a call yet."""
 
-    def repair(self, name: str) -> None:
+    def repair(self, name: Repair) -> None:
         """As `Calls.repair`."""
 
 

@@ -12,8 +12,9 @@ it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value s
 Values leave as they come. What is looked at ahead is bounded, so work is linear.
 """
 
-from typing import Protocol
+from typing import Final, Literal, Protocol
 
+from toolcalls.events import Repair
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.shapes.tags import Tags
@@ -25,8 +26,8 @@ CLOSER, NEXT, CALL, CALL_END = "closer", "next", "call", "call_end"
 
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
 
-UNCLOSED_VALUE = "unclosed_value"
-DUPLICATE_CLOSER = "duplicate_closer"
+UNCLOSED_VALUE: Final = "unclosed_value"
+DUPLICATE_CLOSER: Final = "duplicate_closer"
 
 
 class Surroundings(Protocol):
@@ -64,7 +65,7 @@ class Surroundings(Protocol):
         """
 
 
-def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[str | None]:
+def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[Repair | Literal[""] | None]:
     """Give `value` its text and consume the closer. `value.end` is the caller's.
 
     Returns the repair that this end needs, "" for none; None when the reply ended before the value did.

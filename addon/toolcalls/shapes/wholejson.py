@@ -9,6 +9,7 @@ openers might stand in them without end.
 import json
 from typing import NamedTuple
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark
 from toolcalls.text.scanner import Scanner, Step
@@ -36,7 +37,7 @@ class Whole(NamedTuple):
     """A value as strict JSON, and what had to be repaired."""
 
     json: str
-    repairs: list[str]
+    repairs: list[Repair]
 
 
 def whole(scan: Scanner, limit: int | None = None) -> Step[Whole | None]:
@@ -68,7 +69,7 @@ def whole_object(scan: Scanner, *, listed: bool = False) -> Step[Whole | None]:
     """
     scan.take(1)
     written: list[str] = []
-    repairs: list[str] = []
+    repairs: list[Repair] = []
     while True:
         scan.take((yield from scan.space()))
         if written and (yield from scan.starts("}")):
@@ -106,7 +107,7 @@ def _lacks_brace(scan: Scanner) -> Step[bool]:
     return (yield from scan.starts("{", (yield from scan.space(space + 1))))
 
 
-def text_of(found: Whole, repairs: list[str]) -> str | None:
+def text_of(found: Whole, repairs: list[Repair]) -> str | None:
     """The text of a string, decoded, with its repairs added to `repairs`; None for another value."""
     if not found.json.startswith('"'):
         return None

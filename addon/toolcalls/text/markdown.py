@@ -20,11 +20,10 @@ Longer than 300 lines because the states of one machine share its fields; cut in
 import re
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from toolcalls.events import Quotation
 from toolcalls.text.literals import REACH, Literals
-
-type Reason = Literal["fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"]
 
 # Reasoning tags; an opener counts at the start of a line only, its closer anywhere.
 REASONING_TAGS: dict[str, str] = {
@@ -64,12 +63,12 @@ MAX_DEPTH = 16
 class _Sought(NamedTuple):
     """A closer that is looked for across pieces: what it ends, its pattern, the length of its longest form."""
 
-    ends: Reason
+    ends: Quotation
     pattern: re.Pattern[str]
     width: int
 
 
-def _sought(ends: Reason, *closers: str) -> _Sought:
+def _sought(ends: Quotation, *closers: str) -> _Sought:
     pattern = re.compile("|".join(map(re.escape, closers)), re.IGNORECASE)
     return _Sought(ends, pattern, max(map(len, closers)))
 
@@ -232,7 +231,7 @@ class Position:
         """Whether `pattern` finds something in this line up to here, or in its last `REACH` characters."""
         return pattern.search(self._tail_of_line()) is not None
 
-    def reason(self) -> Reason | None:
+    def reason(self) -> Quotation | None:
         """What a construct that starts here would stand in, None for ordinary text.
 
         In reasoning nothing else is told apart: what is code in there is not the reply's code.
@@ -242,7 +241,7 @@ class Position:
             return "fenced"
         return reason
 
-    def _markdown(self) -> Reason | None:
+    def _markdown(self) -> Quotation | None:
         """The same by Markdown alone."""
         sought = self._sought.ends if self._sought else None
         if sought == "reasoning":

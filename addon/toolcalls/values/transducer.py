@@ -20,6 +20,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from toolcalls.events import Repair
 from toolcalls.values.conversion import escape
 
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
@@ -97,7 +98,7 @@ class Transducer:
     def __init__(self, *, bare_keys: bool = False, only_object: bool = False) -> None:
         self.done = False
         self.failed: str | None = None
-        self.repairs: list[str] = []
+        self.repairs: list[Repair] = []
         self._bare_keys = bare_keys
         self._only_object = only_object
         self._state: Callable[[Transducer, str, int], int] = Transducer._value
@@ -150,7 +151,7 @@ class Transducer:
         self.failed = f"{reason} at offset {self._origin + pos}"
         return pos
 
-    def _repair(self, name: str) -> None:
+    def _repair(self, name: Repair) -> None:
         if name not in self.repairs:
             self.repairs.append(name)
 
