@@ -176,13 +176,13 @@ def test_what_the_message_begins_with_stays_whole_and_in_its_place() -> None:
 def test_a_long_frame_that_becomes_many_is_looked_at_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """New frames are spelt like the one that they stand for; its lines are not read again for each."""
     looked: list[int] = []
-    spelt = SSE.made
+    spelt = SSE.build
 
-    def made(self: SSE, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+    def build(self: SSE, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
         looked.append(len(like))
         return spelt(self, data, like, keep=keep, name=name)
 
-    monkeypatch.setattr(SSE, "made", made)
+    monkeypatch.setattr(SSE, "build", build)
     body = written(client.at_once(stream([client.text("a\n"), client.thinking("hm")] * 50 + [client.text(LEAK)])))
     assert received(run(exchange_for({}), [body])).order == "tr" * 50 + "c"
     assert len(looked) > 200
@@ -234,10 +234,10 @@ def test_a_call_of_which_nothing_came_is_not_taken_for_one_without_arguments() -
     frames = [json.dumps(event).encode() for event in stream([client.text("x")], "max_tokens")]
     for frame in frames:
         codec.decode(frame)
-    assert codec.encode(frames[1], [], bare=False) == []
-    out = codec.encode(frames[3], [(0, CallStart(0, "Bash", "invoke", "toolu_1"))], bare=False)
-    assert codec.encode(frames[4], [], bare=False) == []
-    told = [json.loads(one) for one in [*out, *codec.encode(frames[5], [(0, Finish("length"))], bare=False)]]
+    assert codec.encode(frames[1], [], can_omit=False) == []
+    out = codec.encode(frames[3], [(0, CallStart(0, "Bash", "invoke", "toolu_1"))], can_omit=False)
+    assert codec.encode(frames[4], [], can_omit=False) == []
+    told = [json.loads(one) for one in [*out, *codec.encode(frames[5], [(0, Finish("length"))], can_omit=False)]]
     assert [event["type"] for event in told] == [
         "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
     ]  # fmt: skip
@@ -245,7 +245,7 @@ def test_a_call_of_which_nothing_came_is_not_taken_for_one_without_arguments() -
 
 
 def test_every_wire_says_what_its_ids_begin_with() -> None:
-    assert {wire.call_prefix for wire in all_wires().values()} >= {"toolu_", "call_"}
+    assert {wire.call_id_prefix for wire in all_wires().values()} >= {"toolu_", "call_"}
 
 
 def test_what_else_the_end_says_stays() -> None:

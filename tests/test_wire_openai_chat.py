@@ -277,7 +277,7 @@ def test_a_custom_call_that_is_made_anew_is_told_as_one() -> None:
         (0, CallStart(0, "patch", "", "q", "custom")), (0, CallPiece(0, written[:5])), (0, CallPiece(0, written[5:])),
         (0, CallEnd(0)),
     ]  # fmt: skip
-    made = codec.encode(frame, parts, bare=False)
+    made = codec.encode(frame, parts, can_omit=False)
     assert told(b"".join(b"data: " + one + b"\n\n" for one in made))[1] == {0: CALLED}
 
 

@@ -27,7 +27,7 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Route
-from toolcalls.wires import all_wires, recalled_by, wire_of
+from toolcalls.wires import all_wires, wire_of, wire_of_retrieval
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in
 
@@ -345,7 +345,7 @@ def test_the_paths_of_the_wire(path: str, ours: bool) -> None:
     ],
 )
 def test_the_paths_of_replies_that_are_asked_for_again(path: str, ours: bool) -> None:
-    assert (recalled_by(path) is WIRE) == ours
+    assert (wire_of_retrieval(path) is WIRE) == ours
     assert not (ours and wire_of(path))
 
 

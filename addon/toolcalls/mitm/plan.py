@@ -24,7 +24,7 @@ from toolcalls.requests.rewriting import rewritten
 from toolcalls.requests.turns import formats
 from toolcalls.route import Config
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import Wire, model_in, recalled_by, wire_of
+from toolcalls.wires import Wire, model_in, wire_of, wire_of_retrieval
 from toolcalls.wires.frames import Form
 
 _PASSES, _LEFT_OUT = "the request passes unchanged: ", "request: left out: "
@@ -94,7 +94,7 @@ def wire_for(request: http.Request) -> Wire | None:
     """The API that a request is for. This is all that other traffic costs."""
     if request.method == "POST":
         return wire_of(request.path)
-    return recalled_by(request.path) if request.method == "GET" else None
+    return wire_of_retrieval(request.path) if request.method == "GET" else None
 
 
 def plan_for(

@@ -33,7 +33,7 @@ from toolcalls.replies.lane import Lane, Outcome, Record, Settled
 from toolcalls.requests.evidence import Decision
 from toolcalls.values import rawjson
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import Part, Wire
+from toolcalls.wires import STREAM_END, Part, Wire
 from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.frames import FRAMES, SSE, Form, Frame
 
@@ -47,7 +47,6 @@ _decode_typed = msgspec.json.Decoder(_Typed).decode
 # Calls in a frame; in a text the quotes would be escaped. The second form is Chat Completions', before `tool_calls`.
 _CALLS = re.compile(rb'"(?:tool_calls"\s*:\s*\[?|function_call"\s*:)\s*\{')
 
-_DONE = b"[DONE]"  # says in OpenAI's streams that nothing follows; some servers keep the connection open behind it
 _OPENERS = 64  # how many frames that only open something may wait
 
 
@@ -79,11 +78,11 @@ class _Unit:
     `opens` is the lane in which it only opens a place for text, `leads` the frame that it leaves with then.
     """
 
-    __slots__ = ("bare", "changed", "frame", "leads", "opens", "parts", "undecided")
+    __slots__ = ("can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.bare = False
+        self.can_omit = False
         self.parts: list[Part] = []
         self.undecided = 0
         self.changed = False
@@ -182,7 +181,7 @@ class Exchange:
             return b""
         self._due = data
         try:
-            if not self._queue and self._frames.resting and not self._codec.shifted:
+            if not self._queue and self._frames.at_boundary and not self._codec.must_encode:
                 piece = self._envelope.text_of(data)
                 if piece is not None:
                     text = self._lanes[self._envelope.lane]
@@ -251,12 +250,12 @@ class Exchange:
         if self.guarded and _holds_calls(frames[0]):
             return self._work(frames)
         parts = self._codec.decode(payload)
-        number, happened = parts[0] if self._codec.bare and self._frames.sparse else (0, None)
+        number, happened = parts[0] if self._codec.can_omit and self._frames.can_omit else (0, None)
         if not isinstance(happened, Text):
             return self._work(frames, parts)
         text = self._lanes.get(number) or self._lane(number)
         raw = frames[0].raw
-        if self._codec.shifted:
+        if self._codec.must_encode:
             return self._bare(text, raw, payload, happened.text)
         self._envelope.learn(raw, number, happened.text)
         return raw if text.passes(happened.text) else self._bare(text, raw, payload, happened.text)
@@ -279,11 +278,11 @@ class Exchange:
             markup = outcomes[0]
             if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
                 parts: list[Part] = [(text.number, markup)] if self._marks else []
-                for new in self._codec.encode(payload, [*parts, (text.number, made)], bare=True):
+                for new in self._codec.encode(payload, [*parts, (text.number, made)], can_omit=True):
                     return b"data: %b\n\n" % new if usual else self._made(new, raw, keep=True)
                 return b""  # a wire whose calls are never split holds it until it is whole
         unit = _Unit(Frame(raw, payload))
-        unit.bare = True
+        unit.can_omit = True
         if self._settle(text, unit, outcomes) == len(piece):
             return self._bytes(unit)
         unit.parts, unit.changed = [], False
@@ -298,7 +297,7 @@ class Exchange:
         if not (raw.startswith(b"data: ") and raw.endswith(b"\n\n") and raw.count(b"\n") == 2 and b"\r" not in raw):
             return None
         parts = self._codec.decode(raw[6:-2])
-        number, happened = parts[0] if parts and self._codec.bare else (0, None)
+        number, happened = parts[0] if parts and self._codec.can_omit else (0, None)
         return (number, happened.text) if isinstance(happened, Text) else None
 
     def _settle(self, text: _Text, unit: _Unit, outcomes: Sequence[Outcome]) -> int:
@@ -339,12 +338,12 @@ class Exchange:
                 parts = None
                 continue
             if unit.frame.data is not None:
-                unit.bare = self._codec.bare and self._frames.sparse
+                unit.can_omit = self._codec.can_omit and self._frames.can_omit
                 if self._marks and parts:
                     self._latest = unit.frame
                 self._read(unit, parts or [])
                 parts = None
-                if unit.frame.data == _DONE:
+                if unit.frame.data == STREAM_END:
                     for text in self._lanes.values():
                         self._finish(text)
             self._lead(unit)
@@ -425,7 +424,7 @@ class Exchange:
         """
         if self._latest is None or not self._streamed or not unit.changed or self._latest.data is None:
             return b""
-        payloads = self._codec.encode(self._latest.data, unit.parts, bare=True)
+        payloads = self._codec.encode(self._latest.data, unit.parts, can_omit=True)
         return b"".join(self._made(payload, self._latest.raw, keep=False) for payload in payloads)
 
     def _look_back(self, watch: Watch) -> None:
@@ -433,7 +432,7 @@ class Exchange:
         rows: dict[int, list[tuple[str, str]]] = {}
         for lane, record in self.records:
             if record.complete:
-                rows.setdefault(0 if self.wire.lanes_follow else lane, []).append((record.name, record.arguments))
+                rows.setdefault(0 if self.wire.sequential_lanes else lane, []).append((record.name, record.arguments))
         self.notes.extend((lane, note) for lane, row in rows.items() for note in watch.notes(row))
 
     def _send(self) -> bytes:
@@ -449,24 +448,24 @@ class Exchange:
 
     def _bytes(self, unit: _Unit) -> bytes:
         frame = unit.frame
-        if frame.data is None or not (unit.changed or self._codec.shifted):
+        if frame.data is None or not (unit.changed or self._codec.must_encode):
             return frame.raw
-        payloads = self._codec.encode(frame.data, unit.parts, bare=unit.bare)
+        payloads = self._codec.encode(frame.data, unit.parts, can_omit=unit.can_omit)
         if payloads == [frame.data]:
             return frame.raw
         if not self._streamed:
             return payloads[0]
         made = b"".join(self._made(payload, frame.raw, keep=True) for payload in payloads[:1])
         if len(payloads) > 1:  # the others are spelt like a short frame, so that a long one is looked at once
-            like = self._frames.made(b"{}", frame.raw, keep=False, name=None)
+            like = self._frames.build(b"{}", frame.raw, keep=False, name=None)
             made += b"".join(self._made(payload, like, keep=False) for payload in payloads[1:])
         # A CRLF that was cut: its LF stands behind the frame, and leaves behind it.
         return made[:-1] if frame.raw.endswith(b"\r") and made.endswith(b"\r\n") else made
 
     def _made(self, payload: bytes, like: bytes, *, keep: bool) -> bytes:
         """A new frame. Where the wire names its events, the name is the payload's type."""
-        name = _type_of(payload) if self.wire.names_events else None
-        return self._frames.made(payload, like, keep=keep, name=name)
+        name = _type_of(payload) if self.wire.has_event_names else None
+        return self._frames.build(payload, like, keep=keep, name=name)
 
     # Events
 
@@ -498,7 +497,7 @@ class Exchange:
 
     def _may_go_on(self, text: _Text) -> bool:
         """Whether it matters if a lane has ended that says so. Parts that follow each other end where they do."""
-        if not self._streamed or self.wire.lanes_follow:
+        if not self._streamed or self.wire.sequential_lanes:
             return False
         return bool(text.waiting or text.natives or not text.lane.rests)
 
@@ -527,7 +526,7 @@ class Exchange:
 
     def _lane(self, number: int) -> _Text:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
-        prefix = self.wire.call_prefix
+        prefix = self.wire.call_id_prefix
         reply = None if self._processors is None else self._reply(self._processors, number)
         lane = Lane(
             self.terms,
@@ -543,7 +542,7 @@ class Exchange:
 
     def _reply(self, processors: Processors, lane: int) -> Reply:
         """What processors know of the reply that a lane is a part of."""
-        number = 0 if self.wire.lanes_follow else lane
+        number = 0 if self.wire.sequential_lanes else lane
         if number not in self._replies:
             as_text = self.decision.kind in {"lower", "roundtrip"}
             self._replies[number] = Reply(processors, whole=not self._streamed, as_text=as_text)

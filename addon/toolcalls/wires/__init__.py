@@ -19,6 +19,9 @@ from toolcalls.wires.frames import Form
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
 
+# The payload behind which a stream of OpenAI's holds nothing; some servers keep the connection open behind it.
+STREAM_END = b"[DONE]"
+
 
 def joined(parts: Iterable[Part]) -> Iterator[Part]:
     """The parts, texts that follow each other as one text in the lane of the last; empty ones are left out."""
@@ -36,43 +39,46 @@ def joined(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 class Decoder(Protocol):
-    """What reads a reply and changes nothing."""
+    """Reads a reply without changing it."""
 
     def decode(self, payload: bytes) -> list[Part]:
         """As `Codec.decode`."""
 
 
 class Codec(Protocol):
-    """One reply of a wire, streamed or whole."""
+    """Reads and writes one reply of a wire, streamed or whole."""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame; [] for a frame that is not ours, which then passes as it is.
+        """The events of one frame; [] for a frame that the wire does not know, which then passes unchanged.
 
-        An empty `Text` says that the frame only opens a place for text: it leaves with the frame behind it, and
-        `encode` is given that `Text` again where that one leaves unchanged, so that the place may stay unopened else.
-        A `Place` in front of a text comes back in front of what that became.
+        An empty `Text` says that the frame only opens a place for text: it waits for the next frame. If that one leaves
+        unchanged, `encode` gets the empty `Text` back; otherwise it does not, so that the place may stay unopened.
+        A `Place` before a text comes back before what became of that text.
 
-        Sets `bare`: whether the frame holds nothing but text of one lane, or nothing but calls, so that nothing else is
-        lost when they go.
+        Sets `can_omit`.
         """
 
     @property
-    def bare(self) -> bool:
-        """What the latest `decode` found."""
+    def can_omit(self) -> bool:
+        """Whether the frame decoded last holds nothing but text of one lane, or nothing but calls.
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
-        """The payloads that stand in for a frame whose events have become `parts`. [] when nothing is left of it.
+        Such a frame can be left out once its text or its calls are taken: nothing else is lost with it.
+        """
 
-        Whatever else the frame holds (role, usage, unknown fields) is kept, where it is not `bare`. In a whole reply,
-        and where calls are never split, `parts` hold the calls' `Markup` too, and an empty one where a candidate has
-        got its verdict: a call that has no end by then broke off, and stays text there.
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The payloads that replace a frame whose events have become `parts`; [] when nothing of it is left.
+
+        Whatever else the frame holds (role, usage, unknown fields) is kept, unless it can be omitted. In a whole reply,
+        and where calls are never split, `parts` also hold the calls' `Markup`, and an empty `Markup` where a candidate
+        got its verdict: a call without an end by then broke off and stays text.
         """
 
     @property
-    def shifted(self) -> bool:
-        """Whether frames are numbered otherwise than they came from here on, so that every frame is to be encoded.
+    def must_encode(self) -> bool:
+        """Whether every frame from here on must go through `encode`, also one without events.
 
-        A frame that stays as it is comes back from `encode` as its own payload, also one that holds no events.
+        True once frames carry other numbers than they came with. A frame that stays as it is then comes back from
+        `encode` as its own payload.
         """
 
     @property
@@ -88,53 +94,53 @@ class Wire(Protocol):
         """The name in configuration and files."""
 
     @property
-    def names_events(self) -> bool:
-        """Whether each event of a stream has a name: its payload's `type`."""
+    def has_event_names(self) -> bool:
+        """Whether each event of a stream has a name, which is the `type` of its payload."""
 
     @property
-    def lanes_follow(self) -> bool:
-        """Whether a reply's lanes are its parts, one behind the other; else each is a reply of its own (a choice)."""
+    def sequential_lanes(self) -> bool:
+        """Whether the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)."""
 
     @property
     def calls_are_whole(self) -> bool:
-        """Whether a call is never split, in a stream neither: its codec shows one when it is complete."""
+        """Whether a call is never split, not even in a stream: the codec writes a call when it is complete."""
 
     @property
-    def call_prefix(self) -> str:
+    def call_id_prefix(self) -> str:
         """What the ids of calls begin with."""
 
     def form(self, path: str, content_type: str) -> Form | None:
         """How the body of a successful reply to `path` is framed; None for a body that is not read."""
 
     def matches(self, path: str) -> bool:
-        """Whether a request path (with its query) is one of this API's."""
+        """Whether a request path (with its query) belongs to this API."""
 
     def request(self, body: bytes) -> Request:
-        """What a reply's reading needs to know. Raises ValueError for a body that is not a request of this API."""
+        """What reading a reply needs to know of its request. Raises ValueError for a body of another API."""
 
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
 
 
 @runtime_checkable
-class Recalling(Protocol):
-    """A wire whose replies can be had again, or for the first time, by a GET without a body."""
+class Retrievable(Protocol):
+    """A wire whose replies can also be retrieved by a GET: a second time, or later than the request."""
 
-    def recalls(self, path: str) -> bool:
-        """Whether a GET of this path (with its query) answers a request that was sent before."""
+    def is_retrieval(self, path: str) -> bool:
+        """Whether a GET of this path (with its query) retrieves the reply to an earlier request."""
 
 
 @runtime_checkable
-class Decoding(Protocol):
-    """A wire whose codec keeps what it has decoded until that is encoded, so that who only reads needs another."""
+class HasDecoder(Protocol):
+    """A wire whose codec keeps each decoded frame until it is encoded. Readers that never encode need a decoder."""
 
     def decoder(self, *, streamed: bool) -> Decoder:
         """A decoder for one reply."""
 
 
 def decoder_of(wire: Wire, *, streamed: bool) -> Decoder:
-    """What reads a reply that nobody changes: one that has passed, or one that somebody looks at."""
-    return wire.decoder(streamed=streamed) if isinstance(wire, Decoding) else wire.codec(streamed=streamed)
+    """A decoder for one reply that is only read."""
+    return wire.decoder(streamed=streamed) if isinstance(wire, HasDecoder) else wire.codec(streamed=streamed)
 
 
 _FORMS: dict[str, Form] = {
@@ -202,10 +208,10 @@ def wire_of(path: str) -> Wire | None:
 
 
 @cache
-def _recalling() -> tuple[tuple[Wire, Recalling], ...]:
-    return tuple((wire, wire) for wire in all_wires().values() if isinstance(wire, Recalling))
+def _retrievable() -> tuple[tuple[Wire, Retrievable], ...]:
+    return tuple((wire, wire) for wire in all_wires().values() if isinstance(wire, Retrievable))
 
 
-def recalled_by(path: str) -> Wire | None:
-    """The wire whose reply a GET of this path gives again."""
-    return next((wire for wire, recalling in _recalling() if recalling.recalls(path)), None)
+def wire_of_retrieval(path: str) -> Wire | None:
+    """The wire whose earlier reply a GET of this path retrieves; None for any other path."""
+    return next((wire for wire, retrievable in _retrievable() if retrievable.is_retrieval(path)), None)

@@ -50,14 +50,14 @@ class _Frames:
     """What SSE and NDJSON share: the held bytes of an unfinished frame, and the limit on them.
 
     `overflowed`: a frame grew past `max_bytes`; it and all that follows come out as frames without data, unsearched.
-    `resting`: everything so far came out in frames, so the next piece begins one.
+    `at_boundary`: everything so far came out in frames, so the next piece begins one.
     """
 
-    sparse = True  # whether a frame may be left out, so that those around it still make a body
+    can_omit = True  # whether a frame may be left out, so that those around it still make a body
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         self.overflowed = False
-        self.resting = True
+        self.at_boundary = True
         self._max_bytes = max_bytes
         self._held = bytearray()
         self._begun = False  # whether a frame has come
@@ -116,10 +116,10 @@ class _Frames:
             frames.append(Frame(body[start:], None))
             start = len(body)
         self._held[:] = body[start:]
-        self.resting = not (self._held or self.overflowed)
+        self.at_boundary = not (self._held or self.overflowed)
         return frames
 
-    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
         """A new frame with this payload, spelt as the raw frame `like` is.
 
         keep   what else the frame holds stays; a frame's own new payloads but the first come without it
@@ -158,7 +158,7 @@ class SSE(_Frames):
             return [Frame(chunk, chunk[6:-2])]
         return super().feed(chunk)
 
-    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
         """A new event, see `event`."""
         return event(data, like, keep=keep, name=name)
 
@@ -192,7 +192,7 @@ class NDJSON(_Frames):
     A line ends with LF; a CR before it belongs to the end (https://github.com/ndjson/ndjson-spec).
     """
 
-    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - a line has neither
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - a line has neither
         """A new line, with the line end of `like`. JSON holds no raw line ends, so the payload is one line."""
         return data + (like[len(like.rstrip(b"\r\n")) :] or b"\n")
 
@@ -241,7 +241,7 @@ class JSONArray(_Frames):
     commas stay right. A body that is one object (an error) is one frame. Braces in strings count for nothing.
     """
 
-    sparse = False
+    can_omit = False
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         super().__init__(max_bytes)
@@ -287,7 +287,7 @@ class JSONArray(_Frames):
             self.overflowed = True
             frames.append(Frame(bytes(held), None))
             held.clear()
-        self.resting = not (held or self.overflowed)
+        self.at_boundary = not (held or self.overflowed)
         return frames
 
     def _mark(self, held: bytearray, at: int) -> int:
@@ -309,7 +309,7 @@ class JSONArray(_Frames):
             self._in_string = True
             at += 1
 
-    def made(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
         """A new element; another one beside it stands behind a comma."""
         return data if keep else b",\r\n" + data
 

@@ -56,11 +56,11 @@ class _Call:
 class _Codec:
     """The codec of a reply, streamed or whole."""
 
-    shifted = False  # a line stands for itself
+    must_encode = False  # a line stands for itself
 
     def __init__(self, *, streamed: bool) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
         self._streamed = streamed
         self._next = 0  # the index of the next native call
         self._made: dict[int, _Call] = {}
@@ -70,7 +70,7 @@ class _Codec:
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one line. Native calls come first, so that a text that repeats one is known for what it is."""
-        self.bare = False
+        self.can_omit = False
         line = rawjson.fields(payload)
         if not rawjson.is_object(line.get("message")):
             return []
@@ -79,7 +79,7 @@ class _Codec:
         events = list(self._events(message))
         if rawjson.value(line.get("done")) is True:
             events.append(Finish(rawjson.word(line, "done_reason")))
-        self.bare = self._is_alone(events) and _is_bare(line, message)
+        self.can_omit = self._is_alone(events) and _is_bare(line, message)
         return [(_LANE, event) for event in events]
 
     def _is_alone(self, events: Sequence[Event]) -> bool:
@@ -104,13 +104,13 @@ class _Codec:
 
     # Encoding
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
         """The line with text, calls and reason as `parts` say, or as many lines as it takes to keep their order."""
         line = rawjson.fields(payload)
         message = rawjson.fields(line.get("message"))
         own = rawjson.items(message.get("tool_calls"))
         said = self._said([event for _, event in parts], own)
-        if bare and not said:
+        if can_omit and not said:
             return []
         messages = _messages(said) if self._streamed else [_joined(said)]
         reason = next((event.reason for _, event in parts if isinstance(event, Finish)), None)
@@ -255,10 +255,10 @@ class _Ollama:
     """The wire."""
 
     name = "ollama"
-    names_events = False
-    lanes_follow = False
+    has_event_names = False
+    sequential_lanes = False
     calls_are_whole = True
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """Lines of JSON, or one JSON object."""

@@ -17,8 +17,8 @@ from toolcalls.wires.frames import Form
 class _Codec:
     """The codec of a reply, streamed or whole."""
 
-    shifted = False
-    bare = False
+    must_encode = False
+    can_omit = False
 
     def __init__(self) -> None:
         self.reply_id = ""
@@ -38,7 +38,7 @@ class _Codec:
             parts.append((0, Finish(rawjson.word(line, "done_reason"))))
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The line as it is."""
         return [payload]
 
@@ -47,10 +47,10 @@ class _OllamaGenerate:
     """The wire."""
 
     name = "ollama_generate"
-    names_events = False
-    lanes_follow = False
+    has_event_names = False
+    sequential_lanes = False
     calls_are_whole = False
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """Lines of JSON, or one JSON object."""

@@ -10,17 +10,15 @@ from urllib.parse import urlsplit
 from toolcalls.events import Finish, Text
 from toolcalls.request import Request
 from toolcalls.values import rawjson
-from toolcalls.wires import Codec, Part, form_of
+from toolcalls.wires import STREAM_END, Codec, Part, form_of
 from toolcalls.wires.frames import Form
-
-_DONE = b"[DONE]"
 
 
 class _Codec:
     """The codec of a reply, streamed or whole."""
 
-    shifted = False
-    bare = False
+    must_encode = False
+    can_omit = False
 
     def __init__(self, *, streamed: bool) -> None:
         self.reply_id = ""
@@ -29,7 +27,7 @@ class _Codec:
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
-        if payload == _DONE:
+        if payload == STREAM_END:
             return [(lane, Finish("")) for lane, open_ in self._unfinished.items() if open_]
         reply = rawjson.fields(payload)
         choices = rawjson.items(reply.get("choices"))
@@ -49,7 +47,7 @@ class _Codec:
             self._unfinished[lane] = False
             yield lane, Finish(reason)
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The chunk as it is."""
         return [payload]
 
@@ -58,10 +56,10 @@ class _OpenAICompletions:
     """The wire."""
 
     name = "openai_completions"
-    names_events = False
-    lanes_follow = False
+    has_event_names = False
+    sequential_lanes = False
     calls_are_whole = False
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""

@@ -293,7 +293,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     message = _Message(left_out=body.left_out)
     if wire is None:
         return message
-    message.kind = "block" if wire.lanes_follow else "choice"
+    message.kind = "block" if wire.sequential_lanes else "choice"
     codec = decoder_of(wire, streamed=streamed)
     offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:

@@ -47,10 +47,10 @@ class _Anthropic:
     """The wire."""
 
     name = "anthropic"
-    names_events = True
-    lanes_follow = True
+    has_event_names = True
+    sequential_lanes = True
     calls_are_whole = False
-    call_prefix = "toolu_"
+    call_id_prefix = "toolu_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""

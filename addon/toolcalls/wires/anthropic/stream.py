@@ -34,8 +34,8 @@ class Stream:
     """The codec of a streamed reply."""
 
     def __init__(self) -> None:
-        self.bare = False
-        self.shifted = False
+        self.can_omit = False
+        self.must_encode = False
         self._reading = Reading()
         self._client = Client()
         self._indices: dict[int, int | None] = {}  # where the client sees the upstream's other blocks; None: nowhere
@@ -50,20 +50,20 @@ class Stream:
         event = event_of(payload)
         parts = list(self._reading.events(event, payload))
         text = parts[0][1] if len(parts) == 1 and event.type == DELTA else None
-        self.bare = isinstance(text, Text) and text.text != ""
+        self.can_omit = isinstance(text, Text) and text.text != ""
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         client = self._client
-        open_, piece = client.open, parts[0][1] if bare and len(parts) == 1 else None
+        open_, piece = client.open, parts[0][1] if can_omit and len(parts) == 1 else None
         if open_ is not None and isinstance(piece, CallPiece) and open_.call == (parts[0][0], piece.index):
             open_.said = open_.said or piece.json != ""
             return [_PIECE % (open_.index, quote(piece.json).encode())]
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
-        if not self.shifted:
-            self.shifted = True
+        if not self.must_encode:
+            self.must_encode = True
             self._join(kind, rawjson.number(event, "index", 0))
         client.out = []
         _HANDLERS.get(kind, Stream._other)(self, event, parts)

@@ -16,11 +16,11 @@ from toolcalls.wires.anthropic.replacement import Standing, Told
 class Whole:
     """The codec of a whole reply."""
 
-    shifted = False
+    must_encode = False
 
     def __init__(self) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
@@ -48,7 +48,7 @@ class Whole:
             parts.append((lane, Finish(reason if lane == len(rows) - 1 else "stop")))
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The reply with its blocks as `parts` say."""
         message = rawjson.fields(payload)
         content = rawjson.items(message["content"])

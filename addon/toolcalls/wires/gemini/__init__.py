@@ -45,10 +45,10 @@ class _Gemini:
     """The wire."""
 
     name = "gemini"
-    names_events = False
-    lanes_follow = False
+    has_event_names = False
+    sequential_lanes = False
     calls_are_whole = True
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:
         """Events, or JSON: an array of replies where a stream was asked for without `alt=sse`."""

@@ -15,10 +15,10 @@ from toolcalls.wires.gemini.reading import Reading
 class Candidates:
     """The codec of a reply, streamed or whole."""
 
-    shifted = False  # a frame stands for itself
+    must_encode = False  # a frame stands for itself
 
     def __init__(self, *, streamed: bool) -> None:
-        self.bare = False
+        self.can_omit = False
         self._streamed = streamed
         self._reading = Reading(streamed=streamed)
         self._made: dict[tuple[int, int], Call] = {}  # by lane and index
@@ -32,11 +32,11 @@ class Candidates:
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one frame."""
         parts = self._reading.events(payload)
-        self.bare = self._reading.bare
+        self.can_omit = self._reading.can_omit
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
-        """The frame with each candidate's parts and finish reason as `parts` say; nothing of a bare one without any."""
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The frame with each candidate's parts and finish reason as `parts` say; [] where it can be omitted."""
         reply, around = opened(payload)
         candidates: list[Any] = []
         changed = said = False
@@ -51,7 +51,7 @@ class Candidates:
             candidates.append(made)
         if not changed:
             return [payload]
-        if bare and not said:
+        if can_omit and not said:
             return []
         reply = {**reply, "candidates": candidates}
         return [rawjson.written(reply if around is None else {**around, "response": reply})]

@@ -25,12 +25,12 @@ class _Partial:
 class Reading:
     """What is known of the reply so far.
 
-    `bare`: the latest frame held one text alone, or in a stream nothing but calls: nothing else is lost when they go.
+    `can_omit`: the latest frame held one text alone, or in a stream nothing but calls.
     """
 
     def __init__(self, *, streamed: bool) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
         self._streamed = streamed
         self._next: dict[int, int] = {}  # by lane, the index of its next native call
         self._partial: dict[int, _Partial] = {}  # by lane
@@ -39,7 +39,7 @@ class Reading:
         """The events of one `GenerateContentResponse`. In a whole reply native calls come first, so that a text that
         repeats one is known for what it is.
         """
-        self.bare = False
+        self.can_omit = False
         reply, _ = opened(payload)
         candidates = rawjson.items(reply.get("candidates"))
         if not candidates:
@@ -53,7 +53,7 @@ class Reading:
             if not self._streamed:
                 events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd))
             parts.extend((lane, event) for event in events)
-        self.bare = len(candidates) == 1 and self._is_alone(parts) and is_bare(reply, rawjson.fields(candidates[0]))
+        self.can_omit = len(candidates) == 1 and self._is_alone(parts) and is_bare(reply, rawjson.fields(candidates[0]))
         return parts
 
     def _is_alone(self, parts: Sequence[Part]) -> bool:

@@ -33,10 +33,10 @@ class _OpenAIChat:
     """The wire."""
 
     name = "openai_chat"
-    names_events = False
-    lanes_follow = False
+    has_event_names = False
+    sequential_lanes = False
     calls_are_whole = False
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""

@@ -17,11 +17,9 @@ from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
 from toolcalls.wires.openai_chat.choices import reason_of, said
-
-DONE = b"[DONE]"
 
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
@@ -193,13 +191,13 @@ def native_call(index: int, call: Call, form: str = "") -> Iterator[Event]:
 class Reading:
     """What is known of a streamed reply so far.
 
-    bare   the latest chunk held nothing but text of one lane
-    outer  what every chunk says beside its choices
+    can_omit   the latest chunk held nothing but text of one lane
+    outer      what every chunk says beside its choices
     """
 
     def __init__(self) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
         self.outer: Fields = {}
         self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
         self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
@@ -208,8 +206,8 @@ class Reading:
 
     def events(self, payload: bytes) -> list[Part]:
         """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
-        self.bare = False
-        if payload == DONE:
+        self.can_omit = False
+        if payload == STREAM_END:
             return [
                 part
                 for lane, open_ in self._unfinished.items()
@@ -233,7 +231,7 @@ class Reading:
             and (delta.role, delta.tool_calls, delta.function_call, delta.reasoning_content, delta.reasoning)
             == _NOTHING_ELSE
         ):
-            self.bare = True
+            self.can_omit = True
             self._unfinished.setdefault(choice.index or 0, True)
             return [(choice.index or 0, Text(delta.content))]
         return [part for place, choice in enumerate(reply.choices) for part in self._choice(place, choice)]

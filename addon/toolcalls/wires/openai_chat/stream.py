@@ -9,10 +9,10 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reaso
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, written_reason
-from toolcalls.wires.openai_chat.reading import DONE, Reading
+from toolcalls.wires.openai_chat.reading import Reading
 
 _TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events tell of a delta
 
@@ -53,10 +53,10 @@ class _Renumbered:
 class Stream:
     """The codec of a streamed reply."""
 
-    shifted = False  # a chunk stands for itself
+    must_encode = False  # a chunk stands for itself
 
     def __init__(self) -> None:
-        self.bare = False
+        self.can_omit = False
         self._reading = Reading()
         self._made: set[tuple[int, int]] = set()
         self._calls: dict[int, dict[int, bool]] = {}  # by lane, those that the client has; True for the older form
@@ -71,22 +71,22 @@ class Stream:
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one chunk."""
         parts = self._reading.events(payload)
-        self.bare = self._reading.bare
+        self.can_omit = self._reading.can_omit
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
         """The chunks for `parts`: the frame's own fields stay with its first one, finish and usage with its last."""
-        if bare and not parts:
+        if can_omit and not parts:
             return []
         if (
-            bare
+            can_omit
             and len(parts) == 1
             and isinstance(piece := parts[0][1], CallPiece)
             and (parts[0][0], piece.index) in self._made
         ):
             return [self._piece(parts[0][0], piece)]
-        if payload == DONE:
-            return [*self._chunks(self._reading.outer, parts), DONE]
+        if payload == STREAM_END:
+            return [*self._chunks(self._reading.outer, parts), STREAM_END]
         return self._chunks(rawjson.fields(payload), parts)
 
     def _piece(self, lane: int, piece: CallPiece) -> bytes:

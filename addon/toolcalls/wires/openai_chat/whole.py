@@ -18,11 +18,11 @@ from toolcalls.wires.openai_chat.reading import Call, Message, native_call, repl
 class Whole:
     """The codec of a whole reply."""
 
-    shifted = False
+    must_encode = False
 
     def __init__(self) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""
@@ -37,7 +37,7 @@ class Whole:
             parts.append((lane, Finish(reason_of(choice.finish_reason))))
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The reply with each choice's text, calls and finish reason as `parts` say."""
         body = rawjson.fields(payload)
         choices: list[Fields] = []

@@ -46,10 +46,10 @@ class _OpenAIResponses:
     """The wire."""
 
     name = "openai_responses"
-    names_events = True
-    lanes_follow = True
+    has_event_names = True
+    sequential_lanes = True
     calls_are_whole = False
-    call_prefix = "call_"
+    call_id_prefix = "call_"
 
     def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
         """An event stream, or one JSON object."""
@@ -62,7 +62,7 @@ class _OpenAIResponses:
         """
         return urlsplit(path).path.rstrip("/").endswith("/responses")
 
-    def recalls(self, path: str) -> bool:
+    def is_retrieval(self, path: str) -> bool:
         """A response by its id: one that was made in the background, or a stream that is taken up again."""
         before, _, id_ = urlsplit(path).path.rstrip("/").rpartition("/")
         return id_.startswith("resp_") and before.endswith("/responses")

@@ -55,10 +55,10 @@ def _refusals(item: Fields) -> list[Fields]:
 class Stream:
     """The codec of a streamed reply. `encode` is given every frame that `decode` has seen, once and in order."""
 
-    shifted = True
+    must_encode = True
 
     def __init__(self) -> None:
-        self.bare = False
+        self.can_omit = False
         self._reading = Reading()
         self._client = Client(self._reading)
         self._decoded: deque[tuple[str, Fields, list[Part]]] = deque()
@@ -83,10 +83,10 @@ class Stream:
         parts = list(self._reading.events(kind, event))
         self._decoded.append((kind, event, parts))
         text = parts[0][1] if len(parts) == 1 else None
-        self.bare = kind == DELTA and isinstance(text, Text) and text.text != ""
+        self.can_omit = kind == DELTA and isinstance(text, Text) and text.text != ""
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         kind, event, self._came = self._decoded.popleft()
         client = self._client

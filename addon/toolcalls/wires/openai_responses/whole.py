@@ -25,11 +25,11 @@ from toolcalls.wires.openai_responses.replacement import Standing
 class Whole:
     """The codec of a whole reply."""
 
-    shifted = False
+    must_encode = False
 
     def __init__(self) -> None:
         self.reply_id = ""
-        self.bare = False
+        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
@@ -57,7 +57,7 @@ class Whole:
             parts.append((lane, Finish(reason if lane == len(natives) - 1 else "stop")))
         return parts
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, bare: bool) -> list[bytes]:  # noqa: ARG002
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The reply with its items as `parts` say."""
         response = rawjson.fields(payload)
         output = rawjson.items(response["output"])
