@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint reliability fuzz bench npm clean setup
+.PHONY: help demo test lint tables reliability fuzz bench npm clean setup
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
@@ -30,6 +30,9 @@ lint: setup ## check style, layers and types
 	@$(BIN)/python -m pytest -q tests/test_layers.py
 	@echo "mypy"
 	@$(BIN)/mypy
+
+tables: setup ## write the tables of the pages that come from the code
+	@PYTHONPATH=addon $(BIN)/python scripts/tables.py
 
 bench: setup ## measure what the addon costs
 	@$(BIN)/python bench/run.py $(ARGS)

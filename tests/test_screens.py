@@ -17,8 +17,9 @@ from live import CALL, LIMIT, PATH, REPO, Reply, asked, post, streamed, upstream
 from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
 from toolcalls.events import Status
 from toolcalls.insight.story import UNLESS
+from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.reading.policy import REASONS, REPAIRS
+from toolcalls.reading.policy import REASONS
 
 LIFTED = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"

@@ -18,7 +18,8 @@ from toolcalls.insight.sessions import Session
 from toolcalls.insight.story import UNLESS, about
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import OUTCOMES, Turn, Verdict
-from toolcalls.reading.policy import REASONS, REPAIRS
+from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.reading.policy import REASONS
 from toolcalls.route import Price
 
 _PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
@@ -238,7 +239,8 @@ def _bar(known: Mapping[str, float], scale: float) -> str:
 
 def _call(verdict: Verdict, *, badged: bool) -> str:
     reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
-    repairs = f"repaired: {', '.join(f'{one} ({REPAIRS.get(one, one)})' for one in verdict.repairs)}"
+    known = [(one, REPAIRS.get(one)) for one in verdict.repairs]
+    repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
     unless = f"It is taken all the same where {UNLESS[verdict.reason]}." if verdict.reason in UNLESS else ""
     lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]

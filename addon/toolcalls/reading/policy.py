@@ -57,40 +57,6 @@ REASONS: dict[str, str] = {
     "dropped": "a reactor dropped it",
 }
 
-REPAIRS: dict[str, str] = {
-    "missing_closer": "the reply ended before a closing tag behind the last argument",
-    "missing_opener": "the opening tag of the first argument was missing; its closing tag named it",
-    "duplicate_closer": "a closing tag was written twice",
-    "stray_closer": "the closing tag of a wrapper that was never opened followed it",
-    "wrong_closer": "another form's closing tag stood in the place of its own",
-    "alias": "its JSON was wrapped, or a tag or key was spelt otherwise than the dialect spells it",
-    "inferred_name": "no tool was named, and only one has the parameters that were given",
-    "misplaced_name": "the tool's name stood in front of the mark that begins a call",
-    "missing_mark": "a mark between the tool's name and the arguments was left out",
-    "unclosed_tag": "an opening tag ended without its bracket",
-    "unclosed_key": "the key of an argument had no closing tag",
-    "missing_brace": "its JSON lacked the last braces, behind whole arguments",
-    "duplicate_argument": "an argument was written twice; the last one counts",
-    "single_quotes": "strings of its JSON stood in single quotes",
-    "raw_newline": "strings of its JSON held raw control characters",
-    "trailing_comma": "its JSON had a comma behind the last member",
-    "python_literal": "its JSON had True, False or None",
-    "comment": "its JSON held comments",
-    "bare_key": "its JSON had keys without quotes",
-    "invalid_escape": "strings of its JSON held escapes that JSON does not know",
-    "number": "its JSON had a number as +1 or .5",
-    "nested_quotes": "a string held its own quotes without escapes",
-    "missing_quote": "a string began without its delimiter, or stood in other quotes",
-    "other_brackets": "its arguments stood in other brackets",
-    "echoed": "the model said its calls once more as text behind them, which is not shown",
-    "value_as_text": "a value that was no string became text, since the client declares its tools in prose",
-    "unclosed_value": "a value had no closing tag of its own",
-    "wrapped_arguments": "its arguments stood in one that the schema does not know",
-    "free_text": "its text stood without a parameter's tag",
-    "nameless_argument": "an argument without a name was the only one that was missing",
-    "misspelt_tag": "a tag or its name attribute was misspelt",
-}
-
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
     "standard": ("escaped",),

@@ -25,11 +25,12 @@ from toolcalls.insight.report import GUARDED, visible
 from toolcalls.insight.session_page import duration, tokens_said
 from toolcalls.insight.story import UNLESS, about, shortly, story
 from toolcalls.insight.turn import QUOTED, is_whole
+from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
-from toolcalls.reading.policy import REASONS, REPAIRS
+from toolcalls.reading.policy import REASONS
 from toolcalls.wires import Wire, decoder_of
 
 _KINDS = {
@@ -190,7 +191,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
-            yield from named("repaired", f"{repair}: {REPAIRS.get(repair, 'no such repair is known here')}")
+            known = REPAIRS.get(repair)
+            yield from named("repaired", f"{repair}: {known.sentence if known else 'no such repair is known here'}")
         if verdict["end"]:
             yield from block("written", _written(sent, verdict))
         arguments = verdict["arguments"]

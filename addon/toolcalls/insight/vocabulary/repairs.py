@@ -1,0 +1,69 @@
+"""What each repair means: something that a reader accepted, or a writer changed, and says so in the verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolcalls.events import Repair
+
+
+@dataclass(frozen=True, slots=True)
+class RepairEntry:
+    """One repair.
+
+    code       in verdicts and files
+    sentence   for people, behind the code: in the views and on the page
+    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
+    """
+
+    code: Repair
+    sentence: str
+    in_docs: str = ""
+
+
+_ENTRIES = (
+    RepairEntry(
+        "missing_closer",
+        "the reply ended before a closing tag behind the last argument",
+        "the reply ended, or went on, without a closing tag behind the last argument; every argument was closed",
+    ),
+    RepairEntry("duplicate_closer", "a closing tag was written twice"),
+    RepairEntry("unclosed_tag", "an opening tag ended without its bracket"),
+    RepairEntry("duplicate_argument", "an argument was written twice; the last one counts"),
+    RepairEntry("single_quotes", "strings of its JSON stood in single quotes"),
+    RepairEntry("raw_newline", "strings of its JSON held raw control characters"),
+    RepairEntry("trailing_comma", "its JSON had a comma behind the last member"),
+    RepairEntry("python_literal", "its JSON had True, False or None"),
+    RepairEntry("comment", "its JSON held comments"),
+    RepairEntry("bare_key", "its JSON had keys without quotes"),
+    RepairEntry("invalid_escape", "strings of its JSON held escapes that JSON does not know"),
+    RepairEntry("number", "its JSON had a number as +1 or .5"),
+    RepairEntry("missing_opener", "the opening tag of the first argument was missing; its closing tag named it"),
+    RepairEntry("wrong_closer", "another form's closing tag stood in the place of its own"),
+    RepairEntry(
+        "stray_closer",
+        "the closing tag of a wrapper that was never opened followed it",
+        "the closing tag of a wrapper that was never opened, or the token that ends the model's turn, followed the "
+        "call",
+    ),
+    RepairEntry("alias", "its JSON was wrapped, or a tag or key was spelt otherwise than the dialect spells it"),
+    RepairEntry("inferred_name", "no tool was named, and only one has the parameters that were given"),
+    RepairEntry("misplaced_name", "the tool's name stood in front of the mark that begins a call"),
+    RepairEntry("missing_mark", "a mark between the tool's name and the arguments was left out"),
+    RepairEntry("nested_quotes", "a string held its own quotes without escapes"),
+    RepairEntry("missing_quote", "a string began without its delimiter, or stood in other quotes"),
+    RepairEntry("unclosed_key", "the key of an argument had no closing tag"),
+    RepairEntry("missing_brace", "its JSON lacked the last braces, behind whole arguments"),
+    RepairEntry("other_brackets", "its arguments stood in other brackets"),
+    RepairEntry("echoed", "the model said its calls once more as text behind them, which is not shown"),
+    RepairEntry("unclosed_value", "a value had no closing tag of its own"),
+    RepairEntry("wrapped_arguments", "its arguments stood in one that the schema does not know"),
+    RepairEntry("free_text", "its text stood without a parameter's tag"),
+    RepairEntry("nameless_argument", "an argument without a name was the only one that was missing"),
+    RepairEntry("misspelt_tag", "a tag or its name attribute was misspelt"),
+    RepairEntry(
+        "value_as_text", "a value that was no string became text, since the client declares its tools in prose"
+    ),
+)
+
+# By their codes; a code of a file may be any.
+REPAIRS: Mapping[str, RepairEntry] = {one.code: one for one in _ENTRIES}

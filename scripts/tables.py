@@ -1,0 +1,89 @@
+"""Writes the tables of the pages that come from the code's own tables: `make tables`.
+
+A table stands in its page between two comments, which name it:
+
+    <!-- repairs: written by make tables -->
+    …
+    <!-- end of repairs -->
+
+To add one, write the comments into the page and an entry into `TABLES`. With `--check` nothing is written: the tables
+that are stale are printed, and the exit status is 1. `tests/test_tables.py` holds the pages to it.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolcalls.insight.vocabulary.repairs import REPAIRS
+
+REPO = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a page.
+
+    page    the page's path in the repository
+    name    the name in the comments around it
+    lines   makes its lines
+    """
+
+    page: str
+    name: str
+    lines: Callable[[], Iterable[str]]
+
+    def written(self, text: str) -> str:
+        """The page's text with this table as it should be. Raises ValueError where its comments are not there once."""
+        before, begin, rest = text.partition(f"<!-- {self.name}: written by make tables -->\n")
+        _, end, after = rest.partition(f"<!-- end of {self.name} -->\n")
+        if not begin or not end or begin in after:
+            raise ValueError(f"{self.page} does not hold the comments around {self.name} exactly once")
+        return f"{before}{begin}\n{'\n'.join(self.lines())}\n\n{end}{after}"
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table in Markdown; the cells are Markdown."""
+    for cells in (head, ["---"] * len(head), *rows):
+        yield "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+def _repairs() -> Iterator[str]:
+    return markdown(("repair", "means"), ((f"`{code}`", one.in_docs or one.sentence) for code, one in REPAIRS.items()))
+
+
+TABLES = (Table("docs/flow-view.md", "repairs", _repairs),)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def pages() -> dict[str, tuple[str, str]]:
+    """Each page that holds tables: its text as it is, and as it should be."""
+    found: dict[str, tuple[str, str]] = {}
+    for table in TABLES:
+        text = (REPO / table.page).read_text(encoding="utf-8")
+        was, should = found.get(table.page, (text, text))
+        found[table.page] = was, table.written(should)
+    return found
+
+
+def main() -> int:
+    """Write or check. Returns the exit status."""
+    parser = argparse.ArgumentParser(description="Write the tables of the pages that come from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say which pages are stale")
+    check = parser.parse_args().check
+    stale = {page: should for page, (was, should) in pages().items() if was != should}
+    for page, text in stale.items():
+        print(f"{page} is stale" if check else f"{page} is written")
+        if not check:
+            (REPO / page).write_text(text, encoding="utf-8")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
