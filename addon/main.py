@@ -15,7 +15,7 @@ for name in [name for name in sys.modules if name == "toolcalls" or name.startsw
 # mitmproxy puts the folder there too, once more on each reload.
 sys.path[:] = [str(HERE), *(entry for entry in sys.path if Path(entry).resolve() != HERE)]
 
-from toolcalls.mitm.host import is_usable  # noqa: E402 - only now it is this copy's
+from toolcalls.mitm.requirements import is_usable  # noqa: E402 - only now it is this copy's
 
 addons = []
 if is_usable():

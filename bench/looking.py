@@ -15,7 +15,7 @@ from mitmproxy import contentviews
 
 from manyflows import flow_of, streamed, user, written
 from toolcalls.insight.turn import told
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.views import add_views
 
 SIZES = (1_000_000, 10_000_000)  # bytes, about
@@ -79,7 +79,7 @@ def measure():
         for name, flow in _exchanges(size).items():
             views = ("Conversation",) if name.startswith("request") else ("Tool calls", "Upstream body", "Client body")
             slowest = max(_cost(lambda flow=flow, view=view: _view(flow, view)) for view in views)
-            exchange = seen(flow)
+            exchange = record_of(flow)
             pause = min(asyncio.run(_pause(lambda one=exchange: told(one))) for _ in range(ROUNDS))
             costs.setdefault(name, []).append((slowest, pause))
     return costs

@@ -34,7 +34,7 @@ from quirks import QUESTION, QUIRKS, START, Quirk  # noqa: E402
 from agentclient import SDKS, Answer, Line  # noqa: E402 - they lie beside the tests
 from live import EVENTS, PATH, Host, Reply, encoded, host, post  # noqa: E402
 from sdk import BROKEN, client  # noqa: E402
-from toolcalls.mitm import store  # noqa: E402
+from toolcalls.mitm import flow_metadata  # noqa: E402
 
 PACE = 20  # milliseconds between two pieces of a reply
 REDACTED = "<redacted>"
@@ -266,7 +266,7 @@ def settled(name: str, was: http.HTTPFlow, *, path: str, cut: bool) -> http.HTTP
         request.headers["user-agent"] = re.sub(r" (\(|gl-python|Python/).*", "", request.headers["user-agent"])
     request.timestamp_start = request.timestamp_end = START
     pieces = 0
-    for side in flow.metadata[store.TIMES].values():
+    for side in flow.metadata[flow_metadata.TIMES].values():
         if side is not None:
             side["microseconds"] = [PACE * 1000 * number for number in range(len(side["bytes"]))]
             pieces = max(pieces, len(side["bytes"]))

@@ -19,8 +19,8 @@ from live import chunk, streamed
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.mitm import store
-from toolcalls.mitm.plan import plan_for, wire_for
+from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.exchange_plan import plan_for, wire_for
 from toolcalls.wires import all_wires
 
 CONFIG = load(default_path(), all_dialects(), all_wires())
@@ -114,9 +114,9 @@ def _tell(flow: http.HTTPFlow, response: http.Response, pieces: Sequence[bytes],
     got = [(moment, piece) for moment, piece in client if piece]
     body = b"".join(piece for _, piece in got)
     if body != response.raw_content:
-        flow.metadata[store.UPSTREAM] = response.raw_content
+        flow.metadata[flow_metadata.UPSTREAM] = response.raw_content
     response.raw_content = body
-    flow.metadata[store.TIMES] = {
+    flow.metadata[flow_metadata.TIMES] = {
         "upstream": {
             "microseconds": [round(number * pause * 1e6) for number in range(len(pieces))],
             "bytes": [len(piece) for piece in pieces],
@@ -124,7 +124,7 @@ def _tell(flow: http.HTTPFlow, response: http.Response, pieces: Sequence[bytes],
         "client": {"microseconds": [moment for moment, _ in got], "bytes": [len(piece) for _, piece in got]},
     }
     model = exchange.terms.request.model
-    store.annotate(flow, report.of(exchange, model=model))
+    flow_metadata.annotate(flow, report.of(exchange, model=model))
 
 
 def user(text: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def answered(id_: str, text: str) -> dict[str, Any]:
 
 def lifted_id(flow: http.HTTPFlow) -> str:
     """The id that the first call of a reply was given."""
-    return str(flow.metadata[store.REPORT]["verdicts"][0]["id"])
+    return str(flow.metadata[flow_metadata.REPORT]["verdicts"][0]["id"])
 
 
 def session() -> list[http.HTTPFlow]:

@@ -21,7 +21,7 @@ from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.utils import emoji
 
 from live import CALL, LIMIT, MAIN, PATH, Reply, asked, calls_in, flows_in, host, mitmdump, post, streamed, upstream
-from toolcalls.mitm import config_file, plan, store
+from toolcalls.mitm import config_file, exchange_plan, flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.views import ToolCallsView
 
@@ -133,7 +133,7 @@ def test_it_loads_from_any_directory_and_before_an_installed_package(folder: Pat
 
 
 def test_the_default_rules_are_those_that_ship() -> None:
-    assert config_file.Rules("").path == MAIN.parents[1] / "config" / "toolcalls.yaml"
+    assert config_file.ConfigFile("").path == MAIN.parents[1] / "config" / "toolcalls.yaml"
 
 
 # --- changes while it runs --------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_p
     copy = tmp_path / "copy"
     shutil.copytree(MAIN.parent, copy / "addon", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(MAIN.parents[1] / "config", copy / "config")
-    report = copy / "addon" / "toolcalls" / "report.py"
+    report = copy / "addon" / "toolcalls" / "insight" / "report.py"
     out = tmp_path / "out.flow"
     reply = Reply(streamed(TEXT, 2), gates={20: (go := threading.Event())})
     with (
@@ -164,7 +164,7 @@ def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_p
         server.replies = [Reply(streamed(TEXT))]
         assert len(calls_in(post(dump.url, asked()).body)) == 1
         dump.wait_for("NEW lifted Bash")
-    assert [flow.metadata[store.REPORT]["worst"] for flow in flows_in(out)] == ["lifted", "lifted"]
+    assert [flow.metadata[flow_metadata.REPORT]["worst"] for flow in flows_in(out)] == ["lifted", "lifted"]
     assert "rror" not in dump.output
 
 
@@ -228,7 +228,7 @@ def test_the_file_is_looked_at_once_a_second(tmp_path: Path, monkeypatch: pytest
     path.write_text("")
     now = [100.0]
     monkeypatch.setattr("toolcalls.mitm.config_file.time.monotonic", lambda: now[0])
-    read = config_file.Rules(str(path))
+    read = config_file.ConfigFile(str(path))
     path.write_text("defaults: {policy: strict}\n")
     now[0] += 0.9
     assert read.current().default.policy == "standard"
@@ -305,7 +305,7 @@ def test_why_a_reply_passes_unread(
     reason: str,
 ) -> None:
     caplog.set_level("INFO", "toolcalls")
-    monkeypatch.setattr(plan, "MAX_REQUEST", 100)
+    monkeypatch.setattr(exchange_plan, "MAX_REQUEST", 100)
     flow = tflow.tflow(req=tutils.treq(method=b"POST", path=PATH.encode()), resp=True)
     flow.live = True
     for name, value in change.items():
@@ -336,29 +336,29 @@ def test_comment_and_mark(addon: ToolCalls, text: str, request_: dict[str, Any],
 
 
 def test_every_mark_is_an_emoji() -> None:
-    assert set(store.MARKS.values()) <= set(emoji.emoji)
+    assert set(flow_metadata.MARKS.values()) <= set(emoji.emoji)
 
 
 def test_native_calls_bear_no_mark(addon: ToolCalls) -> None:
     flow = _exchange(addon, "")
-    store.annotate(flow, {"summary": "native Bash", "worst": "native"})
+    flow_metadata.annotate(flow, {"summary": "native Bash", "worst": "native"})
     assert (flow.comment, flow.marked) == ("native Bash", "")
 
 
 def test_a_users_own_comment_and_mark_stay() -> None:
     flow = tflow.tflow(resp=True)
     flow.comment, flow.marked = "look at this", ":pig:"
-    store.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
-    store.annotate(flow, {"summary": "", "worst": None})
+    flow_metadata.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
+    flow_metadata.annotate(flow, {"summary": "", "worst": None})
     assert (flow.comment, flow.marked) == ("look at this", ":pig:")
 
 
 def test_our_own_comment_and_mark_are_replaced() -> None:
     flow = tflow.tflow(resp=True)
-    store.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
-    store.annotate(flow, {"summary": "1 declined: fenced", "worst": "declined"})
+    flow_metadata.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
+    flow_metadata.annotate(flow, {"summary": "1 declined: fenced", "worst": "declined"})
     assert (flow.comment, flow.marked) == ("1 declined: fenced", ":eyes:")
-    store.forget(flow)
+    flow_metadata.clear(flow)
     assert (flow.comment, flow.marked, flow.metadata) == ("", "", {})
 
 
@@ -412,7 +412,7 @@ def test_the_view_shows_what_is_hidden(addon: ToolCalls) -> None:
 def test_arguments_are_shown_as_they_are(addon: ToolCalls) -> None:
     """No number is rounded and no key is dropped; what was cut off is shown as far as it came."""
     flow = _exchange(addon, TEXT)
-    verdict = flow.metadata[store.REPORT]["verdicts"][0]
+    verdict = flow.metadata[flow_metadata.REPORT]["verdicts"][0]
     verdict["arguments"] = '{"a":12345678901234567890.10,"a":1e400}'
     assert '  "a": 12345678901234567890.10,\n              "a": 1e400\n' in _view(flow)
     verdict["arguments"] = r'{"a":"one\r\n\ttwo \u202e\n","b":["\\n","x\ny"]}'

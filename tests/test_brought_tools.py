@@ -14,8 +14,8 @@ from live import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import INVOKE, tool
-from toolcalls.mitm import judging, store
-from toolcalls.mitm.websocket import reread
+from toolcalls.mitm import flow_metadata, judging
+from toolcalls.mitm.websocket import replay
 from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
@@ -173,7 +173,7 @@ def test_a_later_request_that_declares_none(running: Host) -> None:
         (call,) = understood(told).items
         assert (call["type"], call["name"], call["namespace"]) == ("function_call", "now", "functions")
     flow = running.flow(path, count=2)
-    assert [verdict["status"] for verdict in flow.metadata[store.REPORT]["verdicts"]] == ["lifted"]
+    assert [verdict["status"] for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]] == ["lifted"]
 
 
 def test_over_websocket(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -187,7 +187,7 @@ def test_over_websocket(tmp_path_factory: pytest.TempPathFactory) -> None:
                 (call,) = understood(socket.ask({"type": "response.create", **body})).items
                 assert (call["type"], call["name"], call["namespace"]) == ("function_call", "now", "functions")
         (flow,) = Growing(recording).wait_for(lambda flows: flows)
-    again = [exchange for _, exchange in reread(flow, Config())]
+    again = [exchange for _, exchange in replay(flow, Config())]
     why = [one.read() for _, one in judging.replies(flow, Config())]
     for exchanges in (again, why):
         assert [verdict.status for exchange in exchanges for _, verdict in exchange.verdicts] == ["lifted", "lifted"]

@@ -22,7 +22,7 @@ from live import CALL, LIMIT, PATH, REPO, Reply, asked, chunk, post, streamed, u
 from screens import console, missing_for_console
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.exports import FORMATS, jsonl
-from toolcalls.mitm import commands, store
+from toolcalls.mitm import commands, flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.judging import Recorded
 
@@ -284,7 +284,7 @@ def test_judge_reads_what_the_upstream_sent_by_todays_rules(
     desk.run("toolcalls.judge @focus")
     assert (flow.comment, flow.marked) == ("2 declined: not_allowed ×2", ":eyes:")
     assert flow.response.raw_content == body
-    assert flow.metadata[store.REPORT]["judged"] == "again"
+    assert flow.metadata[flow_metadata.REPORT]["judged"] == "again"
     assert alerts.records[-1].message == "Judged again: 2 declined: not_allowed ×2"
     flow.request.path = "/other"
     with pytest.raises(exceptions.CommandError, match="nothing was judged: it is no exchange"):
@@ -295,7 +295,7 @@ def test_a_policy_holds_for_the_session_and_can_be_taken_back(desk: Desk, alerts
     flows = [desk.flow(FENCED), desk.flow("hello")]
     desk.run("toolcalls.policy @all lenient")
     assert [flow.comment for flow in flows] == ["lifted Bash (invoke)", ""]
-    assert flows[0].metadata[store.REPORT]["judged"] == "again, by the policy lenient"
+    assert flows[0].metadata[flow_metadata.REPORT]["judged"] == "again, by the policy lenient"
     assert alerts.records[-1].message == "Judged 2 of 2 flows again, by the policy lenient: 1 changed."
     assert desk.flow(FENCED).comment == "lifted Bash (invoke)"
     desk.run("toolcalls.policy @focus file")
@@ -372,7 +372,7 @@ def test_flows_are_exported(desk: Desk, tmp_path: Path, name: str) -> None:
 
 def test_only_our_flows_are_exported(desk: Desk, tmp_path: Path) -> None:
     flow = desk.flow("hello")
-    del flow.metadata[store.REPORT]
+    del flow.metadata[flow_metadata.REPORT]
     with pytest.raises(exceptions.CommandError, match="the addon has read none of these flows"):
         desk.run(f"toolcalls.export jsonl @all {tmp_path / 'out'}")
 
@@ -390,7 +390,7 @@ def test_on_a_narrow_screen_an_answer_is_lines(desk: Desk, monkeypatch: pytest.M
     assert [len(row) for row in narrow] == [1] * len(wide)
     assert narrow[0] == ["1. Bash (invoke): declined: fenced"]
     assert ["   4  it is not quoted: FAILED: fenced: it stands in a fenced code block"] in narrow
-    flow.metadata[store.REPORT]["model"] = "m"
+    flow.metadata[flow_metadata.REPORT]["model"] = "m"
     assert desk.run("toolcalls.stats @all")[:2] == [["m, invoke: declined 1"], ["all: declined 1"]]
 
 
@@ -446,7 +446,7 @@ def test_what_takes_long_is_done_beside_the_loop(
         desk.run("toolcalls.policy @all lenient")
         assert flow.comment == "1 declined: fenced"
         await _until(lambda: flow.comment == "lifted Bash (invoke)")
-        assert flow.metadata[store.REPORT]["judged"] == "again, by the policy lenient"
+        assert flow.metadata[flow_metadata.REPORT]["judged"] == "again, by the policy lenient"
 
     asyncio.run(work())
     assert json.loads(file.read_text(encoding="utf-8"))["summary"] == "1 declined: fenced"

@@ -20,7 +20,7 @@ from mitmproxy import http
 from chatclient import HEAD, USAGE, chunk, event, outer, received
 from live import EVENTS, LIMIT, Host, Reply, encoded, host
 from sdk import BROKEN, TOOLS, WAYS, Answer, Calls, Choice, Way, ask, client, streamed, take, whole
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -90,7 +90,9 @@ class Place:
 
     @property
     def verdicts(self) -> list[tuple[str, str | None]]:
-        return [(verdict["status"], verdict["reason"]) for verdict in self.flow.metadata[store.REPORT]["verdicts"]]
+        return [
+            (verdict["status"], verdict["reason"]) for verdict in self.flow.metadata[flow_metadata.REPORT]["verdicts"]
+        ]
 
 
 def reply(way: Way, text: str, calls: Calls = (), finish: str | None = None, *, coding: str = "", **more: Any) -> Reply:

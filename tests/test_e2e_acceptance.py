@@ -42,7 +42,7 @@ from agentclient import (
 )
 from live import Host, Reply, flows_in, mitmdump, upstream
 from tlsclient import authority, trusting
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 GENAI = int(version("google-genai").partition(".")[0])
 
@@ -123,7 +123,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         dump.stop()
         latest = {flow.request.path: flow for flow in flows_in(recording)}
         for path, statuses in made.expected.items():
-            data = latest[path].metadata[store.REPORT]
+            data = latest[path].metadata[flow_metadata.REPORT]
             assert [verdict["status"] for verdict in data["verdicts"]] == statuses, path
         assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", dump.output), dump.output
 

@@ -19,7 +19,7 @@ import anthropicclient as upstream
 from anthropicclient import USAGE, stream, written
 from anthropicclient import whole as body_of
 from live import EVENTS, LIMIT, Host, Reply, host
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -131,7 +131,7 @@ def meant(message: Any) -> list[tuple[str, Any]]:
 
 
 def verdicts(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
-    return [(verdict["status"], verdict["reason"]) for verdict in flow.metadata[store.REPORT]["verdicts"]]
+    return [(verdict["status"], verdict["reason"]) for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
 
 
 @pytest.mark.parametrize("way", WAYS)

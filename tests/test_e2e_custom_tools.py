@@ -14,7 +14,7 @@ from live import EVENTS, Host, Reply, host
 from responsesclient import framed, stream
 from responsesclient import whole as body_of
 from sdk import client
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -67,5 +67,5 @@ def test_a_custom_tool_is_called_in_text_and_answered(running: Host, way: str) -
     assert json.dumps(TEXT, ensure_ascii=False)[1:-1] in said
     assert "Done." in said
     first = running.flow(f"{path}/responses")
-    (verdict,) = first.metadata[store.REPORT]["verdicts"]
+    (verdict,) = first.metadata[flow_metadata.REPORT]["verdicts"]
     assert (verdict["status"], json.loads(verdict["arguments"])) == ("lifted", {"input": TEXT})

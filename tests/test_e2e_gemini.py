@@ -15,7 +15,7 @@ import pytest
 
 from geminiclient import USAGE, Body, body_of, received, reply
 from live import LIMIT, Host, Reply, host, post
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 pytest.importorskip("google.genai")
 genai: Any = import_module("google.genai")
@@ -90,7 +90,7 @@ def test_the_sdk(running: Host, route: str, way: str) -> None:
     assert chunks[-1].usage_metadata.total_token_count == USAGE["totalTokenCount"]
     signatures = [part.thought_signature for part in parts if part.thought_signature]
     assert signatures == ([] if route == "lift" else [b"sig"])
-    data = running.flow(path).metadata[store.REPORT]
+    data = running.flow(path).metadata[flow_metadata.REPORT]
     assert [verdict["status"] for verdict in data["verdicts"]] == [status]
     assert data["model"] == "gemini-x"
 

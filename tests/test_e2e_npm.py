@@ -21,7 +21,7 @@ import pytest
 
 from agentclient import SDKS, TOOLS, Way
 from live import LIMIT, Host, host
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 NPM = Path(__file__).parent / "npm"
 NODE = 20  # the oldest version that all of the SDKs run on
@@ -221,7 +221,7 @@ def test_an_agent_runs_the_calls_and_goes_on(
     first, second = (json.loads(asked.body) for asked in proxy.upstream.asked)
     assert api.told(first) == []
     assert api.told(second) == [(name, given, RESULTS[name]) for name, given in said.calls]
-    verdicts = proxy.flow_under(prefix).metadata[store.REPORT]["verdicts"]
+    verdicts = proxy.flow_under(prefix).metadata[flow_metadata.REPORT]["verdicts"]
     assert [(verdict["status"], verdict["name"]) for verdict in verdicts] == [
         ("lifted", name) for name, _ in said.calls
     ]

@@ -15,7 +15,7 @@ import pytest
 from casefiles import openai_tools
 from live import LIMIT, Host, Reply, host
 from ollamaclient import STATS, body_of, call, line
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 pytest.importorskip("ollama")
 ollama: Any = import_module("ollama")
@@ -72,7 +72,7 @@ def test_the_sdk(running: Host, route: str, stream: bool) -> None:
     got = [made.function for one in lines for made in one.message.tool_calls or ()]
     assert [(function.name, dict(function.arguments)) for function in got] == calls
     assert (lines[-1].done, lines[-1].done_reason, lines[-1].eval_count) == (True, "stop", STATS["eval_count"])
-    verdicts = running.flow(f"{base}/api/chat").metadata[store.REPORT]["verdicts"]
+    verdicts = running.flow(f"{base}/api/chat").metadata[flow_metadata.REPORT]["verdicts"]
     assert [verdict["status"] for verdict in verdicts] == [status]
 
 
@@ -90,6 +90,6 @@ def test_a_completion_is_observed(running: Host, stream: bool) -> None:
     client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
     answer = client.generate(model="m", prompt="Go.", stream=stream)
     assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE}"
-    data = running.flow(f"{base}/api/generate").metadata[store.REPORT]
+    data = running.flow(f"{base}/api/generate").metadata[flow_metadata.REPORT]
     assert [verdict["reason"] for verdict in data["verdicts"]] == ["observed"]
     assert "the API has no place for calls" in data["evidence"]

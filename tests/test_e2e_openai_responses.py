@@ -17,7 +17,7 @@ from responsesclient import framed, stream, understood
 from responsesclient import whole as body_of
 from sdk import client
 from sockets import Refused, Upstream, connected, upstream
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -107,7 +107,7 @@ def meant(response: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def verdicts(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
-    return [(verdict["status"], verdict["reason"]) for verdict in flow.metadata[store.REPORT]["verdicts"]]
+    return [(verdict["status"], verdict["reason"]) for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
 
 
 @pytest.mark.parametrize("way", WAYS)

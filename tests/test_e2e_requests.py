@@ -15,7 +15,7 @@ import ollamaclient
 import responsesclient
 from live import CALL, EVENTS, Host, Reply, calls_in, host, post, streamed
 from live import asked as question
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -48,8 +48,8 @@ def test_the_upstream_reads_tools_in_its_prompt(running: Host, coding: str) -> N
     assert '"name": "Bash"' in seen["messages"][0]["content"]
     assert "content-encoding" not in running.upstream.asked[-1].headers
     assert calls_in(got.body) == [("Bash", '{"command": "ls -la"}')]
-    assert store.original(flow) == body
-    assert "request: 1 tool into the prompt (hermes)" in flow.metadata[store.REPORT]["evidence"]
+    assert flow_metadata.original_request_body(flow) == body
+    assert "request: 1 tool into the prompt (hermes)" in flow.metadata[flow_metadata.REPORT]["evidence"]
 
 
 def test_a_lone_surrogate_hinders_nothing_and_stays(running: Host) -> None:
@@ -59,7 +59,7 @@ def test_a_lone_surrogate_hinders_nothing_and_stays(running: Host) -> None:
     assert b'{"role": "user", "content": "\\ud800"}' in seen
     assert "tools" not in json.loads(seen)
     assert calls_in(got.body) == [("Bash", '{"command":"ls -la"}')]
-    assert "request: 1 tool into the prompt (hermes)" in flow.metadata[store.REPORT]["evidence"]
+    assert "request: 1 tool into the prompt (hermes)" in flow.metadata[flow_metadata.REPORT]["evidence"]
 
 
 def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) -> None:
@@ -71,7 +71,7 @@ def test_a_request_that_cannot_be_rewritten_passes_and_says_so(running: Host) ->
     assert running.upstream.asked[-1].body == body
     assert calls_in(got.body) == []
     why = f"the request passes unchanged: hermes can hold no call of {'x' * 64}…"
-    assert why in flow.metadata[store.REPORT]["evidence"]
+    assert why in flow.metadata[flow_metadata.REPORT]["evidence"]
 
 
 def test_a_tool_that_cannot_be_told_does_not_keep_the_others_from_the_prompt(running: Host) -> None:
@@ -83,7 +83,7 @@ def test_a_tool_that_cannot_be_told_does_not_keep_the_others_from_the_prompt(run
     assert "xx" not in prompt
     assert calls_in(got.body) == [("Bash", '{"command":"ls -la"}')]
     left_out = f"request: left out: {'x' * 64}…, which hermes cannot hold"
-    assert left_out in flow.metadata[store.REPORT]["evidence"]
+    assert left_out in flow.metadata[flow_metadata.REPORT]["evidence"]
 
 
 def test_what_is_left_out_stands_in_the_view_and_in_the_log(running: Host) -> None:
@@ -92,7 +92,7 @@ def test_what_is_left_out_stands_in_the_view_and_in_the_log(running: Host) -> No
     _, flow = running.ask(Reply(streamed(LISTED), EVENTS), body)
     assert "tools" not in json.loads(running.upstream.asked[-1].body)
     left_out = "request: left out: web_search, which only the provider runs"
-    assert left_out in flow.metadata[store.REPORT]["evidence"]
+    assert left_out in flow.metadata[flow_metadata.REPORT]["evidence"]
     running.dump.wait_for(left_out)
 
 
@@ -105,7 +105,7 @@ def test_a_client_replay_asks_the_same_again(running: Host, tmp_path: Path) -> N
         replayed = again.flow(flow.request.path)
     assert replayed.request.raw_content == first
     assert running.upstream.asked[-1].body == first
-    assert store.original(replayed) == question()
+    assert flow_metadata.original_request_body(replayed) == question()
 
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
@@ -187,4 +187,4 @@ def test_on_every_wire_the_upstream_reads_tools_in_its_prompt(running: Host, api
     assert api.system(seen).startswith("Be brief.\n\n# Tools\n")
     assert '"name": "Bash"' in api.system(seen)
     assert api.calls(got.body) == [("Bash", {"command": "ls -la"})]
-    assert "request: 1 tool into the prompt (hermes)" in running.flow(path).metadata[store.REPORT]["evidence"]
+    assert "request: 1 tool into the prompt (hermes)" in running.flow(path).metadata[flow_metadata.REPORT]["evidence"]

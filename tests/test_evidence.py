@@ -13,7 +13,7 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import taddons, tflow, tutils
 
 from live import CALL, PATH, TOOLS, streamed
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.requests.evidence import client_pattern
 from toolcalls.route import VTC_CLIENT_PATTERNS
@@ -53,7 +53,7 @@ def exchanged(tmp_path: Path) -> Iterator[Exchanged]:
 
 
 def report_of(flow: http.HTTPFlow) -> dict[str, Any]:
-    return dict(flow.metadata[store.REPORT])
+    return dict(flow.metadata[flow_metadata.REPORT])
 
 
 def recognised(flow: http.HTTPFlow) -> list[str]:

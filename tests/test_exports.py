@@ -21,7 +21,7 @@ from mitmproxy.io import FlowReader
 import manyflows
 from toolcalls import cli
 from toolcalls.insight.exports import har, jsonl
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import configuration
 
@@ -81,7 +81,9 @@ def test_a_request_that_failed_is_a_line_without_what_the_server_said(tmp_path: 
     assert (line["status"], line["wire"], line["verdicts"], line["error"]) == (429, "openai_chat", [], None)
     assert "no more of" not in out.read_text("utf-8")
     assert not list(jsonschema.Draft202012Validator(json.loads(jsonl.schema())).iter_errors(line))
-    (chat,) = [span for span in otel.spans_of([seen(flow, {"wire": "openai_chat"})]) if span.name.startswith("chat")]
+    (chat,) = [
+        span for span in otel.spans_of([record_of(flow, {"wire": "openai_chat"})]) if span.name.startswith("chat")
+    ]
     assert (chat.status.status_code.name, chat.status.description) == ("ERROR", None)
     assert chat.attributes["error.type"] == "429"
 
@@ -261,7 +263,7 @@ def test_mitmproxy_reads_the_har(recording: Path, tmp_path: Path) -> None:
 def test_a_rewritten_request_keeps_both_sides() -> None:
     flow = manyflows.session()[0]
     flow.metadata["toolcalls_request"] = b'{"came": 1}'
-    entry = har.entry(seen(flow))
+    entry = har.entry(record_of(flow))
     assert entry["request"]["postData"]["text"] == '{"came": 1}'
     assert json.loads(entry["request"]["_upstreamPostData"]["text"])["model"] == "qwen3-coder"
 
@@ -273,7 +275,7 @@ def _spans(**settings: Any) -> list[Any]:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: PLC0415
 
     exporter = InMemorySpanExporter()
-    otel.send(otel.spans_of(map(seen, manyflows.session()), **settings), exporter)
+    otel.send(otel.spans_of(map(record_of, manyflows.session()), **settings), exporter)
     return list(exporter.get_finished_spans())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mitmproxy import version
 
-from toolcalls.mitm import host
+from toolcalls.mitm import requirements
 
 REPO = Path(__file__).parents[1]
 
@@ -20,31 +20,31 @@ def told(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def test_here_it_runs(caplog: pytest.LogCaptureFixture) -> None:
-    assert host.is_usable()
+    assert requirements.is_usable()
     assert caplog.records == []
 
 
 @pytest.mark.parametrize("old", ["12.2.1", "9.0.1", "12.2"])
 def test_an_old_mitmproxy(old: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(version, "VERSION", old)
-    assert not host.is_usable()
-    assert told(caplog) == f"toolcalls: needs mitmproxy {host.OLDEST} or newer, this is {old}"
+    assert not requirements.is_usable()
+    assert told(caplog) == f"toolcalls: needs mitmproxy {requirements.OLDEST} or newer, this is {old}"
 
 
 @pytest.mark.parametrize("new", ["12.2.2", "12.2.3.dev", "12.10.0", "13.0"])
 def test_a_new_mitmproxy(new: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version, "VERSION", new)
-    assert host.is_usable()
+    assert requirements.is_usable()
 
 
 def test_a_mitmproxy_without_what_we_import(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(host, "find_spec", lambda module: None if module in ("msgspec", "yaml") else object())
-    assert not host.is_usable()
+    monkeypatch.setattr(requirements, "find_spec", lambda module: None if module in ("msgspec", "yaml") else object())
+    assert not requirements.is_usable()
     assert "has no msgspec, pyyaml; start the one in .venv/bin" in told(caplog)
 
 
 def test_it_knows_what_the_project_needs() -> None:
     project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = dict(re.match(r"([\w-]+)>=(\S+)", line).groups() for line in project["dependencies"])
-    assert needed.pop("mitmproxy") == host.OLDEST
-    assert set(needed) == set(host.NEEDED.values())
+    assert needed.pop("mitmproxy") == requirements.OLDEST
+    assert set(needed) == set(requirements.NEEDED.values())

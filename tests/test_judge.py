@@ -12,7 +12,7 @@ import manyflows
 from live import flows_in
 from toolcalls import cli
 from toolcalls.insight.redaction import REDACTED
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.flow"))
 
@@ -115,7 +115,7 @@ def test_nothing_of_a_secret_is_left_and_the_verdicts_stay(recording: Path, tmp_
     assert [flow.comment for flow in flows] == [flow.comment for flow in flows_in(recording)]
     assert flows[0].request.headers["authorization"] == REDACTED
     assert flows[0].request.headers["x-session-id"] == "ses_7f3a"
-    assert store.TIMES in flows[0].metadata
+    assert flow_metadata.TIMES in flows[0].metadata
     assert cli.main(["judge", str(out)]) in {0, 1}  # spans of what was redacted are others
 
 

@@ -77,8 +77,9 @@ FILES = {
     "commands": "console | check_config dialects jobs | settings | parse rewrite write",
     "demo": "parties | columns",
     "mitm": """
-        append_file codings config_file focus host listening progress | journal plan tap | store | background connection
-        | websocket | judging live views | flow_records tables | offline page | commands recorder | addon
+        append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal
+        response_tap | flow_metadata | background websocket_turns | websocket | judging live views
+        | flow_records tables | offline page | commands recorder | addon
     """,
 }
 
@@ -268,7 +269,7 @@ def test_ruff_knows_the_same_world() -> None:
         pytest.param("insight.report", "if TYPE_CHECKING:\n    from mitmproxy import http", id="mitmproxy-for-types"),
         pytest.param("cli", "import mitmproxy.io", id="mitmproxy-in-cli"),
         pytest.param("reading.policy", "from toolcalls.reading.reader import Reader", id="backwards-in-a-room"),
-        pytest.param("mitm.store", 'import_module("toolcalls.mitm.addon")', id="by-its-name"),
+        pytest.param("mitm.flow_metadata", 'import_module("toolcalls.mitm.addon")', id="by-its-name"),
         pytest.param("processors.access", "import threading", id="thread-outside-its-file"),
     ],
 )

@@ -34,9 +34,9 @@ from toolcalls.config import ConfigError, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.report import visible
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.listening import reached_by_all
+from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.wires import all_wires
 
 CANARY = "CANARY"
@@ -105,7 +105,7 @@ def goes_through(addon: ToolCalls, flow: http.HTTPFlow, pieces: list[bytes]) -> 
 
 def told(flow: http.HTTPFlow, log: pytest.LogCaptureFixture, journal: Path) -> str:
     """All that the addon says outside the bodies: the arguments of calls are the bodies' own."""
-    report = dict(flow.metadata.get(store.REPORT) or {})
+    report = dict(flow.metadata.get(flow_metadata.REPORT) or {})
     report["verdicts"] = [{**verdict, "arguments": None} for verdict in report.get("verdicts", ())]
     written = journal.read_text(encoding="utf-8") if journal.exists() else ""
     return "\n".join([log.text, written, flow.comment, flow.marked, repr(report)])
@@ -588,7 +588,7 @@ def test_the_documented_commands_listen_on_loopback() -> None:
 )
 def test_which_listeners_the_network_reaches(modes: list[str], host: str, open_: list[str]) -> None:
     """N00."""
-    assert reached_by_all(modes, host) == open_
+    assert exposed_modes(modes, host) == open_
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight import report
-from toolcalls.mitm.codings import CodingError, decoder_of
+from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.processors import Processors, direct
 from toolcalls.reading.policy import Terms
 from toolcalls.reading.reader import Reader

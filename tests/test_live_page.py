@@ -19,10 +19,10 @@ from live import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import told
-from toolcalls.mitm import connection, live, store, websocket
+from toolcalls.mitm import flow_metadata, live, websocket, websocket_turns
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.config_file import Rules
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.views import ToolCallsView
@@ -50,7 +50,7 @@ def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, PageSta
     addon = ToolCalls()
     with taddons.context(addon) as context:
         context.configure(addon)
-        yield addon, PageState(lambda: Rules(""))
+        yield addon, PageState(lambda: ConfigFile(""))
 
 
 def _flow() -> http.HTTPFlow:
@@ -226,7 +226,7 @@ def test_why_on_the_page_is_what_the_command_says(monkeypatch: pytest.MonkeyPatc
             shown = "".join(block.html for block in blocks)
             assert '<tr class="failed"><td>4  it is not quoted</td><td>FAILED: fenced: it stands in' in shown
             assert await page.why(fenced) is blocks, "it is worked out once"
-            store.annotate(fenced, dict(fenced.metadata[store.REPORT]))
+            flow_metadata.annotate(fenced, dict(fenced.metadata[flow_metadata.REPORT]))
             assert await page.why(fenced) is not blocks
             for nothing in (None, tflow.tflow(resp=True), tflow.ttcpflow()):
                 assert await page.why(nothing) == live_why(None, [])
@@ -245,7 +245,7 @@ def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.Mon
     """Each is a turn from its request on, the list says what it does, and an open view shows its latest message."""
 
     async def work() -> None:
-        monkeypatch.setattr(websocket, "ahead_of", lambda _: lambda _: None)
+        monkeypatch.setattr(websocket, "injector_for", lambda _: lambda _: None)
         with _proxy(monkeypatch) as (addon, page):
             flow = tflow.twebsocketflow()
             flow.request.path, flow.request.method = "/v1/responses", "GET"
@@ -308,11 +308,11 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
     flow = tflow.twebsocketflow()
     assert flow.websocket is not None
     flow.websocket.messages = messages = []
-    reading = connection.Reading()
+    reading = websocket_turns.TurnReader()
 
     def read_on() -> None:
         reading.take(*reading.news(flow))
-        assert reading.turns == connection.turns_of(flow)
+        assert reading.turns == websocket_turns.turns_of(flow)
 
     for number in range(3):
         for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
@@ -325,13 +325,13 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
                 message.dropped = True
             elif mine:
                 place = sum(one.from_client for one in messages) - 1
-                connection.keep_original(flow, message, place, message.content)
+                websocket_turns.store_original(flow, message, place, message.content)
                 message.content = b'{"type": "response.create", "rewritten": 1}'
             if number:
                 read_on()
     assert [turn.sent is not None for turn in reading.turns] == [True] * 3
     read = []
-    monkeypatch.setattr(connection, "_about_quickly", lambda content: read.append(content) or ("", ""))
+    monkeypatch.setattr(websocket_turns, "_boundary_type", lambda content: read.append(content) or ("", ""))
     messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
     reading.take(*reading.news(flow))
     assert len(read) == 1, "what was read is not read again"
@@ -340,13 +340,13 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
 def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind the summary of its replies that have ended; a comment of the user's own stays."""
     coming: list[tuple[int, Any]] = []
-    monkeypatch.setattr(live.websocket, "coming", lambda _: coming)
+    monkeypatch.setattr(live.websocket, "replies_in_progress", lambda _: coming)
     monkeypatch.setattr(live, "telling", lambda said: said)
 
     async def work() -> None:
         with _proxy(monkeypatch) as (addon, _):
             flow = tflow.twebsocketflow()
-            store.annotate(flow, {"summary": "lifted Bash (invoke)", "worst": "lifted", "verdicts": []})
+            flow_metadata.annotate(flow, {"summary": "lifted Bash (invoke)", "worst": "lifted", "verdicts": []})
             one = live.Live()
             monkeypatch.setitem(live.ctx.master.addons.lookup, "view", addon)
             coming.append((1, "… lifting Bash (invoke)"))
@@ -407,8 +407,10 @@ def test_a_websocket_is_told_as_its_latest_reply() -> None:
         WebSocketMessage(Opcode.TEXT, mine, json.dumps(one, indent=1).encode(), 102.0 + number)
         for number, (mine, one) in enumerate(said)
     ]
-    store.annotate(flow, {"wire": "openai_responses", "summary": "", "worst": None, "verdicts": [], "model": "m2"})
-    turn = told(seen(flow))
+    flow_metadata.annotate(
+        flow, {"wire": "openai_responses", "summary": "", "worst": None, "verdicts": [], "model": "m2"}
+    )
+    turn = told(record_of(flow))
     assert (turn.session, turn.model, turn.text) == ("s7", "m2", "Hello\nyou")
     assert [message.excerpt for message in turn.asked.messages] == ["second"]
     assert (turn.tokens.input, turn.tokens.output) == (11, 2)
@@ -416,4 +418,4 @@ def test_a_websocket_is_told_as_its_latest_reply() -> None:
     assert turn.seconds == pytest.approx(7.0)
     assert turn.status == 200
     flow.websocket.messages = []
-    assert told(seen(flow)).asked.unread
+    assert told(record_of(flow)).asked.unread

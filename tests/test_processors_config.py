@@ -13,9 +13,9 @@ from test_processors import body_of
 from toolcalls.config import ConfigError, load, parse
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.mitm.config_file import Rules
-from toolcalls.mitm.plan import Plan, plan_for, wire_for
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.exchange_plan import ExchangePlan, plan_for, wire_for
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor
 from toolcalls.wires import all_wires
 
@@ -321,7 +321,7 @@ def test_a_reactors_file_that_does_not_run_stops_the_start(tmp_path: Path) -> No
     (tmp_path / "r.py").write_text("import no_such_module\ndef f(call): ...")
     (tmp_path / "c.yaml").write_text("defaults: {reactors: [{file: r.py, function: f}]}")
     with pytest.raises(ConfigError, match="no_such_module"):
-        Rules(str(tmp_path / "c.yaml"))
+        ConfigFile(str(tmp_path / "c.yaml"))
 
 
 # --- in the host ------------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_a_reactors_file_that_does_not_run_stops_the_start(tmp_path: Path) -> No
 TOOLS = openai_tools({"Bash": {"command": "string", "timeout": "integer"}, "browser_open": {"url": "string"}})
 
 
-def planned(example: str, messages: list[Any], **more: Any) -> Plan:
+def planned(example: str, messages: list[Any], **more: Any) -> ExchangePlan:
     body = json.dumps({"model": "m", "messages": messages, "tools": TOOLS, **more}).encode()
     request = http.Request.make("POST", "http://127.0.0.1/v1/chat/completions", body, {"user-agent": "test/1"})
     wire = wire_for(request)
@@ -337,7 +337,7 @@ def planned(example: str, messages: list[Any], **more: Any) -> Plan:
     return plan_for(wire, request, load(REPO / "config" / "examples" / f"{example}.yaml", all_dialects(), all_wires()))
 
 
-def said(plan: Plan, says: list[Any]) -> dict[str, Any]:
+def said(plan: ExchangePlan, says: list[Any]) -> dict[str, Any]:
     exchange = plan.exchange("sse")
     exchange.feed(body_of(says, "process", "sse"))
     exchange.close()
@@ -375,7 +375,7 @@ def in_circles(count: int, name: str = "Bash") -> list[Any]:
     return messages
 
 
-def unguided(text: str, messages: list[Any], says: list[Any]) -> tuple[Plan, dict[str, Any]]:
+def unguided(text: str, messages: list[Any], says: list[Any]) -> tuple[ExchangePlan, dict[str, Any]]:
     """A plan by a configuration, and the report of a reply that left as it came."""
     body = json.dumps({"model": "m", "messages": messages, "tools": TOOLS}).encode()
     request = http.Request.make("POST", "http://127.0.0.1/v1/chat/completions", body, {"user-agent": "test/1"})
@@ -483,9 +483,9 @@ def test_steering_in_the_host() -> None:
 
 
 def test_a_reply_that_is_too_large_to_be_read_does_not_pass_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolcalls.mitm.tap.MAX_WHOLE", 10)
+    monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_WHOLE", 10)
     plan = planned("access-rules", [USER])
-    tap = Tap(plan.exchange("whole"), form="whole", decoder=None, changes=plan.changes)
+    tap = ResponseTap(plan.exchange("whole"), form="whole", decoder=None, changes=plan.changes)
     body = body_of([{"Bash": {"command": "cat .env"}}], "process", "whole")
     assert [tap(body), tap(body), tap(b"")] == [[], [], []]
     assert tap.exchange.failure is not None

@@ -12,8 +12,8 @@ from live import CALL, PATH, asked, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.judging import recorded
-from toolcalls.mitm.plan import Unread
 from toolcalls.wires import all_wires
 
 RULES = "routes: [{name: r, access: {message: NO., rules: [{name: no-bash, action: block, tools: Bash}]}}]"
@@ -69,7 +69,7 @@ def test_such_a_reply_is_judged_from_a_file_as_well(addon: ToolCalls) -> None:
     flow.response.raw_content = out
     config = parse(RULES, "c.yaml", all_dialects(), all_wires())
     assert recorded(flow, config).form == "sse"
-    with pytest.raises(Unread):
+    with pytest.raises(ReplyNotParsed):
         recorded(flow, parse("routes: []", "c.yaml", all_dialects(), all_wires()))
 
 

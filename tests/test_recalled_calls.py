@@ -14,7 +14,7 @@ from live import EVENTS, Dump, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import Upstream, connected, upstream
 from test_e2e_openai_responses import INVOKE, TOOLS, tool
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.reading.policy import Terms
 from toolcalls.request import Request
 from toolcalls.requests import call_memory
@@ -185,7 +185,7 @@ def next_turn(
     body = json.dumps({**ASKED, **PREVIOUS, "input": [*said, *map(output, ids)]}).encode()
     post(running.dump.url, body, path=path)
     flow = running.flow(path, count=2)
-    return json.loads(running.upstream.asked[-1].body), flow.metadata[store.REPORT]["evidence"]
+    return json.loads(running.upstream.asked[-1].body), flow.metadata[flow_metadata.REPORT]["evidence"]
 
 
 def test_a_route_that_rewrites_puts_the_calls_back(running: Host) -> None:

@@ -14,7 +14,7 @@ from responsesclient import framed, received, stream
 from responsesclient import whole as body_of
 from sdk import client
 from test_e2e_openai_responses import NATIVE, meant
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 CONFIG = """
 routes:
@@ -49,7 +49,7 @@ def test_a_response_by_its_id(running: Host, route: str, streamed: bool) -> None
         else:
             calls = [name for name, _ in meant(sdk.responses.retrieve("resp_1"))]
     flow = running.flow(f"{path}/responses/resp_1{'?stream=true' if streamed else ''}")
-    statuses = [verdict["status"] for verdict in flow.metadata[store.REPORT]["verdicts"]]
+    statuses = [verdict["status"] for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
     if route == "deny":
         assert (calls, statuses) == ([], ["blocked", "blocked"])
         return

@@ -1,6 +1,6 @@
 """Files that the addon writes while it runs: whole records, its owner's alone, and a disk that fails stops nothing.
 
-The recording (`toolcalls_record`) and the log (`toolcalls_log`) share `Appended`; what is in them is looked at in
+The recording (`toolcalls_record`) and the log (`toolcalls_log`) share `AppendFile`; what is in them is looked at in
 test_leaks.py too.
 """
 
@@ -18,9 +18,9 @@ from mitmproxy.test import taddons
 import manyflows
 from live import LIMIT, flows_in
 from toolcalls.commands.console import BadInput
-from toolcalls.mitm import recorder, store
+from toolcalls.mitm import flow_metadata, recorder
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.append_file import WRITE, Appended, Opened
+from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 from toolcalls.mitm.offline.files import flows
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.recorder import Recorder
@@ -44,8 +44,8 @@ def recording(tmp_path: Path) -> Iterator[Recorder]:
     made.close()
 
 
-def opened(path: Path) -> Callable[[], Opened]:
-    return lambda: Opened(path, os.open(path, WRITE | os.O_CREAT, 0o600))
+def opened(path: Path) -> Callable[[], OpenFile]:
+    return lambda: OpenFile(path, os.open(path, WRITE | os.O_CREAT, 0o600))
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_a_flow_is_recorded_without_its_secrets(recording: Recorder) -> None:
     for one, was in zip(found, recorded, strict=True):
         clean = redacted(was)
         assert one.request.raw_content == clean.request.raw_content
-        assert one.metadata[store.REPORT] == clean.metadata[store.REPORT]
+        assert one.metadata[flow_metadata.REPORT] == clean.metadata[flow_metadata.REPORT]
 
 
 def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
@@ -70,8 +70,8 @@ def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
 ) -> None:
     """The thread may come to it late, and somebody may have changed the flow by then."""
     go = Event()
-    written = recorder._record
-    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(LIMIT) and written(one))
+    written = recorder._serialized
+    monkeypatch.setattr(recorder, "_serialized", lambda one: go.wait(LIMIT) and written(one))
     before = (flow.request.path, flow.comment)
     recording.add(flow)
     flow.request.path, flow.comment = "/another", "another"
@@ -80,7 +80,7 @@ def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
     recording.close()
     (found,) = flows_in(recording.path)
     assert (found.request.path, found.comment) == before
-    assert store.REPORT in found.metadata
+    assert flow_metadata.REPORT in found.metadata
 
 
 def test_only_its_owner_can_read_it_and_its_name_is_ours(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_only_its_owner_can_read_it_and_its_name_is_ours(tmp_path: Path) -> None
 def test_a_flow_that_cannot_be_written_does_not_end_the_recording(
     recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = recorder._record
+    written = recorder._serialized
     wrong = iter([True, False])
 
     def record(one: http.HTTPFlow) -> bytes:
@@ -109,7 +109,7 @@ def test_a_flow_that_cannot_be_written_does_not_end_the_recording(
             raise ValueError("CANARY")
         return written(one)
 
-    monkeypatch.setattr(recorder, "_record", record)
+    monkeypatch.setattr(recorder, "_serialized", record)
     recording.add(flow)
     recording.add(flow)
     recording.close()
@@ -120,8 +120,8 @@ def test_what_waits_is_bounded(
     recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     go = Event()
-    written = recorder._record
-    monkeypatch.setattr(recorder, "_record", lambda one: go.wait(LIMIT) and written(one))
+    written = recorder._serialized
+    monkeypatch.setattr(recorder, "_serialized", lambda one: go.wait(LIMIT) and written(one))
     monkeypatch.setattr(recorder, "MAX_WAITING", recorder._size(flow) * 2)
     for _ in range(5):
         recording.add(flow)
@@ -138,10 +138,10 @@ def test_a_body_that_is_too_large_is_left_out_of_its_flow(
 ) -> None:
     """To take the secrets out of it takes several times its memory."""
     assert flow.response is not None
-    body, calls = flow.response.raw_content, flow.metadata[store.REPORT]["verdicts"]
+    body, calls = flow.response.raw_content, flow.metadata[flow_metadata.REPORT]["verdicts"]
     monkeypatch.setattr(recorder, "MAX_BODY", len(flow.request.raw_content or b""))
     flow.response.raw_content = b"x" * (recorder.MAX_BODY + 1)
-    flow.metadata[store.UPSTREAM] = flow.response.raw_content
+    flow.metadata[flow_metadata.UPSTREAM] = flow.response.raw_content
     calls[0]["arguments"] = "x" * (recorder.MAX_BODY + 1)
     recording.add(flow)
     assert flow.response.raw_content != body
@@ -151,8 +151,8 @@ def test_a_body_that_is_too_large_is_left_out_of_its_flow(
     assert found.response is not None
     assert found.request.raw_content
     assert found.response.raw_content is None
-    assert store.UPSTREAM not in found.metadata
-    assert [verdict["arguments"] for verdict in found.metadata[store.REPORT]["verdicts"][:1]] == [None]
+    assert flow_metadata.UPSTREAM not in found.metadata
+    assert [verdict["arguments"] for verdict in found.metadata[flow_metadata.REPORT]["verdicts"][:1]] == [None]
 
 
 def test_the_end_does_not_wait_for_long(
@@ -160,7 +160,7 @@ def test_the_end_does_not_wait_for_long(
 ) -> None:
     """SIGTERM must end mitmproxy within two seconds, whatever waits."""
     go = Event()
-    monkeypatch.setattr(recorder, "_record", lambda _: go.wait(LIMIT) and b"")
+    monkeypatch.setattr(recorder, "_serialized", lambda _: go.wait(LIMIT) and b"")
     monkeypatch.setattr(recorder, "_PATIENCE", 0.01)
     made = Recorder(tmp_path / "recordings")
     made.add(flow)
@@ -206,7 +206,7 @@ def full_after(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_record_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = Appended(opened(tmp_path / "file"))
+    file = AppendFile(opened(tmp_path / "file"))
     full_after(10, monkeypatch)
     assert [file.append(b"123456\n") for _ in range(3)] == [True, False, False]
     assert (tmp_path / "file").read_bytes() == b"123456\n"
@@ -221,7 +221,7 @@ def test_a_record_is_written_whole_or_not_at_all(
 
 def test_what_another_has_written_behind_a_torn_record_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    file = Appended(opened(path))
+    file = AppendFile(opened(path))
     write = os.write
     calls = iter([3])
 
@@ -243,7 +243,7 @@ def test_what_another_has_written_behind_a_torn_record_stays(tmp_path: Path, mon
 def test_a_file_that_was_taken_away_is_made_anew(tmp_path: Path, how: str) -> None:
     """What a log rotation does; what we still held open nobody would find."""
     path = tmp_path / "file"
-    file = Appended(opened(path))
+    file = AppendFile(opened(path))
     file.append(b"one\n")
     path.unlink() if how == "removed" else path.rename(tmp_path / "old")
     assert file.append(b"two\n")
@@ -266,7 +266,7 @@ def test_a_folder_that_is_gone_and_comes_back(
     assert recording.missing == 2
     assert sum("cannot be written" in one.message for one in caplog.records) == 1
     folder.mkdir()
-    assert recording._file.append(recorder._record(flow))
+    assert recording._file.append(recorder._serialized(flow))
     assert len(flows_in(recording.path)) == 1
 
 

@@ -21,9 +21,9 @@ from live import REPO, flows_in, mitmdump
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.mitm import store
-from toolcalls.mitm.codings import decoded
-from toolcalls.mitm.plan import form_of, plan_for, wire_for
+from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.content_codings import decoded
+from toolcalls.mitm.exchange_plan import form_of, plan_for, wire_for
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
@@ -94,7 +94,7 @@ def bodies_of(flow: http.HTTPFlow) -> tuple[bytes, bytes]:
     """What the upstream sent and what the client got, both without content coding."""
     response = response_of(flow)
     client = decoded(response.raw_content or b"", response.headers.get("content-encoding", ""))
-    upstream: bytes = flow.metadata.get(store.UPSTREAM, client)
+    upstream: bytes = flow.metadata.get(flow_metadata.UPSTREAM, client)
     return upstream, client
 
 
@@ -107,7 +107,7 @@ def through(flow: http.HTTPFlow, pieces: Iterator[bytes]) -> tuple[bytes, list[d
     else:
         exchange.abort()  # what it held then reached nobody
     assert exchange.failure is None
-    verdicts: list[dict[str, Any]] = store.writable(report.of(exchange))["verdicts"]
+    verdicts: list[dict[str, Any]] = flow_metadata.writable(report.of(exchange))["verdicts"]
     return out, verdicts
 
 
@@ -118,7 +118,7 @@ def test_read_again_it_is_the_same(name: str, size: int | None) -> None:
     upstream, client = bodies_of(flow)
     step = size or len(upstream)
     out, verdicts = through(flow, (upstream[at : at + step] for at in range(0, len(upstream), step)))
-    assert verdicts == flow.metadata[store.REPORT]["verdicts"]
+    assert verdicts == flow.metadata[flow_metadata.REPORT]["verdicts"]
     if size:  # the LF of a CRLF that was cut stays where its frame goes, and says nothing
         out = re.sub(rb"(\r\n\r\n)\n+", rb"\1", out)
     assert out == client
@@ -133,8 +133,10 @@ def test_mitmdump_reads_all_of_them_the_same(tmp_path: Path) -> None:
     assert len(now) == len(FILES)
     for name in NAMES:
         was = flow_of(name)
-        assert now[was.id].metadata[store.REPORT]["verdicts"] == was.metadata[store.REPORT]["verdicts"], name
-        assert now[was.id].metadata.get(store.UPSTREAM) == was.metadata.get(store.UPSTREAM), name
+        assert (
+            now[was.id].metadata[flow_metadata.REPORT]["verdicts"] == was.metadata[flow_metadata.REPORT]["verdicts"]
+        ), name
+        assert now[was.id].metadata.get(flow_metadata.UPSTREAM) == was.metadata.get(flow_metadata.UPSTREAM), name
         assert response_of(now[was.id]).raw_content == response_of(was).raw_content, name
         assert now[was.id].marked == was.marked, name
 
@@ -142,7 +144,7 @@ def test_mitmdump_reads_all_of_them_the_same(tmp_path: Path) -> None:
 def test_each_is_what_its_name_says() -> None:
     found = {}
     for name in NAMES:
-        data = flow_of(name).metadata[store.REPORT]
+        data = flow_of(name).metadata[flow_metadata.REPORT]
         verdicts = [(verdict["status"], verdict["reason"], verdict["dialect"]) for verdict in data["verdicts"]]
         found[name] = (data["kind"], verdicts)
     assert found == EXPECTED
@@ -258,7 +260,7 @@ def test_neither_host_nor_user_agent_decides(name: str) -> None:
     flow.request.host = flow.request.headers["host"] = "other.test"
     flow.request.headers["user-agent"] = "x/1"
     out, verdicts = through(flow, iter([upstream]))
-    assert verdicts == flow.metadata[store.REPORT]["verdicts"]
+    assert verdicts == flow.metadata[flow_metadata.REPORT]["verdicts"]
     # Ids of calls are made of the request, which names its host.
     ids = re.compile(rb"(?:call|toolu|fc)_[0-9a-f]{24}")
     assert ids.sub(b"", out) == ids.sub(b"", client)

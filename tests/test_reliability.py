@@ -29,7 +29,7 @@ from reliability.spliced import envelopes
 from spoken import SPOKEN
 from toolcalls.insight import redaction
 from toolcalls.insight.exports import FORMATS
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.reading.ledger import Ledger
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Tool
@@ -141,7 +141,7 @@ def test_a_byte_that_is_lost_is_noticed() -> None:
     assert untouched(reply) == set()
     with broken(Exchange, "feed", lambda out: out[:-1]):
         assert "lost" in untouched(reply)
-    with broken(Tap, "__call__", lambda out: out and bytes(out).replace(b"Nothing", b"nothing")):
+    with broken(ResponseTap, "__call__", lambda out: out and bytes(out).replace(b"Nothing", b"nothing")):
         assert "lost" in untouched(Reply("made", reply.path, reply.content_type, reply.request, b"Nothing\n\n"))
 
 

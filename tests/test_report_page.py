@@ -26,7 +26,7 @@ from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import OUTCOMES, told
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price
 
@@ -72,7 +72,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     ]
     sessions = Sessions()
     for flow in [*flows, *manyflows.session()[:3]]:
-        sessions.put(told(seen(flow)))
+        sessions.put(told(record_of(flow)))
     html = report_page(sessions, "a.flow")
     rows = _cells(html, "Leaks")
     assert [(row["model"], row["dialect"], row["leaks"]) for row in rows] == [
@@ -95,7 +95,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
 
 def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
     sessions = Sessions()
-    sessions.put(told(seen(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
+    sessions.put(told(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
     html = report_page(sessions, "a.flow")
     assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions"]
 
@@ -105,7 +105,7 @@ def test_what_models_cost_is_added_up() -> None:
     prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0),)
     sessions = Sessions()
     for flow in manyflows.session():
-        sessions.put(told(seen(flow)))
+        sessions.put(told(record_of(flow)))
     html = report_page(sessions, "a.flow", prices)
     rows = {row["model"]: row for row in _cells(html, "Tokens")}
     assert list(rows) == ["qwen3-coder", "gpt-oss-120b", "all"]

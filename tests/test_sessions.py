@@ -26,12 +26,12 @@ from toolcalls.insight.session_page import duration, session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, outcome_of, told
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.route import Price
 
 
 def _turns() -> list[Turn]:
-    return [told(seen(flow)) for flow in manyflows.session()]
+    return [told(record_of(flow)) for flow in manyflows.session()]
 
 
 def _session(turns: list[Turn]) -> Session:
@@ -93,7 +93,7 @@ def test_a_turn_holds_no_secret_and_is_bounded() -> None:
         model=manyflows.SECRET,
         path=f"/{manyflows.SECRET}/v1/chat/completions?key={manyflows.SECRET}",
     )
-    turn = told(seen(flow))
+    turn = told(record_of(flow))
     assert "CANARY" not in repr(turn)
     assert len(repr(turn)) < 10_000
 
@@ -487,7 +487,7 @@ def test_durations(seconds: float | None, shown: str) -> None:
 
 def test_a_call_that_was_cut_off_is_not_complete_though_the_api_ends_it() -> None:
     text = manyflows.written("Bash", command="ls -la /home")
-    turn = told(seen(manyflows.flow_of("cut", [], manyflows.streamed(text[:-30], reason="length"))))
+    turn = told(record_of(manyflows.flow_of("cut", [], manyflows.streamed(text[:-30], reason="length"))))
     assert [verdict.status for verdict in turn.verdicts] == ["truncated"]
     assert turn.moments.first_argument is not None
     assert turn.moments.call_complete is None
@@ -600,7 +600,7 @@ def test_what_processors_did_is_told() -> None:
     change = {"rule": "clean up", "before": ["read_file", "{}"], "after": ["read_file", manyflows.SECRET]}
     first = report["verdicts"][0] | {"status": "blocked", "reason": "access", "rule": "no reading", "changes": [change]}
     note = {"rule": "loops", "text": "the same call 7 times", "warns": True, "lane": 0}
-    turn = told(seen(flow, report | {"verdicts": [first], "notes": [note]}))
+    turn = told(record_of(flow, report | {"verdicts": [first], "notes": [note]}))
     (verdict,) = turn.verdicts
     assert (verdict.outcome, verdict.rule, verdict.changed) == (
         "broken",

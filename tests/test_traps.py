@@ -42,11 +42,11 @@ from live import (
     upstream_h2,
     whole,
 )
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.codings import CodingError, decoder_of
-from toolcalls.mitm.plan import plan_for, wire_for
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.content_codings import CodingError, decoder_of
+from toolcalls.mitm.exchange_plan import plan_for, wire_for
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.route import Config
 
 TEXT = f"Let me look.\n\n{CALL}"
@@ -102,16 +102,16 @@ def arrived(client: socket.socket, sign: bytes) -> bytes:
     return got
 
 
-def _tap(*, tools: bool = True, coding: str = "", form: Any = "sse") -> Tap:
+def _tap(*, tools: bool = True, coding: str = "", form: Any = "sse") -> ResponseTap:
     request = http.Request.make("POST", f"http://127.0.0.1{PATH}", asked(tools=tools))
     wire = wire_for(request)
     assert wire is not None
     plan = plan_for(wire, request, Config())
-    return Tap(plan.exchange(form), form=form, decoder=decoder_of(coding), changes=plan.changes)
+    return ResponseTap(plan.exchange(form), form=form, decoder=decoder_of(coding), changes=plan.changes)
 
 
 def _verdicts(flow: http.HTTPFlow) -> list[dict[str, Any]]:
-    return flow.metadata[store.REPORT]["verdicts"]
+    return flow.metadata[flow_metadata.REPORT]["verdicts"]
 
 
 def _statuses(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
@@ -199,7 +199,7 @@ def test_upstream_cut_inside_a_tag(proxy: Host, framing: Any, cut: Any) -> None:
     assert flow.error is not None
     assert flow.response is not None
     assert flow.response.raw_content == got.body
-    assert flow.metadata[store.UPSTREAM] == b"".join(pieces)
+    assert flow.metadata[flow_metadata.UPSTREAM] == b"".join(pieces)
     assert flow.marked == ":warning:"
     assert _statuses(flow) == [("truncated", "cut_off")]
 
@@ -255,7 +255,7 @@ def test_a_reply_without_a_body(proxy: Host) -> None:
     """The callable is never called."""
     got, flow = proxy.ask(Reply([], framing="length"))
     assert (got.body, got.ended) == (b"", True)
-    assert flow.metadata[store.REPORT]["verdicts"] == []
+    assert flow.metadata[flow_metadata.REPORT]["verdicts"] == []
 
 
 def test_sigterm_marks_what_it_cuts(folder: Path, tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_a_coding_that_comes_all_the_same(proxy: Host, coding: str) -> None:
     got, flow = proxy.ask(Reply(pieces, headers))
     assert "content-encoding" not in got.headers
     assert calls_in(got.body) == MADE
-    assert flow.metadata[store.UPSTREAM] == b"".join(streamed(TEXT))
+    assert flow.metadata[flow_metadata.UPSTREAM] == b"".join(streamed(TEXT))
 
 
 @pytest.mark.parametrize("size", [1, 5, 10_000])
@@ -389,7 +389,7 @@ def test_a_coding_stays_where_nothing_can_change(proxy: Host) -> None:
     assert got.headers["content-length"] == str(len(got.body))
     assert flow.response is not None
     assert flow.response.raw_content == got.body
-    assert store.UPSTREAM not in flow.metadata
+    assert flow_metadata.UPSTREAM not in flow.metadata
     assert _statuses(flow) == [("declined", "observed")]
 
 
@@ -399,7 +399,7 @@ def test_a_coding_that_is_broken(proxy: Host) -> None:
     got, flow = proxy.ask(Reply([*good, b"\xff\xff\xff broken"], EVENTS | {"content-encoding": "gzip"}))
     assert got.ended
     assert got.body == b"".join(streamed("Hello.", reason=None)) + b"\xff\xff\xff broken"
-    assert flow.metadata[store.REPORT]["worst"] == "failed"
+    assert flow.metadata[flow_metadata.REPORT]["worst"] == "failed"
     assert flow.marked == ":x:"
     proxy.dump.wait_for("failed")
     assert sum("failed" in line for line in proxy.dump.lines) == 1
@@ -410,7 +410,7 @@ def test_a_coding_that_nobody_knows(proxy: Host) -> None:
     got, flow = proxy.ask(reply)
     assert got.body == b"abc"
     assert got.headers["content-encoding"] == "snappy"
-    assert store.REPORT not in flow.metadata
+    assert flow_metadata.REPORT not in flow.metadata
 
 
 def test_a_small_body_that_decodes_to_a_huge_one() -> None:
@@ -423,7 +423,7 @@ def test_a_small_body_that_decodes_to_a_huge_one() -> None:
 
 @pytest.mark.parametrize("tools", [True, False], ids=["changing", "observing"])
 def test_a_whole_reply_that_is_too_large_to_wait_for(monkeypatch: pytest.MonkeyPatch, tools: bool) -> None:
-    monkeypatch.setattr("toolcalls.mitm.tap.MAX_WHOLE", 1000)
+    monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_WHOLE", 1000)
     tap = _tap(form="whole", tools=tools)
     body = whole("x" * 2000 + TEXT)
     returned = [tap(piece) for piece in [*_pieces(body, 300), b""]]
@@ -434,18 +434,18 @@ def test_a_whole_reply_that_is_too_large_to_wait_for(monkeypatch: pytest.MonkeyP
 def test_a_body_that_is_too_large_to_keep_passes_all_the_same(
     addon: ToolCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolcalls.mitm.tap.MAX_KEPT", 1000)
+    monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_KEPT", 1000)
     flow = _flow()
     addon.request(flow)
     addon.responseheaders(flow)
     assert flow.response is not None
     tap = flow.response.stream
-    assert isinstance(tap, Tap)
+    assert isinstance(tap, ResponseTap)
     returned = [tap(piece) for piece in [*streamed(TEXT), b""]]
     addon.response(flow)
     assert calls_in(b"".join(out for out in returned if isinstance(out, bytes))) == MADE
     assert flow.response.raw_content is None
-    assert store.UPSTREAM not in flow.metadata
+    assert flow_metadata.UPSTREAM not in flow.metadata
     assert flow.comment == "lifted Bash (invoke)"
 
 
@@ -459,7 +459,7 @@ def test_own_storage(folder: Path, option: str) -> None:
         got, flow = running.ask(Reply(streamed(TEXT)))
     assert flow.response is not None
     assert flow.response.raw_content == got.body
-    assert flow.metadata[store.UPSTREAM] == b"".join(streamed(TEXT))
+    assert flow.metadata[flow_metadata.UPSTREAM] == b"".join(streamed(TEXT))
 
 
 def test_a_limit_for_large_bodies_does_not_take_the_reply_away(folder: Path) -> None:
@@ -469,7 +469,7 @@ def test_a_limit_for_large_bodies_does_not_take_the_reply_away(folder: Path) -> 
         assert calls_in(got.body) == MADE
         got, flow = running.ask(Reply(streamed(TEXT)), asked(user="x" * 5000))
         assert got.body == b"".join(streamed(TEXT))
-        assert store.REPORT not in flow.metadata
+        assert flow_metadata.REPORT not in flow.metadata
         running.dump.wait_for("the reply passes unread: the request was streamed")
 
 
@@ -478,7 +478,7 @@ def test_what_passes_unchanged_is_stored_once(proxy: Host) -> None:
     assert got.body == b"".join(streamed("hello"))
     assert flow.response is not None
     assert flow.response.raw_content == got.body
-    assert store.UPSTREAM not in flow.metadata
+    assert flow_metadata.UPSTREAM not in flow.metadata
 
 
 def test_times_are_those_of_the_pieces(proxy: Host) -> None:
@@ -493,7 +493,7 @@ def test_times_are_those_of_the_pieces(proxy: Host) -> None:
         go.set()
         got += arrived(client, b"\r\n0\r\n\r\n")
     flow = proxy.flow(path)
-    came, left = flow.metadata[store.TIMES]["upstream"], flow.metadata[store.TIMES]["client"]
+    came, left = flow.metadata[flow_metadata.TIMES]["upstream"], flow.metadata[flow_metadata.TIMES]["client"]
     assert came["bytes"] == [len(piece) for piece in pieces]
     assert flow.response is not None
     assert sum(left["bytes"]) == len(flow.response.raw_content or b"")
@@ -513,20 +513,20 @@ def test_metadata_can_always_be_written(addon: ToolCalls, tmp_path: Path) -> Non
         FlowWriter(file).add(flow)
     (read,) = flows_in(tmp_path / "out.flow")
     assert len(_verdicts(read)) == 1
-    json.dumps(flow.metadata[store.REPORT])
+    json.dumps(flow.metadata[flow_metadata.REPORT])
 
 
 def test_bodies_have_a_short_repr_and_are_written_as_bytes(addon: ToolCalls, tmp_path: Path) -> None:
     flow = _flow(b"".join(streamed(TEXT)))
     addon.request(flow)
     addon.responseheaders(flow)
-    assert len(repr(flow.metadata[store.UPSTREAM])) < 30
-    assert len(repr(flow.metadata[store.TIMES])) < 200
+    assert len(repr(flow.metadata[flow_metadata.UPSTREAM])) < 30
+    assert len(repr(flow.metadata[flow_metadata.TIMES])) < 200
     with (tmp_path / "out.flow").open("wb") as file:
         FlowWriter(file).add(flow)
     (read,) = flows_in(tmp_path / "out.flow")
-    assert type(read.metadata[store.UPSTREAM]) is bytes
-    assert read.metadata[store.UPSTREAM] == flow.metadata[store.UPSTREAM]
+    assert type(read.metadata[flow_metadata.UPSTREAM]) is bytes
+    assert read.metadata[flow_metadata.UPSTREAM] == flow.metadata[flow_metadata.UPSTREAM]
 
 
 def _reaches(start: object, wanted: object) -> bool:
@@ -554,7 +554,7 @@ def test_the_tap_does_not_hold_its_flow(addon: ToolCalls) -> None:
     addon.responseheaders(flow)
     assert flow.response is not None
     tap = flow.response.stream
-    assert isinstance(tap, Tap)
+    assert isinstance(tap, ResponseTap)
     assert _reaches(flow, tap)
     assert not _reaches(tap, flow)
     addon.response(flow)
@@ -642,7 +642,7 @@ def test_flows_from_a_file_give_the_same_verdicts(recorded: dict[str, Any], fold
             assert old.response is not None
             assert flow.response.raw_content == old.response.raw_content
             assert flow.response.headers == old.response.headers
-            assert flow.metadata.get(store.UPSTREAM) == old.metadata.get(store.UPSTREAM)
+            assert flow.metadata.get(flow_metadata.UPSTREAM) == old.metadata.get(flow_metadata.UPSTREAM)
         was = now
     once, twice = ([flow.get_state() for flow in flows_in(tmp_path / f"{name}.flow")] for name in ("once", "twice"))
     assert once == twice

@@ -21,7 +21,7 @@ from mitmproxy.test import taddons, tflow, tutils
 
 from live import CALL, PATH, TOOLS, asked, streamed, whole
 from toolcalls.insight.story import shortly, story
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.progress import telling
@@ -207,7 +207,10 @@ def test_the_moments_of_a_reply_are_told_from_the_requests_beginning(addon: Tool
     flow.request.timestamp_start, flow.response.timestamp_start = 100.0, 100.5
     pieces = (flow.response.raw_content or b"").split(b"\n\n")[:-1]
     sizes = [len(piece) + 2 for piece in pieces]
-    flow.metadata[store.TIMES]["client"] = {"microseconds": [n * 1_000_000 for n in range(len(sizes))], "bytes": sizes}
+    flow.metadata[flow_metadata.TIMES]["client"] = {
+        "microseconds": [n * 1_000_000 for n in range(len(sizes))],
+        "bytes": sizes,
+    }
     calling = [n for n, piece in enumerate(pieces) if b'"arguments":"' in piece and b'"arguments":""' not in piece]
     said = " ".join(" ".join(_shown(flow).text.split("EXCHANGE")[1].split()).split())
     first, last, end = (f"{0.5 + n:.2f} s" if 0.5 + n < 10 else f"{0.5 + n:.0f} s"
@@ -338,9 +341,9 @@ def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
     assert "   2 declined   a tool result  text → stays as it is: invented_result" in result
     assert "model     wrote a tool result itself" in result
     many = _exchange(addon, "\n".join([f"```\n{CALL}\n```"] * 2100), 4000)
-    verdict = many.metadata[store.REPORT]["verdicts"][-1]
+    verdict = many.metadata[flow_metadata.REPORT]["verdicts"][-1]
     assert verdict["reason"] == "max_candidates"
-    assert story(verdict, many.metadata[store.REPORT]) == (
+    assert story(verdict, many.metadata[flow_metadata.REPORT]) == (
         "wrote more that begins like a call",
         "got the text as the model wrote it",
     )
@@ -362,7 +365,7 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
     then.live = False
     addon._settled.discard(then)
     _through(addon, then)
-    assert "judged" not in then.metadata[store.REPORT]
+    assert "judged" not in then.metadata[flow_metadata.REPORT]
     assert "judged" not in _shown(then).text
 
 
@@ -405,21 +408,21 @@ def test_each_event_has_the_time_of_its_last_byte(addon: ToolCalls) -> None:
     body = flow.response.raw_content or b""
     second = body.index(b"\n\n") + 2
     pieces = [second - 5, 20, len(body) - second - 15]
-    flow.metadata[store.TIMES] = {
+    flow.metadata[flow_metadata.TIMES] = {
         "upstream": {"microseconds": [1_000, 2_500, 12_003_000], "bytes": pieces},
         "client": None,
     }
     times = [line[:9].strip() for line in _shown(flow, "Upstream body").text.splitlines()[2:]]
     assert times == ["0.003s", *["12.003s"] * 4]
-    flow.metadata[store.TIMES]["upstream"]["bytes"][0] += 1
+    flow.metadata[flow_metadata.TIMES]["upstream"]["bytes"][0] += 1
     assert "when they came is not known" in _shown(flow, "Upstream body").text
 
 
 @pytest.mark.parametrize("broken", [None, {}, {"upstream": 1}, {"upstream": {"microseconds": ["a"], "bytes": ["b"]}}])
 def test_metadata_of_a_strange_file_breaks_no_view(addon: ToolCalls, broken: Any) -> None:
     flow = _exchange(addon, TEXT)
-    flow.metadata[store.TIMES] = broken
-    flow.metadata[store.UPSTREAM] = broken
+    flow.metadata[flow_metadata.TIMES] = broken
+    flow.metadata[flow_metadata.UPSTREAM] = broken
     for view in REPLY_VIEWS:
         assert "Couldn't parse" not in _shown(flow, view).text
 
@@ -496,7 +499,7 @@ def test_the_conversation_says_what_was_rewritten(addon: ToolCalls) -> None:
     came = json.loads(flow.request.content or b"")
     sent = came | {"messages": [{"role": "system", "content": "You have tools."}, *came["messages"]]}
     del sent["tools"]
-    store.rewrite(flow, json.dumps(came).encode(), json.dumps(sent).encode())
+    flow_metadata.replace_request_body(flow, json.dumps(came).encode(), json.dumps(sent).encode())
     shown = _shown(flow, "Conversation").text
     for line in ("1 SYSTEM *  15 characters", "2 USER  14 characters", "not sent  the client's 1 tool: Bash"):
         assert line in shown
@@ -580,7 +583,7 @@ def test_no_bytes_break_a_view(body: bytes) -> None:
         flow = _exchange(addon, TEXT)
         assert flow.response is not None
         flow.response.raw_content = body
-        flow.metadata[store.UPSTREAM] = body[::-1]
+        flow.metadata[flow_metadata.UPSTREAM] = body[::-1]
         for view in REPLY_VIEWS:
             assert "Couldn't parse" not in _shown(flow, view).text
 
@@ -628,7 +631,7 @@ def test_a_reply_ten_times_as_long_is_not_more_work(addon: ToolCalls, kind: str,
         assert flow.response is not None
         flow.response.raw_content = body
         flow.response.headers["content-type"] = content_type
-        flow.metadata[store.UPSTREAM] = body + b"\n"
+        flow.metadata[flow_metadata.UPSTREAM] = body + b"\n"
         work.append(_work(lambda flow=flow: _shown(flow, view)))
         assert len(_shown(flow, view).text) < MEGABYTE
     assert work[1] <= 1.5 * work[0] + 1000
@@ -639,9 +642,9 @@ def test_a_long_call_is_not_more_work(addon: ToolCalls) -> None:
     work = []
     for size in (MEGABYTE, 10 * MEGABYTE):
         flow = _exchange(addon, TEXT)
-        verdict = flow.metadata[store.REPORT]["verdicts"][0]
+        verdict = flow.metadata[flow_metadata.REPORT]["verdicts"][0]
         verdict["arguments"] = json.dumps({"content": "a line\n" * (size // 8), "n": list(range(size // 100))})
-        flow.metadata[store.REPORT]["verdicts"] = [verdict] * (size // 10_000)
+        flow.metadata[flow_metadata.REPORT]["verdicts"] = [verdict] * (size // 10_000)
         work.append(_work(lambda flow=flow: _shown(flow)))
         assert "left out …" in _shown(flow).text
     assert work[1] <= 1.5 * work[0]
@@ -779,7 +782,7 @@ def test_the_list_and_the_view_show_a_reply_that_is_coming(monkeypatch: pytest.M
             addon.response(flow)
             assert flow.comment == "lifted Bash (invoke)"
             assert _shown(flow).text.splitlines()[0] == "lifted Bash (invoke)"
-            assert store.UPSTREAM in flow.metadata
+            assert flow_metadata.UPSTREAM in flow.metadata
             await asyncio.sleep(0.05)
             assert len(told.flows) == 1
 

@@ -19,10 +19,10 @@ from sockets import connected, upstream
 from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
 from toolcalls import cli
 from toolcalls.insight.turn import told
-from toolcalls.mitm import connection, store, websocket
+from toolcalls.mitm import flow_metadata, websocket, websocket_turns
 from toolcalls.mitm.commands import Commands
-from toolcalls.mitm.config_file import Rules
-from toolcalls.mitm.flow_records import all_seen
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.offline.files import all_of, configuration, today
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
@@ -90,13 +90,13 @@ RECORDED = {
 @pytest.mark.parametrize("path", RECORDED)
 def test_what_is_recorded(recording: Recording, path: str) -> None:
     flow = recording.flow(path)
-    assert sorted(statuses(flow.metadata[store.REPORT])) == sorted(RECORDED[path])
-    assert [one["number"] for one in connection.reports_of(flow)] == list(range(len(recording.told[path])))
+    assert sorted(statuses(flow.metadata[flow_metadata.REPORT])) == sorted(RECORDED[path])
+    assert [one["number"] for one in websocket_turns.reports_of(flow)] == list(range(len(recording.told[path])))
 
 
 @pytest.mark.parametrize("path", RECORDED)
 def test_each_turn_has_both_sides(recording: Recording, path: str) -> None:
-    turns = connection.turns_of(recording.flow(path))
+    turns = websocket_turns.turns_of(recording.flow(path))
     assert [json.loads(turn.asked)["input"] for turn in turns] == [f"go {n}" for n in range(len(turns))]
     for turn, events in zip(turns, recording.told[path], strict=True):
         assert [json.loads(line) for line in turn.client.body.splitlines()] == events
@@ -108,7 +108,7 @@ def test_each_turn_has_both_sides(recording: Recording, path: str) -> None:
 
 
 def test_the_upstreams_own_messages_are_kept(recording: Recording) -> None:
-    (turn,) = connection.turns_of(recording.flow(LOWER))
+    (turn,) = websocket_turns.turns_of(recording.flow(LOWER))
     assert [json.loads(line) for line in turn.upstream.body.splitlines()] == stream([["Look."], *NATIVE])
 
 
@@ -116,7 +116,7 @@ def test_the_upstreams_own_messages_are_kept(recording: Recording) -> None:
 def test_it_is_read_again_from_what_came(recording: Recording, path: str) -> None:
     flow = recording.flow(path)
     before = [(message.content, message.dropped) for message in flow.websocket.messages] if flow.websocket else []
-    found = websocket.reread(flow, configuration(str(recording.config)))
+    found = websocket.replay(flow, configuration(str(recording.config)))
     again = [(one.status, one.name) for _, exchange in found for _, one in exchange.verdicts]
     assert sorted(again) == sorted(RECORDED[path])
     assert [(message.content, message.dropped) for message in flow.websocket.messages] == before
@@ -143,7 +143,7 @@ def test_a_replay_from_the_file_says_todays_verdicts(recording: Recording, tmp_p
     with mitmdump(tmp_path, *options) as dump:
         assert dump.ended() == 0
     (flow,) = [flow for flow in flows_in(out) if flow.request.path == LIFT]
-    assert statuses(flow.metadata[store.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
+    assert statuses(flow.metadata[flow_metadata.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
     assert flow.comment == "lifted read_file (invoke) · 1 declined: not_terminal"
     old = recording.flow(LIFT)
     assert [message.content for message in flow.websocket.messages] == [
@@ -190,8 +190,8 @@ def test_the_answer_to_the_upgrade_shows_the_latest_replies(recording: Recording
     assert '  written   <invoke name="now">' in reply
     assert "    Let me look." in reply
     assert "begins: now" in ClientBodyView().prettify(b"", metadata)
-    (number,) = {one["number"] for one in connection.reports_of(flow)[1:]}
-    connection.keep_report(flow, number, {**connection.reports_of(flow)[1], "summary": "judged anew"})
+    (number,) = {one["number"] for one in websocket_turns.reports_of(flow)[1:]}
+    websocket_turns.store_report(flow, number, {**websocket_turns.reports_of(flow)[1], "summary": "judged anew"})
     assert "judged anew" in view.prettify(b"", metadata)
 
 
@@ -278,7 +278,7 @@ def test_the_page_shows_each_turn(recording: Recording, tmp_path: Path) -> None:
 
 
 def test_turns_know_when_what_came(recording: Recording) -> None:
-    first, second = all_seen(recording.flow(LIFT))
+    first, second = records_of(recording.flow(LIFT))
     assert second.started > first.started
     for one in (first, second):
         turn = told(one)
@@ -300,10 +300,13 @@ def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) ->
     assert sorted(statuses(report)) == sorted(RECORDED[BLOCK])
     (one,) = all_of(flow, config)
     assert one.report["verdicts"] == report["verdicts"]
-    odd = {connection.MESSAGES: [1, [True], [False, "x", b""], [0, 0, "text"]], connection.TURNS: ["x", {"number": []}]}
+    odd = {
+        websocket_turns.MESSAGES: [1, [True], [False, "x", b""], [0, 0, "text"]],
+        websocket_turns.TURNS: ["x", {"number": []}],
+    }
     flow.metadata.update(odd)
     assert today(flow, config)["verdicts"] == report["verdicts"]
-    assert connection.reports_of(flow) == []
+    assert websocket_turns.reports_of(flow) == []
     assert [one.report["verdicts"] for one in all_of(flow, config)] == [report["verdicts"]]
 
 
@@ -314,16 +317,16 @@ def test_commands_look_at_every_turn(recording: Recording) -> None:
     flow = recording.flow(LIFT)
     add_views()
     with taddons.context() as context:
-        rules = Rules(str(recording.strict))
+        rules = ConfigFile(str(recording.strict))
         commands = Commands(lambda: rules)
         context.master.addons.add(commands)
         rows = "\n".join(" ".join(map(str, row)) for row in commands.why(flow))
         assert "read_file" in rows
         assert "now" in rows
         commands.judge([flow])
-    assert statuses(flow.metadata[store.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
-    assert [one["number"] for one in connection.reports_of(flow)] == [0, 1]
-    assert [[verdict["status"] for verdict in one.report["verdicts"]] for one in all_seen(flow)] == [
+    assert statuses(flow.metadata[flow_metadata.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
+    assert [one["number"] for one in websocket_turns.reports_of(flow)] == [0, 1]
+    assert [[verdict["status"] for verdict in one.report["verdicts"]] for one in records_of(flow)] == [
         ["lifted"], ["declined"],
     ]  # fmt: skip
 
@@ -334,11 +337,11 @@ def test_what_is_redacted_is_judged_as_before(
     """Secrets go from the messages as they came, too."""
     secret = "sk-ant-api03-" + "a" * 40
     flow = recording.flow(LIFT)
-    (side, number), content = next(iter(connection.originals_of(flow).items()))
-    connection.keep_original(flow, flow.websocket.messages[0], 99, content + secret.encode())
+    (side, number), content = next(iter(websocket_turns.originals_of(flow).items()))
+    websocket_turns.store_original(flow, flow.websocket.messages[0], 99, content + secret.encode())
     clean = redacted(flow)
-    assert (side, number) in connection.originals_of(clean)
-    assert secret.encode() not in b"".join(connection.originals_of(clean).values())
+    assert (side, number) in websocket_turns.originals_of(clean)
+    assert secret.encode() not in b"".join(websocket_turns.originals_of(clean).values())
     out = tmp_path / "clean.flow"
     assert cli.main(["redact", str(recording.path), str(out)]) == 0
     capsys.readouterr()

@@ -18,9 +18,9 @@ from mitmproxy import http
 
 from reliability.materials import Reply
 from toolcalls.events import Verdict
-from toolcalls.mitm.codings import decoder_of
-from toolcalls.mitm.plan import Plan, form_of, plan_for, wire_for
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.content_codings import decoder_of
+from toolcalls.mitm.exchange_plan import ExchangePlan, form_of, plan_for, wire_for
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.lane import Record
 from toolcalls.route import Config, Route
@@ -71,10 +71,10 @@ class Outcome:
 
 
 _MOST_PLANS = 32
-_plans: dict[tuple[str, bytes, int], tuple[Route | Config, Plan]] = {}
+_plans: dict[tuple[str, bytes, int], tuple[Route | Config, ExchangePlan]] = {}
 
 
-def plan_of(path: str, request: bytes, route: Route | Config) -> Plan:
+def plan_of(path: str, request: bytes, route: Route | Config) -> ExchangePlan:
     """The plan for a request; it is frozen, so replies to the same request share it.
 
     A route with tools has no hash, so it is known by its identity, and kept, so that nothing else can get the same.
@@ -87,7 +87,7 @@ def plan_of(path: str, request: bytes, route: Route | Config) -> Plan:
     return _plans[key][1]
 
 
-def _planned(path: str, request: bytes, route: Route | Config) -> Plan:
+def _planned(path: str, request: bytes, route: Route | Config) -> ExchangePlan:
     made = http.Request.make("POST", f"http://127.0.0.1{path}", request, {"content-type": "application/json"})
     wire = wire_for(made)
     if wire is None:
@@ -105,7 +105,7 @@ def exchange_of(reply: Reply, route: Route | Config = LIFTS) -> Exchange:
     return plan.exchange(form)
 
 
-def tap_of(reply: Reply, route: Route | Config = LIFTS, coding: str = "") -> Tap:
+def tap_of(reply: Reply, route: Route | Config = LIFTS, coding: str = "") -> ResponseTap:
     """A new tap for a reply."""
     plan = plan_of(reply.path, reply.request, route)
     response = http.Response.make(200, b"", {"content-type": reply.content_type})
@@ -113,7 +113,7 @@ def tap_of(reply: Reply, route: Route | Config = LIFTS, coding: str = "") -> Tap
     if form is None:
         raise LookupError(f"{reply.id}: {reply.content_type!r} is not read")
     decoder = decoder_of(coding, plan.terms.route.max_decoded_bytes)
-    return Tap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
+    return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
 
 
 def driven(

@@ -23,7 +23,7 @@ from reliability.driving import Outcome, Stalled, plan_of
 from reliability.faults import Faulted
 from reliability.spliced import Spliced
 from toolcalls.events import CallStart, Event, Markup, Reasoning, Text, Verdict
-from toolcalls.mitm.codings import CodingError
+from toolcalls.mitm.content_codings import CodingError
 from toolcalls.reading.reader import Reader
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in

@@ -19,7 +19,7 @@ _CONTAINERS = (list, dict, set, deque, bytearray)
 # Functions of the user's that have been read from their files.
 _ON_PURPOSE = {
     "toolcalls.processors.reactor_runner.RUNNER",
-    "toolcalls.mitm.plan.RUNNER",
+    "toolcalls.mitm.exchange_plan.RUNNER",
     "toolcalls.mitm.config_file.RUNNER",
 }
 

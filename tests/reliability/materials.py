@@ -19,9 +19,9 @@ from typing import Any
 from mitmproxy.io import FlowReader
 
 from spoken import SPOKEN
-from toolcalls.mitm import store
-from toolcalls.mitm.codings import decoded
-from toolcalls.mitm.plan import wire_for
+from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.content_codings import decoded
+from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.wires import all_wires
 
 REPO = Path(__file__).parents[2]
@@ -167,7 +167,7 @@ def _of_the_project() -> Iterator[Reply]:
                 path=flow.request.path,
                 content_type=flow.response.headers.get("content-type", ""),
                 request=flow.request.raw_content or b"",
-                body=bytes(flow.metadata.get(store.UPSTREAM, client)),
+                body=bytes(flow.metadata.get(flow_metadata.UPSTREAM, client)),
             )
 
 

@@ -38,9 +38,9 @@ from toolcalls.insight.page import live_overview, live_page, live_session, live_
 from toolcalls.insight.report import visible
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told as told_turn
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.flow_records import seen
+from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.redact import redacted
@@ -200,7 +200,7 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
         yield "log", log.getvalue()
         yield "journal", journal.read_text(encoding="utf-8")
         yield "comment", flow.comment + flow.marked
-        yield "report", repr(flow.metadata.get(store.REPORT))
+        yield "report", repr(flow.metadata.get(flow_metadata.REPORT))
         yield "view", view
         for format_ in FORMATS:
             for content in (False, True):
@@ -226,7 +226,7 @@ def _recorded(folder: Path) -> str:
 def _pages(flow: http.HTTPFlow) -> Iterator[tuple[str, str]]:
     """The HTML report, and the three pages that mitmweb has."""
     sessions = Sessions()
-    sessions.put(told_turn(seen(flow)))
+    sessions.put(told_turn(record_of(flow)))
     (session,) = sessions.all()
     yield "HTML report", report_page(sessions, "made.flow")
     yield "page, overview", live_page(live_overview(sessions), "1")

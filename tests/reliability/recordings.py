@@ -19,8 +19,8 @@ from reliability.materials import RECORDINGS, Reply, chosen, recorded, seed_of, 
 from reliability.rows import Row
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm import store
-from toolcalls.mitm.codings import decoded
+from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.content_codings import decoded
 from toolcalls.route import Config, Route
 from toolcalls.wires import all_wires
 
@@ -112,6 +112,6 @@ def _own() -> Iterator[tuple[str, tuple[bytes, bool]]]:
             flows: list[Any] = list(FlowReader(file).stream())
         for flow in flows:
             content = decoded(flow.response.raw_content or b"", flow.response.headers.get("content-encoding", ""))
-            body = bytes(flow.metadata.get(store.UPSTREAM, content))
-            observed = flow.metadata[store.REPORT]["kind"] == "observe"
+            body = bytes(flow.metadata.get(flow_metadata.UPSTREAM, content))
+            observed = flow.metadata[flow_metadata.REPORT]["kind"] == "observe"
             yield f"recordings/{path.stem}", (body if observed else content, flow.error is not None)

@@ -25,19 +25,19 @@ from mitmproxy.flow import Error
 from toolcalls.config import ConfigError
 from toolcalls.insight import report
 from toolcalls.insight.redaction import redacted_url
-from toolcalls.mitm import connection, store, websocket
-from toolcalls.mitm.codings import Unreadable, decoder_of
+from toolcalls.mitm import flow_metadata, websocket, websocket_turns
 from toolcalls.mitm.commands import Commands, bind_keys
-from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
+from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.journal import Journal
-from toolcalls.mitm.listening import reached_by_all
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.page.addon import PageAddon
-from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
 from toolcalls.mitm.progress import unlucky
 from toolcalls.mitm.recorder import Recorder
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import add_views
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import REFUSED, Recalled
@@ -55,15 +55,15 @@ class ToolCalls:
     """mitmproxy calls the methods, each named as its event (https://docs.mitmproxy.org/stable/api/events.html)."""
 
     def __init__(self) -> None:
-        self._rules: Rules | None = None
+        self._rules: ConfigFile | None = None
         self._journal: Journal | None = None
         self._recorder: Recorder | None = None
         # None: a reply that passes unread, and the log says why. Gone when the flow is, and when its reply has ended.
-        self._plans: WeakKeyDictionary[http.HTTPFlow, Plan | None] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[http.HTTPFlow, ExchangePlan | None] = WeakKeyDictionary()
         self._settled: WeakSet[http.HTTPFlow] = WeakSet()
-        self._recorded = store.Recorded()
+        self._recorded = flow_metadata.ReplayedBodies()
         self._recalled = Recalled()
-        self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Messages] = WeakKeyDictionary()
+        self._messages: WeakKeyDictionary[http.HTTPFlow, websocket.Connection] = WeakKeyDictionary()
         self._live = Live()
         self._focus = Focus()
         # mitmproxy finds their commands and hooks here.
@@ -97,7 +97,7 @@ class ToolCalls:
     def _configure(self, updated: set[str]) -> None:
         """Raises ConfigError."""
         if "toolcalls_config" in updated or self._rules is None:
-            self._rules = Rules(ctx.options.toolcalls_config)
+            self._rules = ConfigFile(ctx.options.toolcalls_config)
         if "toolcalls_log" in updated:
             journal = _opened("toolcalls_log", Journal)
             if self._journal is not None:
@@ -124,7 +124,7 @@ class ToolCalls:
     def _warn_of_listeners(options: Any) -> None:
         if not options.server or getattr(options, "proxyauth", None):
             return
-        for mode in reached_by_all(options.mode, options.listen_host):
+        for mode in exposed_modes(options.mode, options.listen_host):
             logger.warning(
                 f"toolcalls: the {mode} proxy listens on all interfaces and asks nobody for a password; "
                 "--listen-host 127.0.0.1 or --proxyauth changes that"
@@ -150,7 +150,7 @@ class ToolCalls:
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """A flow that is sent once more (`-C`) bears the marks of its first reply."""
         if flow.is_replay == "request" and wire_for(flow.request) is not None:
-            store.forget(flow)
+            flow_metadata.clear(flow)
             self._settled.discard(flow)
 
     def request(self, flow: http.HTTPFlow) -> None:
@@ -158,7 +158,7 @@ class ToolCalls:
         if not flow.live:
             return
         if flow.is_replay == "request":
-            store.restore(flow)
+            flow_metadata.restore_request_body(flow)
         self._refuse_websocket(flow)
         plan = self._plan(flow)
         if plan is None:
@@ -168,16 +168,16 @@ class ToolCalls:
             self._recorded.learn(flows)
         if plan.changes:
             flow.request.headers["accept-encoding"] = "identity"
-        if plan.request is not None and store.original(flow) is None:
-            store.rewrite(flow, *plan.request)
+        if plan.request is not None and flow_metadata.original_request_body(flow) is None:
+            flow_metadata.replace_request_body(flow, *plan.request)
         self._log_losses(flow, plan)
 
     @staticmethod
-    def _log_losses(flow: http.HTTPFlow, plan: Plan) -> None:
+    def _log_losses(flow: http.HTTPFlow, plan: ExchangePlan) -> None:
         for note in plan.losses:
             logger.info(f"{_about(flow)}: {report.visible(note)}")
 
-    def _plan(self, flow: http.HTTPFlow) -> Plan | None:
+    def _plan(self, flow: http.HTTPFlow) -> ExchangePlan | None:
         """What is done to the flow's reply: decided once, None for nothing."""
         if flow in self._plans:
             return self._plans[flow]
@@ -185,8 +185,10 @@ class ToolCalls:
         if wire is None or self._rules is None:
             return None
         try:
-            plan = plan_for(wire, flow.request, self._rules.current(), store.original(flow), self._recalled)
-        except Unread as reason:
+            plan = plan_for(
+                wire, flow.request, self._rules.current(), flow_metadata.original_request_body(flow), self._recalled
+            )
+        except ReplyNotParsed as reason:
             logger.info(f"{_about(flow)}: the reply passes unread: {report.visible(str(reason))}")
             plan = None
         self._plans[flow] = plan
@@ -211,16 +213,16 @@ class ToolCalls:
         if wire is None or rules is None or not flow.live:
             return
 
-        def plan(body: bytes) -> Plan | None:
+        def plan(body: bytes) -> ExchangePlan | None:
             try:
                 made = plan_for(wire, flow.request, rules.current(), body, self._recalled)
-            except Unread as reason:
+            except ReplyNotParsed as reason:
                 logger.info(f"{_about(flow)}: a reply passes unread: {report.visible(str(reason))}")
                 return None
             self._log_losses(flow, made)
             return made
 
-        ahead = websocket.ahead_of(flow)
+        ahead = websocket.injector_for(flow)
         if ahead is None:
             logger.warning(f"{_about(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy")
             return
@@ -229,11 +231,11 @@ class ToolCalls:
             self._live.end(flow)
             self._told(flow, exchange, number)
 
-        self._messages[flow] = websocket.reading[flow] = websocket.Messages(
+        self._messages[flow] = websocket.open_connections[flow] = websocket.Connection(
             plan,
             settle,
             ahead,
-            lambda message, number: connection.keep_original(flow, message, number, message.content),
+            lambda message, number: websocket_turns.store_original(flow, message, number, message.content),
         )
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
@@ -246,7 +248,7 @@ class ToolCalls:
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed."""
         messages = self._messages.pop(flow, None)
-        websocket.reading.pop(flow, None)
+        websocket.open_connections.pop(flow, None)
         if messages is not None:
             if held := messages.close():
                 logger.warning(f"toolcalls: a WebSocket closed while {held} messages were held; they are lost")
@@ -259,12 +261,12 @@ class ToolCalls:
         if self._rules is None:
             return
         try:
-            found = websocket.reread(flow, self._rules.current())
-        except Unread:
+            found = websocket.replay(flow, self._rules.current())
+        except ReplyNotParsed:
             return
         self._settled.add(flow)
-        recorded = {one["number"]: one for one in connection.reports_of(flow)}
-        flow.metadata.pop(connection.TURNS, None)
+        recorded = {one["number"]: one for one in websocket_turns.reports_of(flow)}
+        flow.metadata.pop(websocket_turns.TURNS, None)
         logger.debug(f"{_about(flow)}: {len(found)} replies read again, {len(recorded)} of them reported before")
         for number, exchange in found:
             self._told(flow, exchange, number, was=recorded.get(number))
@@ -278,7 +280,7 @@ class ToolCalls:
         plan = self._plan(flow)
         form = form_of(plan.wire, flow.request, flow.response, guarded=plan.guards) if plan else None
         if plan is not None and plan.doomed and flow.response.status_code == 400:
-            store.remark(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
+            flow_metadata.add_comment(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
         if plan is None or form is None:
             return
         if flow.response.raw_content is not None:
@@ -287,7 +289,7 @@ class ToolCalls:
             logger.warning(f"{_about(flow)}: the reply passes unread: another addon streams it")
         elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
             if plan.changes:
-                store.open_for_change(flow)
+                flow_metadata.prepare_headers(flow)
             flow.response.stream = tap
             self._live.begin(flow)
 
@@ -300,7 +302,7 @@ class ToolCalls:
         self.websocket_end(flow)
         self._end(flow, cut=True)
 
-    def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> Tap | None:
+    def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> ResponseTap | None:
         """A tap for a reply, None for one in a coding that nobody here can read: it passes, or nothing of it does where
         a rule may block.
         """
@@ -309,12 +311,12 @@ class ToolCalls:
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
             if plan.guards:
-                return Tap(plan.exchange(form), form=form, decoder=Unreadable(str(unknown)), changes=True)
+                return ResponseTap(plan.exchange(form), form=form, decoder=UnknownCoding(str(unknown)), changes=True)
             logger.warning(f"{_about(flow)}: the reply passes unread: {report.visible(str(unknown))}")
             return None
-        return Tap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
+        return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
 
-    def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: Plan, form: Form) -> None:
+    def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> None:
         """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
         body = response.raw_content or b""
         recorded = self._recorded.upstream(body)
@@ -325,7 +327,7 @@ class ToolCalls:
         tap(b"")
         if plan.changes:
             response.headers.pop("content-encoding", None)
-        store.keep_bodies(response, flow.metadata, tap)
+        flow_metadata.store_bodies(response, flow.metadata, tap)
         self._settle(flow, tap.exchange)
 
     def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
@@ -350,7 +352,7 @@ class ToolCalls:
                 tap.abort()
             else:
                 tap.close()
-            store.keep_bodies(response, flow.metadata, tap)
+            flow_metadata.store_bodies(response, flow.metadata, tap)
             self._settle(flow, tap.exchange)
         elif not flow.live and response.raw_content is not None:
             self._judge(flow, response, cut=cut)
@@ -365,13 +367,13 @@ class ToolCalls:
         tap = self._tap(flow, response, plan, form)
         if tap is None:
             return
-        recorded = flow.metadata.get(store.UPSTREAM)
+        recorded = flow.metadata.get(flow_metadata.UPSTREAM)
         tap(recorded if isinstance(recorded, bytes) else response.raw_content or b"")
         if cut:
             tap.abort()
         else:
             tap.close()
-        self._settle(flow, tap.exchange, was=flow.metadata.get(store.REPORT))
+        self._settle(flow, tap.exchange, was=flow.metadata.get(flow_metadata.REPORT))
 
     def _settle(self, flow: http.HTTPFlow, exchange: Exchange, was: object = _NONE) -> None:
         """Say what became of a flow's only reply."""
@@ -391,13 +393,13 @@ class ToolCalls:
         """
         self._recalled.keep(exchange)
         data = report.of(exchange, model=exchange.terms.request.model)
-        if was is not _NONE and not store.is_as_then(was, data):
+        if was is not _NONE and not flow_metadata.is_as_recorded(was, data):
             data["judged"] = _FROM_FILE
         if number is None:
-            store.annotate(flow, data)
+            flow_metadata.annotate(flow, data)
         else:
-            connection.keep_report(flow, number, data)
-            store.annotate(flow, websocket.joined(connection.reports_of(flow)))
+            websocket_turns.store_report(flow, number, data)
+            flow_metadata.annotate(flow, websocket.joined_report(websocket_turns.reports_of(flow)))
         if data["summary"]:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{_about(flow)}: {report.visible(data['summary'])}")
@@ -408,7 +410,7 @@ class ToolCalls:
             where = "".join(format_tb(exchange.failure.__traceback__))
             logger.debug(f"toolcalls: where it failed ({type(exchange.failure).__name__}):\n{where}")
         if self._journal is not None:
-            self._journal.write(flow, store.writable(data))
+            self._journal.write(flow, flow_metadata.writable(data))
 
 
 def _opened[T](option: str, kind: Callable[[Path], T]) -> T | None:

@@ -21,20 +21,20 @@ logger = logging.getLogger(__name__)
 WRITE = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
 
 
-class Opened(NamedTuple):
+class OpenFile(NamedTuple):
     """A file, open for appending (`WRITE`)."""
 
     path: Path
     descriptor: int
 
 
-class Appended:
+class AppendFile:
     """One file at a time. Raises what `open_` raises at the first time: OSError when it cannot be opened.
 
     open_   opens the file, again where it has gone
     """
 
-    def __init__(self, open_: Callable[[], Opened]) -> None:
+    def __init__(self, open_: Callable[[], OpenFile]) -> None:
         self.missing = 0
         self._open = open_
         self._warned = False

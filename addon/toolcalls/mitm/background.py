@@ -1,7 +1,7 @@
 """Work that a command begins and that takes longer than the proxy may stand still: it is done in a thread.
 
 mitmproxy runs a command in its loop and waits for what it returns. What is small is done there and then, so that
-commands can follow each other; what is large goes on beside the loop (`beside`), and says in the log when it is done.
+commands can follow each other; what is large goes on beside the loop (`start`), and says in the log when it is done.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from typing import Any
 from mitmproxy import exceptions, http
 from mitmproxy.utils import asyncio_utils
 
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 logger = logging.getLogger(__name__)
 
 
-def is_running() -> bool:
+def loop_is_running() -> bool:
     """Whether there is a loop that would stand still."""
     try:
         asyncio.get_running_loop()
@@ -26,7 +26,7 @@ def is_running() -> bool:
     return True
 
 
-def beside(work: Coroutine[Any, Any, None], name: str) -> None:
+def start(work: Coroutine[Any, Any, None], name: str) -> None:
     """Go on with this; what a command would have said of a mistake stands in the log."""
 
     async def told() -> None:
@@ -44,12 +44,12 @@ def reply_bytes(flow: object) -> int:
         return 0
     if flow.websocket is not None:
         return sum(len(message.content) for message in flow.websocket.messages)
-    upstream = flow.metadata.get(store.UPSTREAM)
+    upstream = flow.metadata.get(flow_metadata.UPSTREAM)
     body = upstream if isinstance(upstream, bytes) else flow.response.raw_content if flow.response else b""
     return len(body or b"")
 
 
-def all_bytes(flows: Iterable[object]) -> int:
+def exchange_bytes(flows: Iterable[object]) -> int:
     """How much of flows is written to export them."""
     found = [flow for flow in flows if isinstance(flow, http.HTTPFlow)]
     bodies = [message.raw_content for flow in found for message in (flow.request, flow.response) if message]

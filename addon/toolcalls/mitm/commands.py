@@ -28,15 +28,15 @@ from mitmproxy.log import ALERT
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.insight.exports import FORMATS
-from toolcalls.mitm import background, connection, store, websocket
-from toolcalls.mitm.config_file import Rules
-from toolcalls.mitm.flow_records import failed, is_told
+from toolcalls.mitm import background, flow_metadata, websocket, websocket_turns
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.flow_records import failure_report, has_report
 from toolcalls.mitm.judging import Candidate, Recorded, conditions, replies
 from toolcalls.mitm.live import redraw
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.page import PATH
-from toolcalls.mitm.plan import Unread
 from toolcalls.mitm.tables import Table, briefly, calls_of, cell, counted, explained, in_a_column, in_lines, told
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
@@ -109,7 +109,7 @@ class Commands:
 
     name = "toolcalls.commands"  # among mitmproxy's addons
 
-    def __init__(self, rules: Callable[[], Rules | None]) -> None:
+    def __init__(self, rules: Callable[[], ConfigFile | None]) -> None:
         self._rules = rules
         self._stopped = False
 
@@ -124,7 +124,7 @@ class Commands:
         """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
         and which of the seven conditions it meets.
         """
-        if background.is_running() and background.reply_bytes(flow) > _WHY:
+        if background.loop_is_running() and background.reply_bytes(flow) > _WHY:
             return cast("mitmproxy.types.Data", self._why_beside(flow))
         found = self._conditions(flow)
         return cast(
@@ -134,7 +134,7 @@ class Commands:
     def _conditions(self, flow: flow.Flow) -> list[Candidate]:
         try:
             return [one for _, reply in self._replies(flow) for one in conditions(reply)]
-        except Unread as reason:
+        except ReplyNotParsed as reason:
             raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
 
     def _why_beside(self, flow: flow.Flow) -> Table:
@@ -148,7 +148,7 @@ class Commands:
             master: Any = ctx.master
             master.overlay(overlay.DataViewerOverlay(master, table), valign="top")
 
-        background.beside(show(), "toolcalls.why")
+        background.start(show(), "toolcalls.why")
         return [[f"{_LONG}; the answer comes here."]]
 
     @_command("toolcalls.stats")
@@ -187,7 +187,7 @@ class Commands:
             self._set_policy(await asyncio.to_thread(self._routes, flows), policy)
             await self._judge_on(flows, how)
 
-        background.beside(judge(), "toolcalls.policy")
+        background.start(judge(), "toolcalls.policy")
 
     def _routes(self, flows: Sequence[flow.Flow]) -> set[str]:
         """The routes that the replies of flows have."""
@@ -195,7 +195,7 @@ class Commands:
         for one in flows:
             try:
                 routes.update(reply.plan.terms.route.name for _, reply in self._replies(one))
-            except Unread:
+            except ReplyNotParsed:
                 continue
         return routes
 
@@ -207,7 +207,7 @@ class Commands:
 
     def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
         if not _at_once(flows):
-            background.beside(self._judge_on(flows, how), "toolcalls.judge")
+            background.start(self._judge_on(flows, how), "toolcalls.judge")
             return
         judging = _Judging(flows, how)
         for one in flows:
@@ -221,11 +221,11 @@ class Commands:
             judging.take(one, await asyncio.to_thread(self._read_again, one))
         judging.end()
 
-    def _read_again(self, one: flow.Flow) -> list[_Report] | Unread:
+    def _read_again(self, one: flow.Flow) -> list[_Report] | ReplyNotParsed:
         """The reports of a flow's replies, or why there is none."""
         try:
             return [(number, report.of(reply.read(), model=reply.plan.model)) for number, reply in self._replies(one)]
-        except Unread as reason:
+        except ReplyNotParsed as reason:
             return reason
 
     # Taking away
@@ -269,7 +269,7 @@ class Commands:
             return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
         try:
             tools = self._replies(flow)[-1][1].plan.tools
-        except Unread:
+        except ReplyNotParsed:
             tools = Toolbox()
         try:
             return write(form, [call], tools)
@@ -285,7 +285,7 @@ class Commands:
     @_choice("format", "toolcalls.export.formats")
     def export(self, format: str, flows: Sequence[flow.Flow], path: mitmproxy.types.Path) -> None:  # noqa: A002
         """Write what the addon knows of flows to a file that only its owner can read, for other programs."""
-        ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (is_told(one) or failed(one))]
+        ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (has_report(one) or failure_report(one))]
         if not ours:
             raise exceptions.CommandError("the addon has read none of these flows")
         prices, opened = self._configured().current().prices, ExitStack()
@@ -307,7 +307,7 @@ class Commands:
                 raise exceptions.CommandError(f"{path}: {error.strerror}") from None
 
         about = f"Exported {len(ours)} flows to {path}."
-        if not background.is_running() or background.all_bytes(ours) <= _EXPORT:
+        if not background.loop_is_running() or background.exchange_bytes(ours) <= _EXPORT:
             finish()
             logger.log(ALERT, about)
             return
@@ -317,7 +317,7 @@ class Commands:
             logger.log(ALERT, about)
 
         logger.log(ALERT, f"Exporting {len(ours)} flows to {path} …")
-        background.beside(write_on(), "toolcalls.export")
+        background.start(write_on(), "toolcalls.export")
 
     def _while_running(self, flows: Sequence[http.HTTPFlow]) -> Iterator[http.HTTPFlow]:
         """The flows; none of them any more when mitmproxy stops, which would wait for the thread."""
@@ -328,7 +328,7 @@ class Commands:
 
     # What they share
 
-    def _configured(self) -> Rules:
+    def _configured(self) -> ConfigFile:
         rules = self._rules()
         if rules is None:
             raise exceptions.CommandError("the addon is not configured yet")
@@ -336,7 +336,7 @@ class Commands:
 
     def _replies(self, one: flow.Flow) -> list[tuple[int | None, Recorded]]:
         if not isinstance(one, http.HTTPFlow):
-            raise Unread("it is no HTTP exchange")
+            raise ReplyNotParsed("it is no HTTP exchange")
         return replies(one, self._configured().current())
 
 
@@ -350,18 +350,20 @@ class _Judging:
         self._changed = 0
         self._why = "there is no flow to judge"
 
-    def take(self, one: flow.Flow, found: list[_Report] | Unread) -> None:
+    def take(self, one: flow.Flow, found: list[_Report] | ReplyNotParsed) -> None:
         """What the replies of a flow are read as now; a WebSocket keeps the report of each too."""
-        if isinstance(found, Unread) or not isinstance(one, http.HTTPFlow):
+        if isinstance(found, ReplyNotParsed) or not isinstance(one, http.HTTPFlow):
             self._why = f"nothing was judged: {found}"
             return
         for number, data in found:
             if number is not None:
-                connection.keep_report(one, number, data | {"judged": self._how})
-        data = found[-1][1] if one.websocket is None else websocket.joined(connection.reports_of(one))
-        earlier = one.metadata.get(store.REPORT)
-        self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != store.writable(data["verdicts"])
-        store.annotate(one, data | {"judged": self._how})
+                websocket_turns.store_report(one, number, data | {"judged": self._how})
+        data = found[-1][1] if one.websocket is None else websocket.joined_report(websocket_turns.reports_of(one))
+        earlier = one.metadata.get(flow_metadata.REPORT)
+        self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != flow_metadata.writable(
+            data["verdicts"]
+        )
+        flow_metadata.annotate(one, data | {"judged": self._how})
         self._judged.append(one)
 
     def end(self) -> None:
@@ -379,7 +381,7 @@ class _Judging:
 def _at_once(flows: Sequence[flow.Flow]) -> bool:
     """Whether flows are so little work to judge that the proxy may wait for it."""
     small = len(flows) <= _FLOWS and sum(map(background.reply_bytes, flows)) <= _JUDGE
-    return small or not background.is_running()
+    return small or not background.loop_is_running()
 
 
 def _in_mitmweb() -> bool:

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 _INTERVAL = 1.0  # seconds
 
 
-class Rules:
+class ConfigFile:
     """The rules of one file, or of the one that ships with the package for "". Raises ConfigError when it is wrong."""
 
     def __init__(self, option: str) -> None:

@@ -14,12 +14,12 @@ from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import Pieces, Seen, State
-from toolcalls.mitm import store, websocket
-from toolcalls.mitm.codings import CodingError, decoded
-from toolcalls.mitm.connection import Reading, Turn, reports_of, turns_of
-from toolcalls.mitm.plan import form_of, wire_for
+from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.mitm.exchange_plan import form_of, wire_for
 from toolcalls.mitm.progress import telling
 from toolcalls.mitm.views.message import tap_of
+from toolcalls.mitm.websocket_turns import Turn, TurnReader, reports_of, turns_of
 from toolcalls.replies.exchange import Exchange
 
 _SWITCHED = 101  # the status of an upgrade
@@ -33,16 +33,16 @@ class _Kind(msgspec.Struct):
 _kind = msgspec.json.Decoder(_Kind).decode
 
 
-def is_told(flow: object) -> bool:
+def has_report(flow: object) -> bool:
     """Whether the addon has read a flow's reply."""
-    return isinstance(flow, http.HTTPFlow) and isinstance(flow.metadata.get(store.REPORT), dict)
+    return isinstance(flow, http.HTTPFlow) and isinstance(flow.metadata.get(flow_metadata.REPORT), dict)
 
 
-def failed(flow: object) -> dict[str, Any] | None:
+def failure_report(flow: object) -> dict[str, Any] | None:
     """The report of a request that an API answered with an error, or not at all: there is nothing in it but the API.
     None for any other flow.
     """
-    if not isinstance(flow, http.HTTPFlow) or is_told(flow) or flow.request.method != "POST":
+    if not isinstance(flow, http.HTTPFlow) or has_report(flow) or flow.request.method != "POST":
         return None
     wire = wire_for(flow.request)
     refused = flow.error is not None if flow.response is None else flow.response.status_code >= _ERRORS
@@ -53,9 +53,9 @@ def state_of(flow: object) -> State | None:
     """How far the reply of a flow is that the addon reads, or may come to read; None for any other flow."""
     if not isinstance(flow, http.HTTPFlow):
         return None
-    if is_told(flow) or failed(flow) is not None:
+    if has_report(flow) or failure_report(flow) is not None:
         return "ended"
-    if websocket.coming(flow):
+    if websocket.replies_in_progress(flow):
         return "streaming"
     if tap_of(flow) is not None:
         return "streaming"
@@ -63,7 +63,7 @@ def state_of(flow: object) -> State | None:
     return "waiting" if awaited and wire_for(flow.request) is not None else None
 
 
-def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], list[Seen]]:
+def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) -> Callable[[], list[Seen]]:
     """What makes the exchanges of a flow that are awaited or coming, as far as they came by now; the summary of each is
     what its reply does at the moment.
 
@@ -72,19 +72,19 @@ def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], 
     reading   of the same connection at an earlier look, to be gone on with
     """
     if flow.websocket is not None:
-        coming = {number: _report_so_far(exchange) for number, exchange in websocket.coming(flow)}
-        again = Reading() if reading is None else reading
+        coming = {number: _current_report(exchange) for number, exchange in websocket.replies_in_progress(flow)}
+        again = TurnReader() if reading is None else reading
         news = again.news(flow)
 
         def read_on() -> list[Seen]:
             again.take(*news)
-            return _coming(flow, again.turns, coming)
+            return _turns_in_progress(flow, again.turns, coming)
 
         return read_on
     tap = tap_of(flow)
     if tap is None:
-        return lambda: [replace(seen(flow, {}), state="waiting")]
-    report, encoded = _report_so_far(tap.exchange), tap.encoded
+        return lambda: [replace(record_of(flow, {}), state="waiting")]
+    report, encoded = _current_report(tap.exchange), tap.encoded
     upstream = tap.upstream.copy()
     client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
 
@@ -93,7 +93,7 @@ def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], 
         pieces = Pieces(upstream.microseconds, upstream.sizes)
         same = client is upstream
         one = replace(
-            seen(flow, report),
+            record_of(flow, report),
             state="streaming",
             upstream=body,
             client=body if same else client.whole(),
@@ -106,16 +106,18 @@ def so_far(flow: http.HTTPFlow, reading: Reading | None = None) -> Callable[[], 
     return made
 
 
-def _report_so_far(exchange: Exchange) -> dict[str, Any]:
+def _current_report(exchange: Exchange) -> dict[str, Any]:
     return reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
 
 
-def _coming(flow: http.HTTPFlow, turns: Sequence[Turn], coming: Mapping[int, Mapping[str, Any]]) -> list[Seen]:
+def _turns_in_progress(
+    flow: http.HTTPFlow, turns: Sequence[Turn], coming: Mapping[int, Mapping[str, Any]]
+) -> list[Seen]:
     """The replies of a connection that have not ended, by the reports of their numbers."""
-    upgrade = _seen(flow, {})
+    upgrade = _http_record(flow, {})
     return [
         replace(
-            _of_turn(upgrade, turn, coming[turn.number]),
+            _turn_record(upgrade, turn, coming[turn.number]),
             id=_id(flow, place),
             state="streaming" if turn.upstream.lines else "waiting",
             ended=None,
@@ -130,33 +132,33 @@ def _id(flow: http.HTTPFlow, place: int) -> str:
     return f"{flow.id}.{place}" if place else flow.id
 
 
-def seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
+def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
     """A flow as it is now, with the report that it holds, or with another one. A WebSocket is told as its latest reply
-    (`_of_messages`).
+    (`_latest_reply`).
     """
-    found = _seen(flow, report)
-    return found if flow.websocket is None else _of_messages(found, flow.websocket.messages)
+    found = _http_record(flow, report)
+    return found if flow.websocket is None else _latest_reply(found, flow.websocket.messages)
 
 
-def all_seen(
+def records_of(
     flow: http.HTTPFlow, report: Mapping[str, Any] | None = None, turns: Iterable[Mapping[str, Any]] = ()
 ) -> list[Seen]:
     """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
     own. `turns` are other reports than the flow holds.
     """
     if flow.websocket is None:
-        return [seen(flow, report)]
+        return [record_of(flow, report)]
     reports = {one.get("number"): one for one in [*turns] or reports_of(flow)}
-    upgrade = _seen(flow, {})
+    upgrade = _http_record(flow, {})
     found = [
-        replace(_of_turn(upgrade, turn, reports[turn.number]), id=_id(flow, place))
+        replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place))
         for place, turn in enumerate(turns_of(flow))
         if turn.number in reports
     ]
-    return found or [seen(flow, report)]
+    return found or [record_of(flow, report)]
 
 
-def _of_turn(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
+def _turn_record(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
     """One reply of a connection. Its moments count from its request."""
     upstream, client = turn.upstream.body, turn.client.body
     return replace(
@@ -178,12 +180,14 @@ def _of_turn(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
     )
 
 
-def _of_messages(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
+def _latest_reply(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
     """The latest request of a connection and what the server said since, a line for each message.
 
     Moments count from the reply's headers as always; the connection may have been there long before the request.
     """
-    begins = [number for number, message in enumerate(messages) if message.from_client and _asks(message.content)]
+    begins = [
+        number for number, message in enumerate(messages) if message.from_client and _asks_for_reply(message.content)
+    ]
     if not begins:
         return upgrade
     asked, answers = messages[begins[-1]], [one for one in messages[begins[-1] :] if not one.from_client]
@@ -205,7 +209,7 @@ def _of_messages(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
     )
 
 
-def _asks(content: bytes) -> bool:
+def _asks_for_reply(content: bytes) -> bool:
     """Whether a client's message asks for a reply."""
     try:
         return bool(_kind(content).type == "response.create")
@@ -213,16 +217,16 @@ def _asks(content: bytes) -> bool:
         return False
 
 
-def _seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
+def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
     request, response = flow.request, flow.response
-    own = flow.metadata.get(store.REPORT)
+    own = flow.metadata.get(flow_metadata.REPORT)
     report = report if report is not None else own if isinstance(own, dict) else {}
-    body = _plain(request)
-    original = store.original(flow)
-    client = None if response is None else _plain(response)
-    upstream = flow.metadata.get(store.UPSTREAM)
+    body = _decoded_body(request)
+    original = flow_metadata.original_request_body(flow)
+    client = None if response is None else _decoded_body(response)
+    upstream = flow.metadata.get(flow_metadata.UPSTREAM)
     wire = wire_for(request)
-    times = flow.metadata.get(store.TIMES)
+    times = flow.metadata.get(flow_metadata.TIMES)
     upstream_pieces, client_pieces = _pieces(times, "upstream"), _pieces(times, "client")
     started = request.timestamp_start
     return Seen(
@@ -254,7 +258,7 @@ def _seen(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
     )
 
 
-def _plain(message: http.Message) -> bytes | None:
+def _decoded_body(message: http.Message) -> bytes | None:
     """A body without its coding; as it is where nobody can take that off."""
     raw = message.raw_content
     if raw is None:

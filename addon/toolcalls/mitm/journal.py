@@ -14,7 +14,7 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight.redaction import redacted_url
-from toolcalls.mitm.append_file import WRITE, Appended, Opened
+from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 
 _VERDICT = ("status", "reason", "rule", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
 _EXCHANGE = ("wire", "route", "kind", "policy", "model")
@@ -24,7 +24,7 @@ class Journal:
     """One open file, appended to. Raises OSError when it cannot be opened."""
 
     def __init__(self, path: Path) -> None:
-        self._file = Appended(lambda: _opened(path))
+        self._file = AppendFile(lambda: _opened(path))
 
     @property
     def missing(self) -> int:
@@ -51,14 +51,14 @@ class Journal:
         self._file.close()
 
 
-def _opened(path: Path) -> Opened:
+def _opened(path: Path) -> OpenFile:
     """A file to append to. A link is followed to a terminal or a pipe only, which is what `/dev/stdout` is."""
     try:
-        return Opened(path, os.open(path, WRITE | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        return OpenFile(path, os.open(path, WRITE | os.O_CREAT | os.O_NOFOLLOW, 0o600))
     except OSError as error:
         if error.errno != errno.ELOOP or path.is_file():
             raise
-    return Opened(path, os.open(path, WRITE))
+    return OpenFile(path, os.open(path, WRITE))
 
 
 def _time(flow: http.HTTPFlow) -> str:

@@ -20,10 +20,10 @@ from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Quotation, Reason, Text, Verdict
-from toolcalls.mitm import store, websocket
-from toolcalls.mitm.codings import CodingError, decoded
-from toolcalls.mitm.connection import turns_of
-from toolcalls.mitm.plan import Plan, Unread, form_of, plan_for, wire_for
+from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
+from toolcalls.mitm.websocket_turns import turns_of
 from toolcalls.reading.policy import REASONS, Terms
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import Recalled
@@ -53,7 +53,7 @@ _OWN = "the policy's and the route's own"  # what a policy or a route asks beyon
 class Recorded:
     """A reply as it was recorded, and what today's configuration says of it. `cut`: it broke off."""
 
-    plan: Plan
+    plan: ExchangePlan
     form: Form
     body: bytes
     cut: bool
@@ -76,19 +76,19 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
     """Raises Unread, with the reason, for a flow that the addon would not read."""
     wire = wire_for(flow.request)
     if wire is None or flow.response is None:
-        raise Unread("it is no exchange with an API that the addon reads")
+        raise ReplyNotParsed("it is no exchange with an API that the addon reads")
     form = form_of(wire, flow.request, flow.response, guarded=True)
-    body = flow.metadata.get(store.UPSTREAM)
+    body = flow.metadata.get(flow_metadata.UPSTREAM)
     if form is None or flow.response.raw_content is None:
-        raise Unread("it has no reply that can be read")
+        raise ReplyNotParsed("it has no reply that can be read")
     if not isinstance(body, bytes):
         try:
             body = decoded(flow.response.raw_content, flow.response.headers.get("content-encoding", ""))
         except (CodingError, LookupError) as error:
-            raise Unread(f"its reply cannot be read: {error}") from error
-    plan = plan_for(wire, flow.request, config, store.original(flow))
+            raise ReplyNotParsed(f"its reply cannot be read: {error}") from error
+    plan = plan_for(wire, flow.request, config, flow_metadata.original_request_body(flow))
     if not plan.guards and form_of(wire, flow.request, flow.response) is None:
-        raise Unread("it has no reply that can be read")
+        raise ReplyNotParsed("it has no reply that can be read")
     return Recorded(plan, form, body, cut=flow.error is not None)
 
 
@@ -100,21 +100,21 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
         return [(None, recorded(flow, config))]
     wire = websocket.wire_for(flow.request)
     if wire is None:
-        raise Unread("it is no connection with an API that the addon reads")
-    quotable = websocket.Quotable()
+        raise ReplyNotParsed("it is no connection with an API that the addon reads")
+    quotable = websocket.QuotableTexts()
     recalled = Recalled()
     found: list[tuple[int | None, Recorded]] = []
     why = "no reply has come on this connection"
     for turn in turns_of(flow):
         try:
             plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked, recalled))
-        except Unread as reason:
+        except ReplyNotParsed as reason:
             why = str(reason)
             continue
         recalled.bring(plan.terms.request)
         found.append((turn.number, Recorded(plan, "ndjson", turn.upstream.body, cut=turn.ended is None)))
     if not found:
-        raise Unread(why)
+        raise ReplyNotParsed(why)
     return found
 
 

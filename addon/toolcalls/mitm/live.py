@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
-from toolcalls.mitm import store, websocket
+from toolcalls.mitm import flow_metadata, websocket
 from toolcalls.mitm.progress import telling
-from toolcalls.mitm.tap import Tap
+from toolcalls.mitm.response_tap import ResponseTap
 
 INTERVAL = 0.3  # seconds between two looks at a reply
 _MOST = 8  # replies that are shown at one look; others have their turn at the next
@@ -86,7 +86,7 @@ class Live:
             return self._refresh_connection(flow, now)
         shown, response = self._shown[flow], flow.response
         tap: Any = response.stream if response is not None else None
-        if response is None or not isinstance(tap, Tap):
+        if response is None or not isinstance(tap, ResponseTap):
             del self._shown[flow]
             return False
         size = tap.upstream.size
@@ -102,7 +102,7 @@ class Live:
 
     def _refresh_connection(self, flow: http.HTTPFlow, now: float) -> bool:
         """The same for a connection. mitmproxy has its messages already."""
-        shown, coming = self._shown[flow], websocket.coming(flow)
+        shown, coming = self._shown[flow], websocket.replies_in_progress(flow)
         if not coming:
             del self._shown[flow]
             return False
@@ -118,7 +118,7 @@ class Live:
 
 def _summary(flow: http.HTTPFlow) -> str:
     """What the flow's report says in a line; "" where it has none yet."""
-    report = flow.metadata.get(store.REPORT)
+    report = flow.metadata.get(flow_metadata.REPORT)
     return str(report.get("summary", "")) if isinstance(report, dict) else ""
 
 

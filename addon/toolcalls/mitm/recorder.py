@@ -19,8 +19,8 @@ from threading import Lock, Thread
 from mitmproxy import http
 from mitmproxy.io import FlowWriter
 
-from toolcalls.mitm import connection, store
-from toolcalls.mitm.append_file import WRITE, Appended, Opened
+from toolcalls.mitm import flow_metadata, websocket_turns
+from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 from toolcalls.mitm.offline.redact import redacted
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
-        self._file = Appended(lambda: _made_in(folder))
+        self._file = AppendFile(lambda: _create_file(folder))
         self._queue: SimpleQueue[tuple[http.HTTPFlow, int] | None] = SimpleQueue()
         self._lock = Lock()  # of the two counts below
         self._waiting = 0
@@ -55,7 +55,7 @@ class Recorder:
 
     def add(self, flow: http.HTTPFlow) -> None:
         """Write a flow as it is now; it may change afterwards."""
-        copied = _copied(flow)
+        copied = _copy(flow)
         size = _size(copied)
         with self._lock:
             fits = not self._flows or self._waiting + size <= MAX_WAITING
@@ -81,7 +81,7 @@ class Recorder:
         while (item := self._queue.get()) is not None:
             flow, size = item
             try:
-                self._file.append(_record(flow))
+                self._file.append(_serialized(flow))
             except Exception as error:  # noqa: BLE001 - one flow that cannot be written must not end the recording
                 self._file.miss(f"{type(error).__name__} in flow {flow.id}")
             with self._lock:
@@ -89,11 +89,11 @@ class Recorder:
                 self._flows -= 1
 
 
-def _made_in(folder: Path) -> Opened:
+def _create_file(folder: Path) -> OpenFile:
     """A new file. The folder may be a link, which whoever names it in an option has chosen; the file never is."""
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = folder / f"toolcalls-{when}-{secrets.token_hex(4)}.flow"
-    return Opened(path, os.open(path, WRITE | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    return OpenFile(path, os.open(path, WRITE | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
 def _size(flow: http.HTTPFlow) -> int:
@@ -102,14 +102,14 @@ def _size(flow: http.HTTPFlow) -> int:
     bodies = [
         flow.request.raw_content,
         response,
-        *(flow.metadata.get(name) for name in (store.UPSTREAM, store.REQUEST)),
+        *(flow.metadata.get(name) for name in (flow_metadata.UPSTREAM, flow_metadata.REQUEST)),
     ]
     messages = () if flow.websocket is None else flow.websocket.messages
-    said = [*(one.content for one in messages), *connection.originals_of(flow).values()]
+    said = [*(one.content for one in messages), *websocket_turns.originals_of(flow).values()]
     return sum(len(body) for body in (*bodies, *said) if isinstance(body, bytes))
 
 
-def _copied(flow: http.HTTPFlow) -> http.HTTPFlow:
+def _copy(flow: http.HTTPFlow) -> http.HTTPFlow:
     """The same flow for another thread: headers and lists are copies, bodies are shared, since bytes do not change."""
     made = http.HTTPFlow(flow.client_conn, flow.server_conn)
     made.id = flow.id
@@ -120,28 +120,28 @@ def _copied(flow: http.HTTPFlow) -> http.HTTPFlow:
     made.error = flow.error
     made.comment, made.marked = flow.comment, flow.marked
     made.metadata = dict(flow.metadata)
-    _leave_out(made)
+    _drop_large_bodies(made)
     return made
 
 
-def _leave_out(flow: http.HTTPFlow) -> None:
+def _drop_large_bodies(flow: http.HTTPFlow) -> None:
     """Take out of a flow, a copy, what is too large to be recorded."""
     for message in (flow.request, flow.response):
         if message is not None and len(message.raw_content or b"") > MAX_BODY:
             message.raw_content = None
-    for name in (store.UPSTREAM, store.REQUEST):
+    for name in (flow_metadata.UPSTREAM, flow_metadata.REQUEST):
         if len(flow.metadata.get(name) or b"") > MAX_BODY:
             del flow.metadata[name]
-    report = flow.metadata.get(store.REPORT)
+    report = flow.metadata.get(flow_metadata.REPORT)
     if isinstance(report, dict):
         verdicts = [
             {**verdict, "arguments": None} if len(verdict.get("arguments") or "") > MAX_BODY else verdict
             for verdict in report["verdicts"]
         ]
-        flow.metadata[store.REPORT] = {**report, "verdicts": verdicts}
+        flow.metadata[flow_metadata.REPORT] = {**report, "verdicts": verdicts}
 
 
-def _record(flow: http.HTTPFlow) -> bytes:
+def _serialized(flow: http.HTTPFlow) -> bytes:
     out = BytesIO()
     FlowWriter(out).add(redacted(flow))
     return out.getvalue()

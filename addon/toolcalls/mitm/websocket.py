@@ -11,7 +11,7 @@ mitmproxy's public interface; where it is not found, replies pass unread, and th
 changed length every 4000 bytes and replaces characters that it cuts, so longer ones leave with escapes for all that is
 not ASCII. What is held when the connection closes can be sent no more, and the log says that, too.
 
-A connection from a file is read again from its messages as they came (`reread`), and none of them changes.
+A connection from a file is read again from its messages as they came (`replay`), and none of them changes.
 
 `refuse_websocket` answers the upgrade with 426 instead, and a client like Codex goes on with SSE at once.
 
@@ -36,8 +36,15 @@ from wsproto.frame_protocol import Opcode
 
 from toolcalls.config import select
 from toolcalls.insight import report
-from toolcalls.mitm.connection import ASKS, ENDS, Counter, about, came, line_of
-from toolcalls.mitm.plan import Plan, Unread, plan_for
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
+from toolcalls.mitm.websocket_turns import (
+    END_TYPES,
+    REQUEST_TYPE,
+    MessageNumbers,
+    line_of,
+    messages_as_received,
+    type_and_stream,
+)
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import Recalled, sent_again
 from toolcalls.route import Config
@@ -77,7 +84,7 @@ def refusal(wire: Wire, request: http.Request, config: Config) -> http.Response 
     return http.Response.make(426, json.dumps(body), headers)
 
 
-def joined(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_report(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The report of a connection with one reply or more: what the latest one's says, with the verdicts of all."""
     one = {
         **{key: value for key, value in turns[-1].items() if key != "number"},
@@ -88,7 +95,7 @@ def joined(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**one, "worst": report.worst(one), "summary": report.told(one)}
 
 
-def ahead_of(flow: http.HTTPFlow) -> Callable[[bytes], None] | None:
+def injector_for(flow: http.HTTPFlow) -> Callable[[bytes], None] | None:
     """What sends the client of a flow a message before the one in hand; None where this mitmproxy has no such place."""
     addons: Any = ctx.master.addons  # its methods have no types
     handler: Any = getattr(addons.get("proxyserver"), "connections", {}).get(flow.client_conn.id)
@@ -98,14 +105,14 @@ def ahead_of(flow: http.HTTPFlow) -> Callable[[bytes], None] | None:
         for stream in getattr(layer, "streams", {}).values():
             child = getattr(stream, "child_layer", None)
             if isinstance(child, WebsocketLayer) and child.flow is flow:
-                return _Ahead(flow, child.client_ws)
+                return _Injector(flow, child.client_ws)
             inner = [one for one in stream.context.layers if id(one) not in known]
             known.update(map(id, inner))
             layers += inner
     return None
 
 
-class _Ahead:
+class _Injector:
     """Frames that leave in one write with the next that mitmproxy sends. The flow has them as injected messages."""
 
     def __init__(self, flow: http.HTTPFlow, connection: WebsocketConnection) -> None:
@@ -123,10 +130,10 @@ class _Ahead:
         return frames + self._send(event)
 
 
-class _Turn:
+class _OpenTurn:
     """One request and its reply. `number` is that of the request; `exchange` is None for a reply that passes unread."""
 
-    def __init__(self, number: int, plan: Plan | None) -> None:
+    def __init__(self, number: int, plan: ExchangePlan | None) -> None:
         self.number = number
         self.exchange = None if plan is None else plan.exchange("ndjson")
         self.changes = plan is not None and plan.changes
@@ -148,13 +155,13 @@ class _Turn:
         return [self.spelt.pop(line, line) for line in out.split(b"\n") if line]
 
 
-class Quotable:
+class QuotableTexts:
     """What may be quoted on a connection: a turn sends only what is new, but its reply may repeat earlier ones too."""
 
     def __init__(self) -> None:
         self._texts: tuple[str, ...] = ()
 
-    def known_to(self, plan: Plan) -> Plan:
+    def known_to(self, plan: ExchangePlan) -> ExchangePlan:
         """The next turn's plan, with what all turns so far have sent."""
         self._texts += plan.terms.request.quotable
         while sum(map(len, self._texts)) > _REMEMBERED:
@@ -163,7 +170,7 @@ class Quotable:
         return replace(plan, terms=replace(plan.terms, request=request))
 
 
-class Messages:
+class Connection:
     """One connection.
 
     plan     what is done to the reply of a request, from its body; None for nothing
@@ -174,7 +181,7 @@ class Messages:
 
     def __init__(
         self,
-        plan: Callable[[bytes], Plan | None],
+        plan: Callable[[bytes], ExchangePlan | None],
         settle: Callable[[int, Exchange], None],
         ahead: Callable[[bytes], None],
         keep: Callable[[WebSocketMessage, int], None],
@@ -183,9 +190,9 @@ class Messages:
         self._settle = settle
         self._ahead = ahead
         self._keep = keep
-        self._counter = Counter()
-        self._turns: dict[str, deque[_Turn]] = {}
-        self._quotable = Quotable()
+        self._counter = MessageNumbers()
+        self._turns: dict[str, deque[_OpenTurn]] = {}
+        self._quotable = QuotableTexts()
 
     def take(self, message: WebSocketMessage) -> None:
         """The next message of the connection, to be changed or dropped in place."""
@@ -203,19 +210,19 @@ class Messages:
             message.content = content
 
     def _from_client(self, message: WebSocketMessage, number: int) -> None:
-        kind, stream = about(message.content)
-        if kind != ASKS:
+        kind, stream = type_and_stream(message.content)
+        if kind != REQUEST_TYPE:
             return
         plan = self._plan(message.content)
         if plan is not None:
             plan = self._quotable.known_to(plan)
             if plan.request is not None:
                 self._change(message, number, _sendable(plan.request[1]))
-        self._turns.setdefault(stream, deque()).append(_Turn(number, plan))
+        self._turns.setdefault(stream, deque()).append(_OpenTurn(number, plan))
 
     def _from_server(self, message: WebSocketMessage, number: int) -> None:
         content = message.content
-        kind, stream = about(content)
+        kind, stream = type_and_stream(content)
         turns = self._turns.get(stream)
         if turns and kind == "error" and turns[0].doomed and (again := sent_again(content)) != content:
             logger.info(
@@ -223,7 +230,7 @@ class Messages:
             )
             content = again
         out = turns[0].feed(content) if turns else [content]
-        if turns and kind in ENDS:
+        if turns and kind in END_TYPES:
             turn = turns.popleft()
             if not turns:
                 del self._turns[stream]
@@ -259,37 +266,37 @@ class Messages:
 
 
 # The connections that are read now: who looks at a flow finds here how far its replies are.
-reading: WeakKeyDictionary[http.HTTPFlow, Messages] = WeakKeyDictionary()
+open_connections: WeakKeyDictionary[http.HTTPFlow, Connection] = WeakKeyDictionary()
 
 
-def coming(flow: http.HTTPFlow) -> list[tuple[int, Exchange]]:
-    """The replies of a connection that are awaited or coming (`Messages.coming`); [] for any other flow."""
-    messages = reading.get(flow) if flow.websocket is not None else None
+def replies_in_progress(flow: http.HTTPFlow) -> list[tuple[int, Exchange]]:
+    """The replies of a connection that are awaited or coming (`Connection.coming`); [] for any other flow."""
+    messages = open_connections.get(flow) if flow.websocket is not None else None
     return [] if messages is None else messages.coming
 
 
-def reread(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
+def replay(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
     """The replies of a recorded connection by today's configuration, each with the number of the message that asked for
     it. Raises Unread for a flow that is no such connection; replies that would pass unread are left out.
     """
     wire = wire_for(flow.request)
     if wire is None or flow.websocket is None:
-        raise Unread("it is no connection with an API that the addon reads")
+        raise ReplyNotParsed("it is no connection with an API that the addon reads")
     found: list[tuple[int, Exchange]] = []
     recalled = Recalled()
 
-    def plan(body: bytes) -> Plan | None:
+    def plan(body: bytes) -> ExchangePlan | None:
         try:
             return plan_for(wire, flow.request, config, body, recalled)
-        except Unread:
+        except ReplyNotParsed:
             return None
 
     def settle(number: int, exchange: Exchange) -> None:
         recalled.keep(exchange)
         found.append((number, exchange))
 
-    again = Messages(plan, settle, lambda _: None, lambda *_: None)
-    for message, original in came(flow):
+    again = Connection(plan, settle, lambda _: None, lambda *_: None)
+    for message, original in messages_as_received(flow):
         if original is not None:
             again.take(WebSocketMessage(message.type, message.from_client, original, message.timestamp))
     again.close()

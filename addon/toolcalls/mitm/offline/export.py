@@ -9,7 +9,7 @@ from mitmproxy import http
 from toolcalls.commands.console import BadInput, encoded, put
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.exports import Format, har, jsonl
-from toolcalls.mitm.flow_records import all_seen, failed, is_told
+from toolcalls.mitm.flow_records import failure_report, has_report, records_of
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
 from toolcalls.route import Price
 
@@ -40,8 +40,8 @@ def pieces_of(
     """
     if format_ == "otel":
         _otel()
-    told = ((flow, None if is_told(flow) else failed(flow)) for flow in flows)
-    found = (one for flow, report in told if report or is_told(flow) for one in all_seen(flow, report))
+    told = ((flow, None if has_report(flow) else failure_report(flow)) for flow in flows)
+    found = (one for flow, report in told if report or has_report(flow) for one in records_of(flow, report))
     return _pieces(format_, found, content=content, prices=prices)
 
 

@@ -17,11 +17,11 @@ from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import Seen
-from toolcalls.mitm import store, websocket
-from toolcalls.mitm.connection import reports_of
-from toolcalls.mitm.flow_records import all_seen, failed
+from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.flow_records import failure_report, records_of
 from toolcalls.mitm.judging import recorded
-from toolcalls.mitm.plan import Unread
+from toolcalls.mitm.websocket_turns import reports_of
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 
@@ -63,12 +63,12 @@ def exchanges(paths: Iterable[str]) -> Iterator[tuple[str, http.HTTPFlow]]:
 
 def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
     """What the addon has written into a flow; what it would write today into one without. None for one it passes by."""
-    found = flow.metadata.get(store.REPORT)
+    found = flow.metadata.get(flow_metadata.REPORT)
     if isinstance(found, dict):
         return found
     try:
         return today(flow, config)
-    except Unread:
+    except ReplyNotParsed:
         return None
 
 
@@ -76,13 +76,13 @@ def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
     """The exchanges that a flow holds, with what the addon said of them or would say, and those that failed; [] for one
     that it passes by.
     """
-    made = report_of(flow, config) or failed(flow)
+    made = report_of(flow, config) or failure_report(flow)
     if made is None:
         return []
     turns: list[dict[str, Any]] = []
     if flow.websocket is not None and not reports_of(flow):
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
-    return all_seen(flow, made, turns)
+    return records_of(flow, made, turns)
 
 
 def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
@@ -90,17 +90,17 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
     if flow.websocket is not None:
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
         if not turns:
-            raise Unread("no reply of the connection can be read")
-        return websocket.joined(turns)
+            raise ReplyNotParsed("no reply of the connection can be read")
+        return websocket.joined_report(turns)
     reply = recorded(flow, config)
-    made: dict[str, Any] = store.writable(report.of(reply.read(), model=reply.plan.model))
+    made: dict[str, Any] = flow_metadata.writable(report.of(reply.read(), model=reply.plan.model))
     return made
 
 
 def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
     """The reports of a connection's replies, each with the number of the message that asked for it. Raises Unread."""
-    for number, exchange in websocket.reread(flow, config):
-        yield number, store.writable(report.of(exchange, model=exchange.terms.request.model))
+    for number, exchange in websocket.replay(flow, config):
+        yield number, flow_metadata.writable(report.of(exchange, model=exchange.terms.request.model))
 
 
 @contextmanager

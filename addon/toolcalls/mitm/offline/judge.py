@@ -12,9 +12,9 @@ from typing import Any
 
 from toolcalls.commands.console import BadInput, as_json, encoded, put, put_line, read_json
 from toolcalls.insight import report
-from toolcalls.mitm import store, websocket
+from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.mitm.offline.files import configuration, exchanges, today
-from toolcalls.mitm.plan import Unread, wire_for
 
 # What makes a verdict another one. Ids are digests of the request, and follow from the rest.
 _COMPARED = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "arguments")
@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
     baseline = None if arguments.baseline is None else _baseline(arguments.baseline)
     results = []
     for path, flow in exchanges(arguments.files):
-        recorded = flow.metadata.get(store.REPORT)
+        recorded = flow.metadata.get(flow_metadata.REPORT)
         if wire_for(flow.request) is None and not isinstance(recorded, dict) and not websocket.is_ours(flow):
             continue  # no LLM API
         if baseline is not None:
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         result: dict[str, Any] = {"file": path, "flow": flow.id, "path": flow.request.path.partition("?")[0]}
         try:
             now = today(flow, config)
-        except Unread as reason:
+        except ReplyNotParsed as reason:
             results.append(result | {"change": "unread", "why": str(reason), "summary": "", "verdicts": []})
             continue
         same = before is not None and _same(before, now)

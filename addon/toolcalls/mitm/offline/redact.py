@@ -20,8 +20,8 @@ from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
 from toolcalls.commands.console import complain, encoded, put
 from toolcalls.insight.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
-from toolcalls.mitm import connection, store
-from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm import flow_metadata, websocket_turns
+from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
 
 _NOBODY = ("127.0.0.1", 0)
@@ -111,21 +111,21 @@ def _message(message: WebSocketMessage) -> WebSocketMessage:
 
 def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, Any]]:
     """What the addon has noted, and nothing of others."""
-    found = flow.metadata.get(store.REPORT)
+    found = flow.metadata.get(flow_metadata.REPORT)
     if isinstance(found, dict):
-        yield store.REPORT, redacted_value(found)
-    if reports := connection.reports_of(flow):
-        yield connection.TURNS, [redacted_value(one) for one in reports]
-    if originals := connection.originals_of(flow):
+        yield flow_metadata.REPORT, redacted_value(found)
+    if reports := websocket_turns.reports_of(flow):
+        yield websocket_turns.TURNS, [redacted_value(one) for one in reports]
+    if originals := websocket_turns.originals_of(flow):
         kept = [[side, number, redacted_body(content)] for (side, number), content in originals.items()]
-        yield connection.MESSAGES, kept
+        yield websocket_turns.MESSAGES, kept
     same = flow.response is None or made.response is None or made.response.raw_content == flow.response.raw_content
-    for name in (store.UPSTREAM, store.REQUEST):
+    for name in (flow_metadata.UPSTREAM, flow_metadata.REQUEST):
         body = flow.metadata.get(name)
         if isinstance(body, bytes):
             clean = redacted_body(body)
-            same = same and (clean == body or name == store.REQUEST)
+            same = same and (clean == body or name == flow_metadata.REQUEST)
             yield name, clean
-    times = flow.metadata.get(store.TIMES)
+    times = flow.metadata.get(flow_metadata.TIMES)
     if same and isinstance(times, dict):
-        yield store.TIMES, times
+        yield flow_metadata.TIMES, times

@@ -7,7 +7,7 @@ from typing import Any
 
 from mitmproxy import ctx
 
-from toolcalls.mitm.config_file import Rules
+from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.page.state import PageState
 
@@ -19,7 +19,7 @@ class PageAddon:
 
     name = "toolcalls_page"  # mitmproxy knows addons by their names
 
-    def __init__(self, rules: Callable[[], Rules | None] = lambda: None) -> None:
+    def __init__(self, rules: Callable[[], ConfigFile | None] = lambda: None) -> None:
         self._state = PageState(rules)
         self._added: list[Any] = []  # tornado's rules
 

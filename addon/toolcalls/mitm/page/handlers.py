@@ -10,9 +10,9 @@ from mitmproxy.tools.web.app import RequestHandler
 
 from toolcalls.insight import page as pages
 from toolcalls.insight.session_page import Block
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.page.state import PageState
-from toolcalls.mitm.plan import Unread
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -118,7 +118,7 @@ class Why(_Shown):
         flow = self.view.get_by_id(self.get_query_argument("id", ""))
         try:
             self.blocks = await self.state.why(flow)
-        except Unread as reason:
+        except ReplyNotParsed as reason:
             self.blocks = pages.live_why(None, [["", str(reason), ""]])
 
     @property

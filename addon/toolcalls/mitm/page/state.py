@@ -24,13 +24,13 @@ from toolcalls.insight.page import Changes, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
-from toolcalls.mitm import store, websocket
-from toolcalls.mitm.config_file import Rules
-from toolcalls.mitm.connection import Reading
-from toolcalls.mitm.flow_records import all_seen, failed, is_told, so_far, state_of
+from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.tables import explained
 from toolcalls.mitm.views.message import tap_of
+from toolcalls.mitm.websocket_turns import TurnReader
 from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ _VIEWS = 8  # pages of which is remembered what they have
 
 
 @dataclass(slots=True)
-class _Told:
+class _EndedFlow:
     """What was told of a flow whose reply has ended: its report.
 
     ids   of its exchanges: a WebSocket has several
@@ -52,11 +52,11 @@ class _Told:
 
 
 @dataclass(slots=True)
-class _Coming:
+class _FlowInProgress:
     """What was told of a reply that is awaited or coming: how much of it, and when it may be told again.
 
     size   bytes of the reply, or messages of the connection
-    ids    of the exchanges, as in `_Told`
+    ids    of the exchanges, as in `_EndedFlow`
     reading   of a connection
     """
 
@@ -64,11 +64,11 @@ class _Coming:
     size: int
     due: float = 0.0
     ids: tuple[str, ...] = ()
-    reading: Reading = field(default_factory=Reading)
+    reading: TurnReader = field(default_factory=TurnReader)
 
 
 @dataclass(slots=True)
-class _View:
+class _BrowserView:
     """What one page shows, of what that was made (`PageState.drawn`), and when it may be made again."""
 
     changes: Changes = field(default_factory=Changes)
@@ -79,14 +79,14 @@ class _View:
 class PageState:
     """The sessions and the views of them. `rules` gives the configuration, None before the addon is configured."""
 
-    def __init__(self, rules: Callable[[], Rules | None] = lambda: None) -> None:
+    def __init__(self, rules: Callable[[], ConfigFile | None] = lambda: None) -> None:
         self.sessions = Sessions()
         self._configured = rules
-        self._told: dict[str, _Told] = {}
-        self._coming: dict[str, _Coming] = {}
+        self._told: dict[str, _EndedFlow] = {}
+        self._coming: dict[str, _FlowInProgress] = {}
         self._lock = asyncio.Lock()
         self._explaining = asyncio.Lock()
-        self._views: OrderedDict[str, _View] = OrderedDict()
+        self._views: OrderedDict[str, _BrowserView] = OrderedDict()
         self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
         self._run = token_hex(4)  # a page that was loaded before a restart must not take our revisions for its own
 
@@ -116,10 +116,10 @@ class PageState:
 
     async def _tell(self, flow: http.HTTPFlow) -> None:
         """Put a flow into the sessions if there is anything new to tell of it."""
-        report = flow.metadata[store.REPORT] if is_told(flow) else failed(flow)
+        report = flow.metadata[flow_metadata.REPORT] if has_report(flow) else failure_report(flow)
         if report is not None:
             await self._tell_ended(flow, report)
-        if report is None or websocket.coming(flow):
+        if report is None or websocket.replies_in_progress(flow):
             await self._tell_coming(flow)
         else:
             self._coming.pop(flow.id, None)
@@ -129,8 +129,8 @@ class PageState:
         if was is not None and was.report == report:
             return
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-        ended = await asyncio.to_thread(all_seen, flow, report)
-        self._told[flow.id] = _Told(report, tuple(one.id for one in ended))
+        ended = await asyncio.to_thread(records_of, flow, report)
+        self._told[flow.id] = _EndedFlow(report, tuple(one.id for one in ended))
         for one in ended:
             if one.id not in known:
                 self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
@@ -142,17 +142,21 @@ class PageState:
         was, size, now = self._coming.get(flow.id), _size(flow), monotonic()
         if was is not None and was.state == state and (was.size == size or now < was.due):
             return
-        replies = {number for number, _ in websocket.coming(flow)}
-        coming = self._coming[flow.id] = _Coming(state, size)
+        replies = {number for number, _ in websocket.replies_in_progress(flow)}
+        coming = self._coming[flow.id] = _FlowInProgress(state, size)
         if was is not None:
             coming.reading = was.reading
-        found = await asyncio.to_thread(so_far(flow, coming.reading))
+        found = await asyncio.to_thread(records_in_progress(flow, coming.reading))
         coming.ids = tuple(one.id for one in found)
         for one in found:
             before = self.sessions.turn(one.id)
             asked = None if before is None else before.asked
             turn = await asyncio.to_thread(told, one, self.sessions.known, asked)
-            over = is_told(flow) if not replies else not replies <= {number for number, _ in websocket.coming(flow)}
+            over = (
+                has_report(flow)
+                if not replies
+                else not replies <= {number for number, _ in websocket.replies_in_progress(flow)}
+            )
             if not over:  # else it has ended meanwhile, and the next look tells all of it
                 self.sessions.put(turn)
         coming.due = monotonic() + _SHARE * (monotonic() - now)
@@ -163,7 +167,7 @@ class PageState:
         stamp   what the content depends on besides the sessions; None for content that is made at once
         """
         async with self._lock:
-            view = self._views.setdefault(name, _View())
+            view = self._views.setdefault(name, _BrowserView())
             self._views.move_to_end(name)
             while len(self._views) > _VIEWS:
                 self._views.popitem(last=False)
@@ -176,10 +180,10 @@ class PageState:
     async def why(self, flow: object) -> list[Block]:
         """Why the text of a reply is a call or none: what `toolcalls.why` says, worked out once, in a thread."""
         rules = self._configured()
-        if rules is None or not is_told(flow) or not isinstance(flow, http.HTTPFlow):
+        if rules is None or not has_report(flow) or not isinstance(flow, http.HTTPFlow):
             return live_why(None, [])
         async with self._explaining:  # a long reply takes seconds, and the other pages go on
-            report = flow.metadata[store.REPORT]
+            report = flow.metadata[flow_metadata.REPORT]
             if self._explained is None or self._explained[0] is not report:
                 config = rules.current()
                 rows = await asyncio.to_thread(

@@ -16,9 +16,9 @@ from typing import Any
 from mitmproxy import contentviews, http
 
 from toolcalls.insight.report import visible
-from toolcalls.mitm import connection, websocket
-from toolcalls.mitm.plan import wire_for
-from toolcalls.mitm.store import REPORT, original
+from toolcalls.mitm import websocket, websocket_turns
+from toolcalls.mitm.exchange_plan import wire_for
+from toolcalls.mitm.flow_metadata import REPORT, original_request_body
 from toolcalls.mitm.views.calls import what_is_done
 from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
@@ -73,7 +73,11 @@ def _is_ours(data: bytes, metadata: contentviews.Metadata) -> bool:
     if not isinstance(flow, http.HTTPFlow):
         return False
     if (message := metadata.websocket_message) is not None:
-        return websocket.is_ours(flow) and message.from_client and connection.about(data)[0] == connection.ASKS
+        return (
+            websocket.is_ours(flow)
+            and message.from_client
+            and websocket_turns.type_and_stream(data)[0] == websocket_turns.REQUEST_TYPE
+        )
     if metadata.http_message is not flow.request:
         return False
     known = isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
@@ -84,8 +88,8 @@ def _asked(flow: http.HTTPFlow, metadata: contentviews.Metadata) -> bytes | None
     """What the client sent where the upstream was sent something else."""
     message = metadata.websocket_message
     if message is None:
-        return original(flow)
-    content = next((content for one, content in connection.came(flow) if one is message), None)
+        return original_request_body(flow)
+    content = next((content for one, content in websocket_turns.messages_as_received(flow) if one is message), None)
     return None if content == message.content else content
 
 

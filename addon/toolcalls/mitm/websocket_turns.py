@@ -20,18 +20,18 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
-from toolcalls.mitm import store
+from toolcalls.mitm import flow_metadata
 
 MESSAGES = "toolcalls_messages"
 TURNS = "toolcalls_turns"
 
 # What ends a reply.
-ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
-ASKS = "response.create"
-_WORDS = [f'"{kind}"'.encode() for kind in (ASKS, *sorted(ENDS))]
+END_TYPES = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
+REQUEST_TYPE = "response.create"
+_BOUNDARY_TYPES = [f'"{kind}"'.encode() for kind in (REQUEST_TYPE, *sorted(END_TYPES))]
 
 
-def about(content: bytes) -> tuple[str, str]:
+def type_and_stream(content: bytes) -> tuple[str, str]:
     """A message's type and its stream; "" where it names none."""
     try:
         fields = json.loads(content)
@@ -43,10 +43,10 @@ def about(content: bytes) -> tuple[str, str]:
     return (kind if isinstance(kind, str) else "", stream if isinstance(stream, str) else "")
 
 
-def _about_quickly(content: bytes) -> tuple[str, str]:
-    """`about` for a message of which no other type matters than those that begin and end a reply."""
-    if b'"stream_id"' in content or any(word in content for word in _WORDS):
-        return about(content)
+def _boundary_type(content: bytes) -> tuple[str, str]:
+    """`type_and_stream` for a message of which no other type matters than those that begin and end a reply."""
+    if b'"stream_id"' in content or any(word in content for word in _BOUNDARY_TYPES):
+        return type_and_stream(content)
     return "", ""
 
 
@@ -55,7 +55,7 @@ def line_of(content: bytes) -> bytes:
     return content.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
-class Counter:
+class MessageNumbers:
     """Numbers the messages of each side as they come."""
 
     def __init__(self) -> None:
@@ -63,26 +63,26 @@ class Counter:
 
     def number(self, message: WebSocketMessage) -> int | None:
         """The message's number on its side; None for one of ours."""
-        if is_ours(message):
+        if is_injected(message):
             return None
         self._next[message.from_client] += 1
         return self._next[message.from_client] - 1
 
 
-def is_ours(message: WebSocketMessage) -> bool:
+def is_injected(message: WebSocketMessage) -> bool:
     """Whether a message was put in front of another one, and never came from the server."""
     return message.injected and not message.from_client
 
 
-def keep_original(flow: http.HTTPFlow, message: WebSocketMessage, number: int, content: bytes) -> None:
+def store_original(flow: http.HTTPFlow, message: WebSocketMessage, number: int, content: bytes) -> None:
     """Keep what a message said when it came."""
-    flow.metadata.setdefault(MESSAGES, []).append([message.from_client, number, store.as_body(content)])
+    flow.metadata.setdefault(MESSAGES, []).append([message.from_client, number, flow_metadata.metadata_bytes(content)])
 
 
-def keep_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) -> None:
+def store_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) -> None:
     """Keep the report of the turn that the client's message `number` asked for; another one of it goes."""
     kept = [one for one in reports_of(flow) if one.get("number") != number]
-    flow.metadata[TURNS] = [*kept, store.writable({**report, "number": number})]
+    flow.metadata[TURNS] = [*kept, flow_metadata.writable({**report, "number": number})]
 
 
 def reports_of(flow: http.HTTPFlow) -> list[dict[str, Any]]:
@@ -110,10 +110,10 @@ def _originals(kept: Iterable[Any]) -> dict[tuple[bool, int], bytes]:
     }
 
 
-def came(flow: http.HTTPFlow) -> Iterator[tuple[WebSocketMessage, bytes | None]]:
+def messages_as_received(flow: http.HTTPFlow) -> Iterator[tuple[WebSocketMessage, bytes | None]]:
     """The messages in order, each with what it said when it came; None for one of ours."""
     changed = originals_of(flow)
-    counter = Counter()
+    counter = MessageNumbers()
     for message in flow.websocket.messages if flow.websocket is not None else ():
         number = counter.number(message)
         yield message, None if number is None else changed.get((message.from_client, number), message.content)
@@ -167,7 +167,7 @@ class Turn:
                 side.microseconds.append(after)
 
 
-class Reading:
+class TurnReader:
     """The turns of a connection, read on from where they were read last: it may have a hundred thousand messages, and
     who looks at it while it grows looks again and again.
     """
@@ -179,7 +179,7 @@ class Reading:
         self.turns: list[Turn] = []  # in the order in which they were asked for
         self._last: tuple[WebSocketMessage, bytes, bool] | None = None  # that was read, as it was then
         self._open: dict[str, deque[Turn]] = {}
-        self._counter = Counter()
+        self._counter = MessageNumbers()
         self._asked = -1
         self._read = 0  # messages
         self._known = 0  # messages that left otherwise than they came
@@ -213,8 +213,8 @@ class Reading:
 
     def _next(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
         content = message.content if original is None else original
-        kind, stream = _about_quickly(content)
-        if message.from_client and kind == ASKS:
+        kind, stream = _boundary_type(content)
+        if message.from_client and kind == REQUEST_TYPE:
             sent = message.content if message.content != content else None
             turn = Turn(self._asked, content, sent, message.timestamp, [place])
             self.turns.append(turn)
@@ -222,13 +222,13 @@ class Reading:
         elif not message.from_client and self._open.get(stream):
             turn = self._open[stream][0]
             turn.take(message, place, original)
-            if original is not None and kind in ENDS:
+            if original is not None and kind in END_TYPES:
                 turn.ended = message.timestamp
                 self._open[stream].popleft()
 
 
 def turns_of(flow: http.HTTPFlow) -> list[Turn]:
     """The turns of a connection, in the order in which they were asked for."""
-    reading = Reading()
+    reading = TurnReader()
     reading.take(*reading.news(flow))
     return reading.turns

@@ -29,7 +29,7 @@ class Decoder(Protocol):
         """What the next piece decodes to. Raises CodingError; there is no way on after that."""
 
 
-class Unreadable:
+class UnknownCoding:
     """A body in a coding that is not known."""
 
     def __init__(self, why: str) -> None:
@@ -49,7 +49,7 @@ def decoder_of(coding: str, limit: int = MAX_PIECE) -> Decoder | None:
         return None
     if wanted not in _CODINGS:
         raise LookupError(f"content-encoding {wanted!r}")
-    return _Bounded(*_CODINGS[wanted](), limit)
+    return _BoundedDecoder(*_CODINGS[wanted](), limit)
 
 
 def decoded(body: bytes, coding: str) -> bytes:
@@ -58,7 +58,7 @@ def decoded(body: bytes, coding: str) -> bytes:
     return body if decoder is None else decoder.feed(body)
 
 
-class _Bounded:
+class _BoundedDecoder:
     """A decoder whose faults all look alike, and whose output is bounded, however the data is packed."""
 
     def __init__(self, pieces: "_Pieces", fault: type[Exception], limit: int) -> None:

@@ -13,7 +13,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 _LOCAL = ("local", "tun", "wireguard")  # modes that do not listen for a client's connections
 
 
-def reached_by_all(modes: Sequence[str], host: str) -> list[str]:
+def exposed_modes(modes: Sequence[str], host: str) -> list[str]:
     """The modes, in order, each by its name, whose listener every host of the network can reach.
 
     modes   specifications as in the option `mode`; one that cannot be read is mitmproxy's to complain of
@@ -25,12 +25,12 @@ def reached_by_all(modes: Sequence[str], host: str) -> list[str]:
             mode = ProxyMode.parse(spec)
         except ValueError:
             continue
-        if mode.type_name not in _LOCAL and not _is_own(mode.listen_host(host)):
+        if mode.type_name not in _LOCAL and not _is_restricted(mode.listen_host(host)):
             found.append(mode.type_name)
     return found
 
 
-def _is_own(host: str) -> bool:
+def _is_restricted(host: str) -> bool:
     """Whether an address stands for this machine alone, or for one interface that was chosen."""
     if not host:
         return False

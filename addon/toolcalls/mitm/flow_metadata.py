@@ -16,7 +16,7 @@ from typing import Any, SupportsIndex
 
 from mitmproxy import http
 
-from toolcalls.mitm.tap import Body, Tap
+from toolcalls.mitm.response_tap import ResponseTap, TimedBody
 
 REPORT = "toolcalls"
 UPSTREAM = "toolcalls_upstream"
@@ -55,7 +55,7 @@ class _Numbers(list[int]):
         return list, (list(self),)
 
 
-def open_for_change(flow: http.HTTPFlow) -> None:
+def prepare_headers(flow: http.HTTPFlow) -> None:
     """Make a reply's headers fit a body that leaves without coding, and of unknown length.
 
     Chunked is HTTP/1.1's: an older client reads to the end of the connection, and to HTTP/2 it is an error.
@@ -69,7 +69,7 @@ def open_for_change(flow: http.HTTPFlow) -> None:
         response.headers["transfer-encoding"] = "chunked"
 
 
-def keep_bodies(response: http.Response, metadata: dict[str, Any], tap: Tap) -> None:
+def store_bodies(response: http.Response, metadata: dict[str, Any], tap: ResponseTap) -> None:
     """Put both bodies and their times into a flow whose reply went through a tap."""
     client, upstream = tap.client.whole(), tap.upstream.whole()
     response.raw_content = client
@@ -82,7 +82,7 @@ def keep_bodies(response: http.Response, metadata: dict[str, Any], tap: Tap) -> 
     metadata[TIMES] = {"upstream": _times(tap.upstream), "client": None if same else _times(tap.client)}
 
 
-def _times(body: Body) -> dict[str, list[int]]:
+def _times(body: TimedBody) -> dict[str, list[int]]:
     return {"microseconds": _Numbers(body.microseconds), "bytes": _Numbers(body.sizes)}
 
 
@@ -98,25 +98,25 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         flow.marked = MARKS.get(str(data["worst"]), "")
 
 
-def is_as_then(was: object, report: dict[str, Any]) -> bool:
+def is_as_recorded(was: object, report: dict[str, Any]) -> bool:
     """Whether a reply is judged as it was when its bodies passed, by the report that was written then. Whatever stood
     in a file may be of any type.
     """
     return isinstance(was, dict) and not was.get("judged") and was.get("verdicts") == writable(report["verdicts"])
 
 
-def remark(flow: http.HTTPFlow, text: str) -> None:
+def add_comment(flow: http.HTTPFlow, text: str) -> None:
     """Say something of a flow whose reply has no report, as it is not read; the user's own comment and mark stay."""
     flow.comment = flow.comment or text
     flow.marked = flow.marked or MARKS["malformed"]
 
 
-def as_body(content: bytes) -> bytes:
+def metadata_bytes(content: bytes) -> bytes:
     """Bytes for metadata, with a short repr."""
     return _Bytes(content)
 
 
-def rewrite(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
+def replace_request_body(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
     """Send `body` instead of what came, which is kept."""
     flow.metadata[REQUEST] = _Bytes(came)
     for name in ("content-encoding", *_DIGESTS):
@@ -126,25 +126,25 @@ def rewrite(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
         flow.request.headers["content-length"] = str(len(body))
 
 
-def restore(flow: http.HTTPFlow) -> None:
+def restore_request_body(flow: http.HTTPFlow) -> None:
     """A flow that is sent once more asks what the client asked, to be rewritten by today's rules.
 
     Not before `request`: until then mitmproxy puts the recorded body back.
     """
-    came = original(flow)
+    came = original_request_body(flow)
     if came is not None:
         flow.request.raw_content = came
         flow.request.headers["content-length"] = str(len(came))
         del flow.metadata[REQUEST]
 
 
-def original(flow: http.HTTPFlow) -> bytes | None:
+def original_request_body(flow: http.HTTPFlow) -> bytes | None:
     """What the client sent where the upstream was sent something else."""
     came = flow.metadata.get(REQUEST)
     return came if isinstance(came, bytes) else None
 
 
-def forget(flow: http.HTTPFlow) -> None:
+def clear(flow: http.HTTPFlow) -> None:
     """Take out all that an earlier reply has left in a flow that is sent once more."""
     annotate(flow, {"summary": "", "worst": None})
     for name in (REPORT, UPSTREAM, TIMES):
@@ -173,7 +173,7 @@ def _written(text: str) -> str:
     return text
 
 
-class Recorded:
+class ReplayedBodies:
     """The upstream's bodies of flows that mitmproxy replays as a server (`-S`).
 
     It serves a copy of the recorded reply, which is what the client got then, and no metadata with it. Found again by

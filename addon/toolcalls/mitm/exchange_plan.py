@@ -11,7 +11,7 @@ from hashlib import blake2b
 from mitmproxy import http
 
 from toolcalls.config import select
-from toolcalls.mitm.codings import CodingError, decoded
+from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.processors import Processors, Watch
 from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.reading.policy import Terms
@@ -33,12 +33,12 @@ _LOSSES = (_PASSES, _LEFT_OUT, REFUSED)
 MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
 
-class Unread(Exception):
+class ReplyNotParsed(Exception):
     """A request of an LLM API whose reply passes unread; the text says why and is safe to log once escaped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ExchangePlan:
     """What is done to one exchange. `seed` is a digest of the request's body, which the ids of lifted calls grow from.
 
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
@@ -99,7 +99,7 @@ def wire_for(request: http.Request) -> Wire | None:
 
 def plan_for(
     wire: Wire, request: http.Request, config: Config, original: bytes | None = None, recalled: Recalled | None = None
-) -> Plan:
+) -> ExchangePlan:
     """Raises Unread when the request's body is not there or cannot be read.
 
     original   the body that the client sent, without its coding, where the request holds a rewritten one
@@ -108,14 +108,14 @@ def plan_for(
     fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
     if raw is None:
-        raise Unread("the request was streamed, so its tools are not known")
+        raise ReplyNotParsed("the request was streamed, so its tools are not known")
     if len(raw) > MAX_REQUEST:
-        raise Unread(f"the request is larger than {MAX_REQUEST} bytes")
+        raise ReplyNotParsed(f"the request is larger than {MAX_REQUEST} bytes")
     try:
         body = decoded(raw, request.headers.get("content-encoding", "")) if original is None else original
         asked = Request() if fetched else wire.request(body)
     except (CodingError, LookupError, ValueError) as error:
-        raise Unread(f"the request cannot be read: {error}") from error
+        raise ReplyNotParsed(f"the request cannot be read: {error}") from error
     asked = replace(asked, model=asked.model or model_in(request.path))
     asked = recalled.with_tools(asked) if recalled is not None else asked
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
@@ -133,7 +133,9 @@ def plan_for(
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
-    return Plan(wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed)
+    return ExchangePlan(
+        wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed
+    )
 
 
 def _rewritten(

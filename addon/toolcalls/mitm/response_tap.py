@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from time import monotonic_ns
 
-from toolcalls.mitm.codings import Decoder
+from toolcalls.mitm.content_codings import Decoder
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires.frames import Form
 
@@ -20,7 +20,7 @@ MAX_PIECES = 500_000
 MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that has to wait until it is whole; a larger one passes as it comes
 
 
-class Body:
+class TimedBody:
     """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects.
 
     since   the moment from which times count, in nanoseconds of the monotonic clock
@@ -44,9 +44,9 @@ class Body:
             self._limit = -1  # from here on nothing is kept
             self._bytes, self._moments, self._sizes = bytearray(), array("q"), array("L")
 
-    def copy(self) -> "Body":
+    def copy(self) -> "TimedBody":
         """The same body, to go on differently."""
-        made = Body(self._since)
+        made = TimedBody(self._since)
         made._bytes, made._limit, made._room = self._bytes[:], self._limit, self._room
         made._moments, made._sizes = self._moments[:], self._sizes[:]
         return made
@@ -71,7 +71,7 @@ class Body:
         return None if self._limit < 0 else bytes(self._bytes)
 
 
-class Tap:
+class ResponseTap:
     """One reply on its way through.
 
     form      as the exchange's
@@ -83,8 +83,8 @@ class Tap:
 
     def __init__(self, exchange: Exchange, *, form: Form, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
-        self.upstream = Body(monotonic_ns())
-        self._client: Body | None = None  # the upstream's, until the first piece that differs
+        self.upstream = TimedBody(monotonic_ns())
+        self._client: TimedBody | None = None  # the upstream's, until the first piece that differs
         self.ended = False
         self._decoder = decoder
         self._changes = changes
@@ -92,7 +92,7 @@ class Tap:
         self._laborious = decoder is not None or form == "whole"
 
     @property
-    def client(self) -> Body:
+    def client(self) -> TimedBody:
         """What the client got."""
         return self.upstream if self._client is None else self._client
 
@@ -164,7 +164,7 @@ class Tap:
         owed = self.exchange.abort()
         self.exchange.failure = error
         if self._decoder is not None:
-            self._decoder = None if self._changes else _Nothing()
+            self._decoder = None if self._changes else _DiscardingDecoder()
         return owed
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Tap:
             self.exchange.abort()
 
 
-class _Nothing:
+class _DiscardingDecoder:
     """Reads no further: the pieces still pass, encoded as they are, but nobody can read them."""
 
     def feed(self, data: bytes) -> bytes:  # noqa: ARG002 - a Decoder
