@@ -15,8 +15,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
 
@@ -56,7 +59,50 @@ def _repairs() -> Iterator[str]:
     return markdown(("repair", "means"), ((f"`{code}`", one.in_docs or one.sentence) for code, one in REPAIRS.items()))
 
 
-TABLES = (Table("docs/flow-view.md", "repairs", _repairs),)
+# What the dialects of a form have in common.
+_LOOKS_LIKE: dict[Form, str] = {
+    "function tags": "`<tool_call><function=…><parameter=…>`",
+    "invoke": '`<invoke name="…"><parameter name="…">`',
+    "keys and values": "`<arg_key>…</arg_key><arg_value>`",
+    "JSON in tags": '`<tool_call>{"name": …}`',
+    "JSON in the open": "the whole message is a call",
+    "arrays behind a mark": "`<tool_calls>[{…}]`",
+    "header and JSON": "`[TOOL_CALLS]name[ARGS]{…}`",
+    "channels": r"`<\|channel\|>commentary to=functions.…`",
+    "Python": "`[f(a='x'), g()]`",
+    "notations": "`call:name{key:…}`",
+    "elements": "`<read_file><path>…`",
+    "agents and gateways": "`TOOL_CALL: {…}`, `Action: …`",
+}
+
+
+def _of_form(form: Form) -> list[str]:
+    return [name for name in all_dialects() if about(name).form == form]
+
+
+def _dialects_by_form() -> Iterator[str]:
+    return markdown(
+        ("form", "looks like", "dialects"),
+        ((form, _LOOKS_LIKE[form], ", ".join(f"`{name}`" for name in _of_form(form))) for form in get_args(Form)),
+    )
+
+
+def _every_dialect() -> Iterator[str]:
+    """Sections instead of rows: an example has lines."""
+    for form in get_args(Form):
+        yield from (f"## {form[0].upper()}{form[1:]}", "")
+        for name in _of_form(form):
+            known, what = about(name), summary(name)
+            yield from (f"### `{name}`", "", f"{what[0].upper()}{what[1:]}", "")
+            yield from (f"* Written by: {known.written_by}", f"* Source: {known.source}", f"* Since: {known.since}", "")
+            yield from ("~~~text", known.example, "~~~", "")
+
+
+TABLES = (
+    Table("README.md", "dialects by form", _dialects_by_form),
+    Table("docs/dialects.md", "every dialect", _every_dialect),
+    Table("docs/flow-view.md", "repairs", _repairs),
+)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

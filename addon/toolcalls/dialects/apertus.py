@@ -1,15 +1,9 @@
-"""`apertus`: a JSON array between special tokens, of objects whose only key is the tool's name.
-
-    <|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>
-
-Written by the Swiss AI Initiative's Apertus. Source: the chat template of
-https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509.
-"""
+"""`apertus`: a JSON array between special tokens, of objects whose only key is the tool's name."""
 
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import About, Call, Calls, Unwritable
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
@@ -17,6 +11,14 @@ from toolcalls.shapes.wholejson import MAX_NAME, QUOTES, text_of, whole
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="the Swiss AI Initiative's Apertus",
+    source="the chat template of https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509",
+    example='<|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>',
+    since="0.1.0",
+)
 
 
 class _Keyed(CallReader):

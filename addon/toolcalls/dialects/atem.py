@@ -1,25 +1,32 @@
 """`atem`: Muse Glimmer's messages, whose header names a recipient; one to a tool holds `invoke` with its namespace.
 
-    <|start|>assistant to=read_file<|message|><atem:function_calls>
-    <atem:invoke name="read_file">
-    <atem:parameter name="path">src/a.ts</atem:parameter>
-    </atem:invoke>
-    </atem:function_calls><|eom|>
-
 The prompt ends with the header's first words, so a reply begins with ` to=`. A message to `self` is reasoning, one to
-`user` is text. Calls count only in a message to a tool. Values stand as they are: no line end is layout, nothing is
-decoded. vllm #55395 PR#55419.
+`user` is text. Calls count only in a message to a tool. Values are taken verbatim: no line end is layout, nothing is
+decoded.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, Calls, Place
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.content import Verbatim
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Muse Glimmer",
+    source="vllm #55395, PR#55419",
+    example="""\
+<|start|>assistant to=read_file<|message|><atem:function_calls>
+<atem:invoke name="read_file">
+<atem:parameter name="path">src/a.ts</atem:parameter>
+</atem:invoke>
+</atem:function_calls><|eom|>""",
+    since="0.1.0",
+)
 
 _CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"

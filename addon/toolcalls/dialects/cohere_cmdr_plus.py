@@ -1,23 +1,29 @@
 """`cohere_cmdr_plus`: Cohere's Command R and R+, a word and a fenced JSON array.
 
-    Action:
-    ```json
-    [
-        {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-    ]
-    ```
-
-The tool `directly-answer` stands for no call. The fence is the dialect's own. Source: the tool use prompt of
-https://huggingface.co/CohereLabs/c4ai-command-r-plus.
+The tool `directly-answer` means that there is no call. The fence is the dialect's own.
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="Cohere's Command R and R+",
+    source="the tool use prompt of https://huggingface.co/CohereLabs/c4ai-command-r-plus",
+    example="""\
+Action:
+```json
+[
+    {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+]
+```""",
+    since="0.1.0",
+)
 
 _OPENER = "Action:"
 _FENCE = "```"

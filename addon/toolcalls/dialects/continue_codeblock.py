@@ -1,13 +1,5 @@
 """`continue_codeblock`: lines with words in capitals, as Continue teaches models without native calls.
 
-    ```tool
-    TOOL_NAME: read_file
-    BEGIN_ARG: filepath
-    src/a.ts
-    END_ARG
-    ```
-
-Source: the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`).
 The fence may be missing; one without its info word is a code block like any other. A value is the lines up to one that
 holds `END_ARG` alone, typed by its schema.
 """
@@ -15,13 +7,30 @@ holds `END_ARG` alone, typed by its schema.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models without native calls, under Continue's prompt",
+    source=(
+        "the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`)"
+    ),
+    example="""\
+```tool
+TOOL_NAME: read_file
+BEGIN_ARG: filepath
+src/a.ts
+END_ARG
+```""",
+    calls=(Call("read_file", '{"filepath": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 _FENCE, _FENCE_END = "```tool", "```"
 _NAMED = ("TOOL_NAME:", "tool_name:", "Tool_name:")

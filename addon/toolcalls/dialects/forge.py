@@ -1,28 +1,18 @@
 """`forge`: elements named after the arguments inside `<tool>`, as Forge teaches them (ADR-0019, ADR-0024).
 
-    <tool>
-    <server_name>local</server_name>
-    <tool_name>write_to_file</tool_name>
-    <arguments>
-      <path>src/main.go</path>
-      <content><![CDATA[package main]]></content>
-    </arguments>
-    </tool>
-
-Written by any model under Forge's prompt (github.com/entrhq/forge). The form is XML: entities are decoded and CDATA is
-text; a bare `&` or `<` is tolerated, and CDATA is never repaired. Repeated elements are an array, elements in an
-element an object (`shapes.nested`). Without a schema, values are typed by the table of ADR-0019; CDATA and quotes force
-a string, and the quotes go. The older form with one JSON object in `<tool>` is read too, and so are JSON arguments in
-`<arguments>`. Without a `<tool_name>` it is text.
+The form is XML: entities are decoded and CDATA is text; a bare `&` or `<` is tolerated, and CDATA is never repaired.
+Repeated elements are an array, elements in an element an object (`shapes.nested`). Without a schema, values are typed
+by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
+object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
 A string argument streams; a value that may be an array waits for the next element, which may be its next item.
-Everything that only this form has stands here, hence more than 300 lines.
+Everything that only this form has is in this file, hence more than 300 lines.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
@@ -34,6 +24,23 @@ from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.transducer import Transducer
+
+ABOUT = About(
+    form="elements",
+    written_by="any model under Forge's prompt",
+    source="ADR-0019 and ADR-0024 of https://github.com/entrhq/forge",
+    example="""\
+<tool>
+<server_name>local</server_name>
+<tool_name>write_to_file</tool_name>
+<arguments>
+  <path>src/main.go</path>
+  <content><![CDATA[package main]]></content>
+</arguments>
+</tool>""",
+    calls=(Call("write_to_file", '{"path": "src/main.go", "content": "package main"}'),),
+    since="0.1.0",
+)
 
 RESULT = "Tool '{name}' result:\n{text}"
 

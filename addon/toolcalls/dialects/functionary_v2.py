@@ -1,23 +1,29 @@
 """`functionary_v2`: messages with a recipient between special tokens, raw JSON for a tool or text for `all`.
 
-    <|from|>assistant
-    <|recipient|>read_file
-    <|content|>{"path": "src/a.ts"}
-
-Written by MeetKai's functionary v2.2 and v2.4, whose prompt ends with `<|recipient|>`, so a reply begins with the
-recipient. Each message ends with `<|stop|>` or where the next one begins. Source: https://github.com/MeetKai/functionary
-(tests/prompt_test_v2.txt).
+The prompt ends with `<|recipient|>`, so a reply begins with the recipient. Each message ends with `<|stop|>` or where
+the next one begins.
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, Calls, Place
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="MeetKai's functionary v2.2 and v2.4",
+    source="https://github.com/MeetKai/functionary (tests/prompt_test_v2.txt)",
+    example="""\
+<|from|>assistant
+<|recipient|>read_file
+<|content|>{"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _FROM, _RECIPIENT, _CONTENT, _STOP = "<|from|>assistant", "<|recipient|>", "<|content|>", "<|stop|>"
 _ALL = "all"

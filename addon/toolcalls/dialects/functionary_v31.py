@@ -1,20 +1,25 @@
 """`functionary_v31`: a tag that carries the name, around the arguments as JSON.
 
-    <function=read_file>{"path": "src/a.ts"}</function>
-
-Written by MeetKai's Functionary 3.1, and by Llama 3.1 for custom tools, which also leaves the tag open
-(`<function=read_file{"path": "src/a.ts"}></function>`, as `failed_generation` in errors of Groq's API shows it). With
-parameters in tags of their own it is `qwen3_xml`. Source: https://github.com/MeetKai/functionary.
+Llama also leaves the tag open (`<function=read_file{"path": "src/a.ts"}></function>`), as `failed_generation` in errors
+of Groq's API shows it. With parameters in tags of their own it is `qwen3_xml`.
 """
 
 import re
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="MeetKai's Functionary 3.1, and Llama 3.1 for custom tools",
+    source="https://github.com/MeetKai/functionary",
+    example='<function=read_file>{"path": "src/a.ts"}</function>',
+    since="0.1.0",
+)
 
 _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")
 

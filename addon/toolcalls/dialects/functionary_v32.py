@@ -1,24 +1,30 @@
 """`functionary_v32`: a recipient on its line behind `>>>`, and raw JSON for a tool or text for `all`.
 
-    all
-    Let me look.
-    >>>read_file
-    {"path": "src/a.ts"}
-
-Written by MeetKai's functionary v3.2, whose prompt ends with the first `>>>`, so a reply begins without it. A recipient
-behind `>>>` counts where JSON or text for it follows; a Python prompt (`>>> f()`) does not.
-Source: https://github.com/MeetKai/functionary.
+The prompt ends with the first `>>>`, so a reply begins without it. A recipient behind `>>>` counts where JSON or text
+for it follows; a Python prompt (`>>> f()`) does not.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="MeetKai's functionary v3.2",
+    source="https://github.com/MeetKai/functionary",
+    example="""\
+all
+Let me look.
+>>>read_file
+{"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _MARK = ">>>"
 _ALL = "all"

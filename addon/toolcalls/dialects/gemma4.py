@@ -1,19 +1,27 @@
 """`gemma4`: Gemma 4's own notation in special tokens, with its channel of thoughts.
 
-    <|channel>thought
-    The file first.<channel|><|tool_call>call:read_file{limit:20,path:<|"|>src/a.ts<|"|>}<tool_call|>
-
 Strings stand between `<|"|>` with nothing escaped; numbers, `true`, `false` and `null` stand bare; keys are sorted. A
-thought goes to the reasoning; its first token may be missing at the start of a reply, so that one alone closes it.
-Source: the model's chat template (https://huggingface.co/google/gemma-4-31B-it, chat_template.jinja).
+thought becomes reasoning; its first token may be missing at the start of a reply, where its last one closes it all the
+same.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, Calls
 from toolcalls.shapes.keyed import Keyed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="notations",
+    written_by="Google's Gemma 4",
+    source="chat_template.jinja of https://huggingface.co/google/gemma-4-31B-it",
+    example="""\
+<|channel>thought
+The file first.<channel|><|tool_call>call:read_file{limit:20,path:<|"|>src/a.ts<|"|>}<tool_call|>""",
+    calls=(Call("read_file", '{"limit": 20, "path": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 _CHANNEL, _CLOSED = "<|channel>", "<channel|>"
 RESULT = '<|tool_response>response:{name}{value:<|"|>{text}<|"|>}<tool_response|>'

@@ -1,18 +1,24 @@
 """`gigachat3`: a JSON object under a role of its own, in messages that special tokens part.
 
-    function call<|role_sep|>
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-
-Written by Sber's GigaChat 3, whose text before the call ends at `<|message_sep|>`; also behind `<|function_call|>`.
-Source: vLLM's `gigachat3` parser.
+The text before the call ends at `<|message_sep|>`. The object is read behind `<|function_call|>`, too.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Sber's GigaChat 3",
+    source="vLLM's `gigachat3` parser",
+    example="""\
+function call<|role_sep|>
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
+    since="0.1.0",
+)
 
 _SEPARATOR = "<|message_sep|>"
 

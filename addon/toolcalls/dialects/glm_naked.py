@@ -1,18 +1,23 @@
 """`glm_naked`: a call of `glm_xml` whose opening tag was lost.
 
-    read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>
-
-Leaked where a server takes the special token away and leaves the rest (dynamo PR#10144). Only the name of a declared
-tool, at the start of a line, begins one. Nobody writes it on purpose.
+Only the name of a declared tool, at the start of a line, begins one. It is read and never written.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls
+from toolcalls.shapes import About, Call, Calls
 from toolcalls.shapes.keyvalue import KeyValue
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="keys and values",
+    written_by="servers that remove the special token of `glm_xml` and leave the rest",
+    source="dynamo PR#10144",
+    example="read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>",
+    since="0.1.0",
+)
 
 
 @dataclass(frozen=True)

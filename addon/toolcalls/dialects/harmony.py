@@ -1,26 +1,32 @@
 """`harmony`: the messages of OpenAI's gpt-oss, whose header names a channel and a recipient.
 
-    <|channel|>analysis<|message|>I must look.<|end|>
-    <|start|>assistant<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>
-
 A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the
-channel may be told again behind it, and the type of the content may be missing, with its mark or without. A message to
-a function is a call and ends where its JSON says; `<|call|>` may be missing. The analysis channel is reasoning, and
-what else the assistant says to nobody is text. The builtin tools (`python`, `browser`, `container`) and messages of
-other roles are left as they stand.
-Source: https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks). Where the special tokens were taken
-away, it is `harmony_stripped`'s.
+channel may be repeated behind it, and the type of the content may be missing, with its mark or without. A message to a
+function is a call and ends where its JSON ends; `<|call|>` may be missing. The analysis channel is reasoning, and the
+assistant's other messages without a recipient are text. The builtin tools (`python`, `browser`, `container`) and
+messages of other roles are left as they are. Where a server removed the special tokens, it is `harmony_stripped`'s.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import payload, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="OpenAI's gpt-oss",
+    source="https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks)",
+    example=(
+        "<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant"
+        '<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>'
+    ),
+    since="0.1.0",
+)
 
 RESULT = "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>{text}<|end|>"
 

@@ -1,21 +1,30 @@
 """`harmony_stripped`: what is left of gpt-oss's messages where a server takes the special tokens away.
 
-    analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}assistantfinalDone.
-
-Headers run into the text in front of them and behind them. A call is one to a declared tool, and its JSON says where it
+Headers run into the text in front of them and behind them. A call is one to a declared tool, and it ends where its JSON
 ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
-like, which no prose holds, end it. Rapid-MLX #480.
+like, which no prose holds, end it.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="servers that remove gpt-oss's special tokens",
+    source="Rapid-MLX #480",
+    example=(
+        'analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}'
+        "assistantfinalDone."
+    ),
+    since="0.1.0",
+)
 
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256

@@ -1,19 +1,28 @@
 """`inkling`: messages of special tokens, whose kind of content says what they are.
 
-    <|message_model|>read_file<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "a.ts"}}<|end_message|>
-
-Beside a call stand `<|content_thinking|>` and `<|content_text|>` messages: the frame goes, what is thought is
+Beside a call stand `<|content_thinking|>` and `<|content_text|>` messages: their frame is removed, and the first are
 reasoning. The name in front of a call may stand without its token, since the prompt ends with it; the name in the JSON
-counts. Source: vLLM's `inkling` parser.
+counts.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.wholejson import MAX_NAME
 from toolcalls.text.scanner import Scanner, Step, beginnings
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Inkling",
+    source="vLLM's `inkling` parser",
+    example=(
+        "<|message_model|>read_file"
+        '<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "src/a.ts"}}<|end_message|>'
+    ),
+    since="0.1.0",
+)
 
 _MESSAGE = "<|message_model|>"
 _CALL = "<|content_invoke_tool_json|>"

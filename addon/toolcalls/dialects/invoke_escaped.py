@@ -1,19 +1,14 @@
 """`invoke_escaped`: `invoke` that was escaped for HTML as a whole, tags and values.
 
-    &lt;invoke name="read_file"&gt;
-    &lt;parameter name="path"&gt;src/a.ts&lt;/parameter&gt;
-    &lt;/invoke&gt;
-
-Made by clients that escape what they keep of a reply, and by models that see it again (opencode #16735). Everything was
-escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind it, and not
-inside a whole call that the value quotes. It opens only at the start of a line.
+Everything was escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind
+it, and not inside a whole call that the value quotes. It opens only at the start of a line.
 """
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import spelt
 from toolcalls.shapes.entities import ENTITIES, unescape
@@ -21,6 +16,17 @@ from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="clients that escape what they keep of a reply, and models that see it again",
+    source="opencode #16735",
+    example="""\
+&lt;invoke name="read_file"&gt;
+&lt;parameter name="path"&gt;src/a.ts&lt;/parameter&gt;
+&lt;/invoke&gt;""",
+    since="0.1.0",
+)
 
 _PREFIXES = ("", *(f"{name}:" for name in ("antml", "tml")))
 _ELEMENTS = ("function_calls", "invoke", "parameter")

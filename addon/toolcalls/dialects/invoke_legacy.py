@@ -1,14 +1,5 @@
 """`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
 
-    <function_calls>
-    <invoke>
-    <tool_name>read_file</tool_name>
-    <parameters>
-    <path>src/a.ts</path>
-    </parameters>
-    </invoke>
-    </function_calls>
-
 `</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags, one line end
 on either side is layout. A parameter is an element that the tool declares; where it declares none, any element.
 """
@@ -17,7 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
@@ -26,6 +17,22 @@ from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, 
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Claude 2",
+    source="the prompt documentation of Claude 2",
+    example="""\
+<function_calls>
+<invoke>
+<tool_name>read_file</tool_name>
+<parameters>
+<path>src/a.ts</path>
+</parameters>
+</invoke>
+</function_calls>""",
+    since="0.1.0",
+)
 
 _MAX_WORD = 256
 _WORD = re.compile(r"[\w.:/@-]*+")

@@ -1,24 +1,33 @@
 """`kimi_k3`: Kimi K3's elements of special tokens ("XTML"), in which calls, reasoning and text are channels.
 
-    <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>
-    src/a.ts<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
-
-All of it stands on one line. Values stand as they are: `string` means the text, any other type JSON, and text where it
+All of it stands on one line. Values are taken verbatim: `string` means the text, any other type JSON, and text where it
 is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark. The marks of the response
-channel go, the think channel is reasoning. vllm #50604.
+channel are removed, the think channel is reasoning.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="Moonshot's Kimi K3",
+    source="vllm #50604",
+    example=(
+        '<|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|>'
+        '<|open|>argument key="path" type="string"<|sep|>src/a.ts<|close|>argument<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|>"
+    ),
+    since="0.1.0",
+)
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
 _BOTH = (_OPEN, _CLOSE)

@@ -1,21 +1,27 @@
 """`lfm2`: Liquid's list of Python calls between markers; a JSON array or object may stand there instead.
 
-    <|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>
-
-LFM2 often says its calls once more as text behind the closing marker. A list of exactly the same calls that stands
-there goes with them; any other text stays. Source: https://docs.liquid.ai/lfm/key-concepts/tool-use.
+LFM2 often repeats its calls as text behind the closing marker. A list of exactly the same calls there is removed with
+them; any other text stays.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, Calls, Place
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="Python",
+    written_by="Liquid's LFM2",
+    source="https://docs.liquid.ai/lfm/key-concepts/tool-use",
+    example='<|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>',
+    since="0.1.0",
+)
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
 _CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))

@@ -1,21 +1,32 @@
 """`llama3_json`: JSON objects behind Llama 3's token, with semicolons between them.
 
-    <|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}
-
-Written by Llama 3.1 to 3.3. Without the token it is `bare_json`, which counts only as a whole message. The built-in
-tools are called as Python, `brave_search.call(query="weather")`; other code behind the token is no call. Source: the
-prompt format at https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/.
+Without the token it is `bare_json`, which counts only as a whole message. The built-in tools are called as Python,
+`brave_search.call(query="weather")`; other code behind the token is no call.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, Calls
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.wholejson import MAX_NAME
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in the open",
+    written_by="Llama 3.1 to 3.3",
+    source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/",
+    example=(
+        '<|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}'
+    ),
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("ls", "{}"),
+    ),
+    since="0.1.0",
+)
 
 _TAG = "<|python_tag|>"
 _CALL = ".call"

@@ -1,24 +1,30 @@
 """`marker`: a JSON object behind a word that says that it is a call, as selectools' ToolCallParser reads it.
 
-    TOOL_CALL
-    {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-
-Written by models under prompts that ask for it; https://github.com/johnnichev/selectools (`ToolCallParser`). The word
-is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in brackets
-there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a whole call,
-so a call is held until its JSON has ended; only where there is no limit do arguments stream.
+The word is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in
+brackets there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a
+whole call, so a call is held until its JSON has ended; only where there is no limit do arguments stream.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models under prompts that ask for it",
+    source="https://github.com/johnnichev/selectools (`ToolCallParser`)",
+    example="""\
+TOOL_CALL
+{"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}""",
+    since="0.1.0",
+)
 
 _FENCES = ("`", "```", "````", "`````", "~~~", "~~~~")
 _INFO = re.compile(r"[ \t]*+[\w+.-]*+[ \t]*+")

@@ -1,25 +1,31 @@
 """`mimo_xml`: Qwen's function tags without white space between them.
 
-    <tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>
+Values are taken verbatim, line ends included (as vLLM does; SGLang decodes HTML entities, which would damage code).
+That is the whole difference to `qwen3_xml`, so a block is this dialect's only when its first tags stand side by side,
+and `qwen3_xml` reads every other, the naked one too.
 
-Written by Xiaomi's MiMo V2 and later. Values are what stands between the tags, line ends too; nothing is decoded (so
-vLLM; SGLang decodes HTML entities, which would damage code). That is all the difference to `qwen3_xml`, so a block is
-this dialect's only when its first tags stand side by side, and `qwen3_xml` reads every other, the naked one too.
-
-A tool that takes free text gets it without a parameter's tag, and sometimes with its closer (opencodex #5499):
+A tool that takes free text gets it without a parameter's tag, and sometimes with its closer:
 
     <tool_call><function=exec>const a = 1;</parameter></function></tool_call>
 
 That is read where the tool has one parameter or none that is known; it is called `input` then.
 """
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.loosetags import Tag, function_tag
 from toolcalls.shapes.tagvalue import UNCLOSED_VALUE, Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="function tags",
+    written_by="Xiaomi's MiMo V2 and later",
+    source="opencodex #5499, and vLLM's and SGLang's parsers",
+    example="<tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>",
+    since="0.1.0",
+)
 
 _FREE = "input"
 

@@ -1,16 +1,14 @@
 """`minicpm5`: MiniCPM 5's form, `function` and `param` elements that carry names.
 
-    <function name="read_file"><param name="path">src/a.ts</param></function>
-
 A value may stand in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
-one they are read as what they stand for. A `<param>` without a name is the one parameter that is still missing, where
-that is only one. Source: the model's chat template, SGLang's `minicpm` parser.
+one they are read as the characters they encode. A `<param>` without a name is the one parameter that is still missing,
+where there is only one.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Escaped
@@ -19,6 +17,14 @@ from toolcalls.shapes.tags import Parts, Tag, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="MiniCPM 5",
+    source="the model's chat template, and SGLang's `minicpm` parser",
+    example='<function name="read_file"><param name="path">src/a.ts</param></function>',
+    since="0.1.0",
+)
 
 _MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")
 _NAMELESS = "<param>"  # no key can be called so

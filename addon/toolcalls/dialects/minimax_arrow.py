@@ -1,27 +1,34 @@
 """`minimax_arrow`: what MiniMax M2 writes where nobody gave it its template.
 
-    [TOOL_CALL]
-    {tool => "read_file", args => {
-      --path "src/a.ts"
-      --limit 20
-    }}
-    [/TOOL_CALL]
-
 A value is a string in double quotes, with the escapes of JSON, or the rest of its line, which may be empty; an object
-or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind. Seen in
-RooCodeInc/Roo-Code #11187.
+or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.jsonvalue import mark, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="notations",
+    written_by="MiniMax M2 without its template",
+    source="RooCodeInc/Roo-Code #11187",
+    example="""\
+[TOOL_CALL]
+{tool => "read_file", args => {
+  --path "src/a.ts"
+  --limit 20
+}}
+[/TOOL_CALL]""",
+    calls=(Call("read_file", '{"path": "src/a.ts", "limit": 20}'),),
+    since="0.1.0",
+)
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
 _ENDS_BARE = re.compile(r"[\n},]").search

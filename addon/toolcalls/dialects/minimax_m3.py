@@ -1,23 +1,17 @@
 """`minimax_m3`: elements that are named after the arguments and nest, with a marker before each tag (MiniMax M3).
 
-    ]<]minimax[>[<tool_call>
-    ]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
-    ]<]minimax[>[</tool_call>
-
 Only a tag behind the marker is a tag, so values hold any other markup; nothing is decoded. Elements in an element are
 an object, or the items of an array where the schema says array; a name that comes twice is an array, text beside
 elements is kept as `$text`. A sibling changes what an element means, so the arguments leave when the call closes. The
 model elides the opening tag of the first parameter now and then (vllm PR#51075): its closer names it. The template
 leaves out members that are null, so a call that has one cannot be written.
-
-Its source: the chat template of MiniMax-M3, and vLLM's `minimax_m3` parser.
 """
 
 import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.nested import Rules, Spelling, Unfit, to_object
@@ -26,6 +20,18 @@ from toolcalls.shapes.trees import MAX_DEPTH, Element
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, to_json
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="MiniMax-M3",
+    source="the model's chat template, and vLLM's `minimax_m3` parser",
+    example="""\
+]<]minimax[>[<tool_call>
+]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
+]<]minimax[>[</tool_call>""",
+    calls=(Call("order", '{"id": 42}'),),
+    since="0.1.0",
+)
 
 RESULT = "<response>{text}</response>"
 

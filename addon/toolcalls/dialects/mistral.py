@@ -1,24 +1,36 @@
 """`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array behind the token.
 
-    [TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}
-    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
+Small 3.2 writes `[CALL_ID]` and an id behind the name. Some fine-tunes close the array with `[/TOOL_CALLS]`. Models
+leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms are read, the first is
+written; the second is:
 
-The first is written by Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3, by Small 3.2 with
-`[CALL_ID]` and an id behind the name; the second by Mistral 7B, Nemo and their fine-tunes, some of which close it with
-`[/TOOL_CALLS]`. Models leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms
-are read, the first is written. Source: https://github.com/mistralai/mistral-common; vllm #13622 PR#41730, dynamo
-PR#10725 (leaks).
+    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
 """
 
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, Calls
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by=(
+        "Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3; with arrays Mistral 7B, Nemo and "
+        "their fine-tunes"
+    ),
+    source="https://github.com/mistralai/mistral-common; vllm #13622, PR#41730, dynamo PR#10725 (leaks)",
+    example='[TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}',
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("list_files", "{}"),
+    ),
+    since="0.1.0",
+)
 
 _MARK = "[TOOL_CALLS]"
 _CLOSER = "[/TOOL_CALLS]"

@@ -1,26 +1,36 @@
 """`morph_xml`: elements named after the tool, with `<N/>` for a call without arguments.
 
-    <get_time/>
-    <search>
-    <query>lift</query>
-    <tags><item>a</item><item>b</item></tags>
-    </search>
-
-Written by models under the prompts of ai-sdk-tool-call-middleware (#67) and senpi, for declared tools only. An array is
-its name repeated or `<item>`s in an element; an array of objects without `<item>` is no call. Everything but the self-
-closing tag and the array's items is as in `tagged`, which is asked first.
+Only declared tools are called. An array is its name repeated or `<item>`s in an element; an array of objects without
+`<item>` is no call. Everything but the self-closing tag and the array's items is as in `tagged`, which is asked first.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, Calls, Place
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under the prompts of ai-sdk-tool-call-middleware and senpi",
+    source="ai-sdk-tool-call-middleware #67",
+    example="""\
+<get_time/>
+<search>
+<query>lift</query>
+<tags><item>a</item><item>b</item></tags>
+</search>""",
+    calls=(
+        Call("get_time", "{}"),
+        Call("search", '{"query": "lift", "tags": ["a", "b"]}'),
+    ),
+    since="0.1.0",
+)
 
 _FORM = TagNamed("morph_xml", any_items=False, json=False)
 _EMPTY = re.compile(r"<[ \t]{0,4}([\w.-]+)[ \t]{0,4}/[ \t]{0,4}>")

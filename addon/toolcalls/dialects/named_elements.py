@@ -1,23 +1,30 @@
 """`named_elements`: a tag for calls with the name in an element of its own, and the arguments as JSON in another.
 
-    <tool_call>
-    <name>read_file</name>
-    <arguments>{"path": "src/a.ts"}</arguments>
-    </tool_call>
-
-Taught by many agents' own prompts, under several names for each element; no model's template has it. With elements in
-the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge` (in `<tool>`).
+The elements have several names. With elements in the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge`
+(in `<tool>`).
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, Calls, Place
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="models under many agents' own prompts",
+    source="no model's template; those prompts, and public reports",
+    example="""\
+<tool_call>
+<name>read_file</name>
+<arguments>{"path": "src/a.ts"}</arguments>
+</tool_call>""",
+    since="0.1.0",
+)
 
 _CALLS = ("tool_call", "function_call", "tool_use")
 _NAMES = ("<name>", "<tool_name>", "<tool>", "<function>")

@@ -1,22 +1,14 @@
 """`react`: a name and its input in words, as ReAct prompts of agent frameworks ask for.
 
-    Thought: I have to look at the file.
-    Action: read_file
-    Action Input: {"path": "src/a.ts"}
-
-Taught by LangChain, LlamaIndex, CrewAI and Qwen-Agent, and written by models that have seen it. Behind `Action:` there
-may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's structured chat) or
-with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts only for a tool with
-exactly one parameter, or where it says that there is none. A final answer is no call. Sources:
-https://arxiv.org/abs/2210.03629,
-https://python.langchain.com/api_reference/langchain/agents/langchain.agents.react.agent.create_react_agent.html,
-https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggingface.co/docs/smolagents.
+Behind `Action:` there may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's
+structured chat) or with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts
+only for a tool with exactly one parameter, or where it says that there is none. A final answer is no call.
 """
 
 import re
 from typing import NamedTuple
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
@@ -25,6 +17,24 @@ from toolcalls.shapes.words import NAME, character, run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by=(
+        "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
+    ),
+    source=(
+        "https://arxiv.org/abs/2210.03629, "
+        "https://python.langchain.com/api_reference/langchain/agents/"
+        "langchain.agents.react.agent.create_react_agent.html, "
+        "https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggingface.co/docs/smolagents"
+    ),
+    example="""\
+Thought: I have to look at the file.
+Action: read_file
+Action Input: {"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")
 _FENCES = ("```json", "```")

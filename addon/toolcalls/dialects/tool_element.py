@@ -1,17 +1,22 @@
 """`tool_element`: an element named after the tool, with the arguments as one JSON object.
 
-    <read_file>{"path": "src/a.ts"}</read_file>
-
-Taught by small agents' own prompts and written by models that mix Cline's tags with JSON; in `<toolcall>` tags it is
-`picoclaw`. It counts only for a declared tool, and where the object's first key is one of its parameters: any other
-text in such an element is a value (`zeroclaw`, `tagged`). No model's template has it.
+In `<toolcall>` tags it is `picoclaw`. It counts only for a declared tool, and where the object's first key is one of
+its parameters: any other text in such an element is a value (`zeroclaw`, `tagged`).
 """
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Calls
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under small agents' own prompts, and models that mix Cline's tags with JSON",
+    source="no model's template; those prompts, and public reports",
+    example='<read_file>{"path": "src/a.ts"}</read_file>',
+    since="0.1.0",
+)
 
 
 class _Element(JsonElement):

@@ -1,16 +1,10 @@
 """`yaml_xml`: an element named after the tool, whose body is a YAML mapping.
 
-    <write_file>
-    path: src/a.ts
-    content: |
-      first line
-    </write_file>
-
-Written by models under the prompts of ai-sdk-tool-call-middleware. The body ends at the closer that begins a line. It
-is read event by event with PyYAML's safe reader, so that values keep the spelling that the model gave them: what the
-schema calls a string is the text as it stands, numbers keep their digits, and without a schema only YAML 1.2's own
-words for null, true and false and JSON's numbers are no strings. Nothing here is a date, and `yes` is a word. Tags,
-anchors and aliases are refused, and so is a body that is too long or nested too deep.
+The body ends at the closer that begins a line. It is read event by event with PyYAML's safe reader, so that values keep
+the spelling that the model gave them: what the schema calls a string is the text as it stands, numbers keep their
+digits, and without a schema only YAML 1.2's own words for null, true and false and JSON's numbers are no strings.
+Nothing here is a date, and `yes` is a word. Tags, anchors and aliases are refused, and so is a body that is too long or
+nested too deep.
 """
 
 import re
@@ -19,13 +13,27 @@ from typing import Any
 
 import yaml
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.elements import character
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under the prompts of ai-sdk-tool-call-middleware",
+    source="ai-sdk-tool-call-middleware",
+    example="""\
+<write_file>
+path: src/a.ts
+content: |
+  first line
+</write_file>""",
+    calls=(Call("write_file", '{"path": "src/a.ts", "content": "first line\\n"}'),),
+    since="0.1.0",
+)
 
 _MAX_BODY = 256 * 1024  # characters
 _MAX_DEPTH = 32

@@ -1,19 +1,14 @@
 """`zeroclaw`: short forms for tools with one parameter, which hold a bare value.
 
-    shell>ls -la
-    shell/command>ls -la
-    <shell>ls -la</shell>
-
-Written by GLM in agents of other makers (zeroclaw's tests, claude-code-router PR#1340). They look like prose and like
-HTML, so each counts only for a declared tool with exactly one parameter; in the first two the value is the rest of the
-line, in the last it is short. Agents read a call in a fence with the info word `tool_call` as well, in one of these
-forms or as a JSON object, and that is what is written.
+These forms look like prose and like HTML, so each counts only for a declared tool with exactly one parameter; in the
+first two the value is the rest of the line, in the last it is short. Agents read a call in a fence with the info word
+`tool_call` as well, in one of these forms or as a JSON object, and that is what is written.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, Calls, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
@@ -21,6 +16,22 @@ from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="GLM in agents of other makers",
+    source="zeroclaw's tests, claude-code-router PR#1340",
+    example="""\
+shell>ls -la
+shell/command>ls -la
+<shell>ls -la</shell>""",
+    calls=(
+        Call("shell", '{"command": "ls -la"}'),
+        Call("shell", '{"command": "ls -la"}'),
+        Call("shell", '{"command": "ls -la"}'),
+    ),
+    since="0.1.0",
+)
 
 _FENCE, _FENCE_END = "```tool_call", "```"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
