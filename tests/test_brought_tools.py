@@ -15,7 +15,7 @@ from responsesclient import framed, stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import INVOKE, tool
 from toolcalls.mitm import flow_metadata, judging
-from toolcalls.mitm.websocket import replay
+from toolcalls.mitm.websocket.connection import replay
 from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory

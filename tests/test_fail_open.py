@@ -308,7 +308,11 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
 
 
 @pytest.mark.parametrize(
-    "place", ["plan_for", "form_of", "decoder_of", "report.of", "store.annotate", "store.keep_bodies", "wire_for"]
+    "place",
+    [
+        *(f"addon.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
+        *("reporting.report.of", "flow_metadata.annotate", "flow_metadata.store_bodies"),
+    ],
 )
 def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
     """mitmproxy logs what a hook raises, and the traffic passes; so no hook may raise with half of its work done."""
@@ -320,7 +324,7 @@ def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
         flow.response = http.Response.make(200, b"", EVENTS)
         flow.response.raw_content = None
         pieces = streamed("nothing to lift here: a < b")
-        with patch(f"toolcalls.mitm.addon.{place}", side_effect=Fault(place)):
+        with patch(f"toolcalls.mitm.{place}", side_effect=Fault(place)):
             for hook in (addon.requestheaders, addon.request, addon.responseheaders):
                 with suppress(Fault):
                     hook(flow)

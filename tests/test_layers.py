@@ -78,8 +78,8 @@ FILES = {
     "demo": "parties | columns",
     "mitm": """
         append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal
-        response_tap | flow_metadata | background websocket_turns | websocket | judging live views
-        | flow_records tables | offline page | commands recorder | addon
+        response_tap | flow_metadata | background websocket | judging live views | flow_records tables | offline page
+        | commands recorder | options | reporting | websocket_hooks | addon
     """,
 }
 

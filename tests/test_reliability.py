@@ -194,7 +194,7 @@ def test_what_hangs_is_noticed() -> None:
 def test_a_secret_that_is_told_is_noticed() -> None:
     header = {"x-api-key": "sk-ant-CANARY"}
     assert not list(naughty._breaches(header, CALL, fails=False))
-    with patch("toolcalls.mitm.addon._about", lambda flow: repr(dict(flow.request.headers))):
+    with patch("toolcalls.mitm.reporting.exchange_label", lambda flow: repr(dict(flow.request.headers))):
         assert kinds(naughty._breaches(header, CALL, fails=False)) == {"secret"}
 
 

@@ -20,10 +20,12 @@ from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Quotation, Reason, Text, Verdict
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
-from toolcalls.mitm.websocket_turns import turns_of
+from toolcalls.mitm.websocket.connection import QuotableTexts
+from toolcalls.mitm.websocket.turns import turns_of
+from toolcalls.mitm.websocket.upgrade import websocket_wire
 from toolcalls.reading.policy import REASONS, Terms
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import Recalled
@@ -98,10 +100,10 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
     """
     if flow.websocket is None:
         return [(None, recorded(flow, config))]
-    wire = websocket.wire_for(flow.request)
+    wire = websocket_wire(flow.request)
     if wire is None:
         raise ReplyNotParsed("it is no connection with an API that the addon reads")
-    quotable = websocket.QuotableTexts()
+    quotable = QuotableTexts()
     recalled = Recalled()
     found: list[tuple[int | None, Recorded]] = []
     why = "no reply has come on this connection"
