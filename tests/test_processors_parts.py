@@ -908,7 +908,7 @@ def test_the_history_of_calls_in_text() -> None:
     written = all_dialects()["invoke"]
     text = body_of([{"Bash": {"command": "ls"}}], "lift", "whole")
     content = json.loads(text)["choices"][0]["message"]["content"]
-    assert written.speaks(content)
+    assert written.shown_in(content)
     messages = [{"role": "user", "content": "Do."}]
     for result in ("a", "b"):
         answer = told_as("invoke", "Bash", result)

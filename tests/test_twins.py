@@ -26,7 +26,7 @@ from toolcalls.replies.twins import Twins
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, terms_of
 from toolcalls.route import Access, AccessRule, Route
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.wires import all_wires
 
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}),)
@@ -205,7 +205,7 @@ def test_a_call_of_another_name_leaves_while_it_comes() -> None:
 
 
 def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
-    twins = Twins(given := Alike())
+    twins = Twins(given := CallIndex())
     given.add("Bash", '{"command":"ls"}')
     start = CallStart(3, "Bash", None, "n", "", "")
     assert twins.waits(start)
@@ -220,7 +220,7 @@ def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
 
 def test_events_leave_in_their_order() -> None:
     """Two calls side by side: what came behind a call that is held waits, though it is known sooner."""
-    twins = Twins(given := Alike())
+    twins = Twins(given := CallIndex())
     given.add("Bash", "{}")
     first, second = CallStart(1, "Bash", None, "a", "", ""), CallStart(2, "Read", None, "b", "", "")
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):
@@ -294,7 +294,7 @@ def test_one_that_comes_in_turns_with_text_is_known_when_its_object_closes(turns
     ],
 )
 def test_what_means_the_same(left: str, right: str, same: bool) -> None:
-    held = Alike()
+    held = CallIndex()
     held.add("Bash", left)
     assert not held.has("Read", right)
     assert held.has("Bash", right) == same

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import About, Call, Calls, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Unwritable
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
@@ -36,18 +36,18 @@ class _Keyed(CallReader):
         if not (yield from scan.starts("{")):
             return False
         self.begin(self.tools.resolve(name), repairs)
-        if not (yield from value(scan, self.calls, self.calls.piece)):
+        if not (yield from value(scan, self.sink, self.sink.piece)):
             return False
         if (yield from self.lacks_braces()):
-            self.calls.repair("missing_brace")
+            self.sink.note_repair("missing_brace")
             return True
         return (yield from mark(scan, "}"))
 
 
 @dataclass(frozen=True)
 class _Apertus(JsonList):
-    def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return _Keyed(scan, calls, tools, follow=self.closing)
+    def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
+        return _Keyed(scan, sink, tools, follow=self.closing)
 
     def _item(self, call: Call) -> str:
         if not call.name:

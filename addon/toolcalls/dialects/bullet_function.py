@@ -32,4 +32,4 @@ class _Bullet(FunctionTag):
         return ("</", "tool_call", ">"), ("<|", _TOKEN, "|>")
 
 
-DIALECT = _Bullet("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", written="inline")
+DIALECT = _Bullet("bullet_function", naked=True, closed=False, stray_words=("●", "⏺"), between="", written="inline")

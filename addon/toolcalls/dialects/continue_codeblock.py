@@ -7,7 +7,7 @@ holds `END_ARG` alone, typed by its schema.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
@@ -43,19 +43,19 @@ _BLANKS = re.compile(r"[ \t]*+")
 class _ContinueCodeblock:
     name = "continue_codeblock"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The fence, and the first word where it is missing."""
         return (_FENCE, *_NAMED)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows an argument."""
         return _NAMED[0] in text and _BEGIN[0] in text and _END[0] in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with its fence."""
         fenced = yield from scan.starts(_FENCE)
         if fenced:
@@ -79,8 +79,8 @@ class _ContinueCodeblock:
             if not whole:
                 return False
         name = tools.resolve(written)
-        calls.begin(name)
-        arguments = Arguments(calls, tools, name)
+        sink.begin(name)
+        arguments = Arguments(sink, tools, name)
         while (begin := (yield from scan.among(_BEGIN, (space := (yield from scan.space()))))) is not None:
             scan.take(space + len(begin))
             if not (yield from self._argument(scan, arguments)):
@@ -91,7 +91,7 @@ class _ContinueCodeblock:
         if fenced and (yield from scan.starts(_FENCE_END, space)):
             scan.take(space + len(_FENCE_END))
         elif fenced:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
         arguments.end()
         return True
 

@@ -5,7 +5,7 @@ Values are taken verbatim. A JSON object may stand in place of the elements:
     <dots_function_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</dots_function_call>
 """
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.jsontags import JsonTags
@@ -32,12 +32,12 @@ _OBJECT = JsonTags("dots", opening=(_OPENER,), closing=("</dots_function_call>",
 class _Dots(Attributed):
     """Elements, or an object where they would stand."""
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Also an object."""
         space = yield from scan.space(len(_OPENER))
         if (yield from scan.starts("{", space)):
-            return (yield from _OBJECT.read(scan, calls, tools))
-        return (yield from super().read(scan, calls, tools))
+            return (yield from _OBJECT.read(scan, sink, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _Dots("dots", wrappers=("dots_function_call",), content=Verbatim(), bare=False)

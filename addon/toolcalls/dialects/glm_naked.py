@@ -6,7 +6,7 @@ Only the name of a declared tool, at the start of a line, begins one. It is read
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.keyvalue import KeyValue
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -26,11 +26,11 @@ class _Naked(KeyValue):
         """Each declared name with a key behind it, also on the next line, as GLM 4.5 writes it."""
         return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002
         """No prompt teaches it."""
         return False
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call without its opener."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -40,8 +40,8 @@ class _Naked(KeyValue):
         if (yield from self._head(scan, start)) is None:
             return False
         scan.take(start)
-        calls.begin(name)
-        return (yield from self.body(scan, calls, tools, name))
+        sink.begin(name)
+        return (yield from self.body(scan, sink, tools, name))
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """As `glm_xml` does, without the opening tags; a call without arguments cannot be told from its name."""

@@ -32,7 +32,7 @@ DIALECT = Attributed(
     "invoke",
     prefix=(("", *_NAMESPACES),),
     misspelt=("rivoke",),
-    strays=("court", "count", "call", "card"),
+    stray_words=("court", "count", "call", "card"),
 )
 
 RESULT = (

@@ -36,7 +36,7 @@ class _Angleless(Attributed):
         wrappers = (*spelt(_NAMESPACES, "function_calls>"), *spelt("<", ("", *_NAMESPACES), "function_calls>"))
         return (*wrappers, *spelt(_NAMESPACES, "invoke name="))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
         """Never."""
         return False
 
@@ -77,6 +77,6 @@ DIALECT = _Angleless(
     wrappers=("function_calls",),
     prefix=(("", *_NAMESPACES),),
     orphans=("function_results",),
-    strays=("court", "count", "call", "card"),
+    stray_words=("court", "count", "call", "card"),
     place="start",
 )

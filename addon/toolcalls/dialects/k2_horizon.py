@@ -4,7 +4,7 @@ Values are taken verbatim; a type that says string keeps a value text where no s
 JSON as well: an object behind the name in place of the pairs, or one that holds the name too.
 """
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.keyvalue import KeyValueOrJson
 from toolcalls.text.scanner import Scanner, Step
@@ -27,15 +27,15 @@ _OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|
 class _Horizon(KeyValueOrJson):
     """The pairs, or JSON where they would stand."""
 
-    def one(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool | None]:
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         """Also an object that holds the name."""
-        complete = yield from super().one(scan, calls, tools)
+        complete = yield from super().one(scan, sink, tools)
         if complete is not None:
             return complete
         space = yield from scan.space(len(_OBJECTS.opening[0]))
         if not (yield from scan.starts(_OBJECTS.opening[0])) or not (yield from scan.starts("{", space)):
             return None
-        return (yield from _OBJECTS.read(scan, calls, tools))
+        return (yield from _OBJECTS.read(scan, sink, tools))
 
 
 DIALECT = _Horizon(

@@ -8,7 +8,7 @@ or in the singular; a name with neither counter, mark nor JSON behind it is no c
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import payload
 from toolcalls.text.scanner import Scanner, Step
@@ -56,11 +56,11 @@ class _Kimi(Header):
             return found
         return found if (yield from scan.among(("{", '"'), ahead + len(found))) else None
 
-    def nameless(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def nameless(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The one tool that has all the arguments' keys as parameters, and none that it requires besides them."""
         if not (yield from scan.starts("{")):
             return False
-        written = yield from payload(scan, calls)
+        written = yield from payload(scan, sink)
         if written is None:
             return False
         keys = {key for key, _ in members(written)}
@@ -70,9 +70,9 @@ class _Kimi(Header):
         exact = [name for name in fitting if len(tools.keys(name)) == len(keys)]
         if len(exact or fitting) != 1:
             return False
-        calls.begin((exact or fitting)[0])
-        calls.repair("inferred_name")
-        calls.piece(written)
+        sink.begin((exact or fitting)[0])
+        sink.note_repair("inferred_name")
+        sink.piece(written)
         return True
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.raw import up_to_tag
@@ -55,31 +55,31 @@ class _Mark:
 class _Xtml:
     name = "kimi_k3"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """What every mark begins with."""
         return _BOTH
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows marks."""
         return _OPEN in text and _SEP in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls of one section, or one mark of a channel; all of the think channel."""
         mark = yield from self._mark(scan, 0)
         if mark is None:
             return False
         if mark.is_("tools") or mark.is_("call"):
-            return (yield from self._calls(scan, calls, tools))
-        if mark.element not in _CHANNELS or not calls.framed():
+            return (yield from self._calls(scan, sink, tools))
+        if mark.element not in _CHANNELS or not sink.may_remove_frame():
             return False
         scan.take(mark.length)
-        calls.layout()
+        sink.mark_frame()
         if mark.is_("think"):
-            yield from self._thought(scan, calls)
+            yield from self._thought(scan, sink)
         return True
 
     def _mark(self, scan: Scanner, ahead: int) -> Step[_Mark | None]:
@@ -100,19 +100,19 @@ class _Xtml:
         attributes = {key: _decoded(text) for key, text in _ATTRIBUTE.findall(found["attributes"])}
         return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
 
-    def _thought(self, scan: Scanner, calls: Calls) -> Step[None]:
+    def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel."""
-        while (yield from up_to(scan, _BOTH, calls.thinks)) is not None:
+        while (yield from up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
             mark = yield from self._mark(scan, 0)
             if mark is not None and mark.is_("/think"):
                 scan.take(mark.length)
-                calls.layout()
+                sink.mark_frame()
             if mark is not None and (mark.opens or mark.is_("/think")):
                 return
             scan.take(1)
-            calls.thinks()
+            sink.mark_reasoning()
 
-    def _calls(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _calls(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         begun = section = False
         while True:
             space = yield from scan.space()
@@ -128,17 +128,17 @@ class _Xtml:
                 break
             scan.take(space + mark.length)
             name = tools.resolve(mark.attributes["tool"])
-            calls.begin(name)
+            sink.begin(name)
             begun = True
-            if not (yield from self._body(scan, calls, Arguments(calls, tools, name))):
+            if not (yield from self._body(scan, sink, Arguments(sink, tools, name))):
                 return False
         if begun and scan.stops_short((_CLOSE,)):
             if section:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             scan.take(scan.rest())
         return begun
 
-    def _body(self, scan: Scanner, calls: Calls, arguments: Arguments) -> Step[bool]:
+    def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments) -> Step[bool]:
         """The arguments and the call's closing mark. Returns whether the call is complete."""
         while True:
             space = yield from scan.space()
@@ -157,7 +157,7 @@ class _Xtml:
                 scan.take(scan.rest())
                 return False
             else:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             arguments.end()
             return True
 

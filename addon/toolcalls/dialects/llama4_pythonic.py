@@ -6,7 +6,7 @@ markers.
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Pythonic
 from toolcalls.text.scanner import Scanner, Step
@@ -32,11 +32,11 @@ _JSON = JsonList(
 
 @dataclass(frozen=True)
 class _Llama4(Pythonic):
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls between the markers."""
         if (yield from scan.starts("{", (yield from scan.space(len(_START[0]))))):
-            return (yield from _JSON.read(scan, calls, tools))
-        return (yield from super().read(scan, calls, tools))
+            return (yield from _JSON.read(scan, sink, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _Llama4("llama4_pythonic", opening=_START, closing=_END)

@@ -11,7 +11,7 @@ A tool that takes free text gets it without a parameter's tag, and sometimes wit
 That is read where the tool has one parameter or none that is known; it is called `input` then.
 """
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.loosetags import Tag, function_tag
@@ -33,25 +33,25 @@ _FREE = "input"
 class _MiMo(FunctionTag):
     """The form, and free text in place of parameters."""
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Also one call with free text."""
         _, wrapper = yield from self.opener.at(scan)
         tag = yield from function_tag(scan, wrapper)
         if tag is None or not tag.whole or not (yield from self._takes_text(scan, wrapper, tag, tools)):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         name = tools.resolve(tag.name)
         key = (tools.keys(name) or (_FREE,))[0]
         scan.take(wrapper + tag.length)
-        calls.begin(name)
-        arguments, values = Arguments(calls, tools, name), Parameters(self, tools, name)
+        sink.begin(name)
+        arguments, values = Arguments(sink, tools, name), Parameters(self, tools, name)
         value = arguments.value(values.given(key), string=True)
         repair = yield from tag_value(scan, value, values)
         if repair is None:
             return False
         value.end()
-        calls.repair("free_text" if repair == UNCLOSED_VALUE else repair or "free_text")
-        complete = yield from self.rest(scan, calls, arguments, values)
-        return complete and (yield from self.block_end(scan, calls, 1))
+        sink.note_repair("free_text" if repair == UNCLOSED_VALUE else repair or "free_text")
+        complete = yield from self.rest(scan, sink, arguments, values)
+        return complete and (yield from self.block_end(scan, sink, 1))
 
     def _takes_text(self, scan: Scanner, wrapper: int, tag: Tag, tools: Toolbox) -> Step[bool]:
         name = tools.resolve(tag.name)

@@ -8,7 +8,7 @@ where there is only one.
 from collections.abc import Mapping
 from functools import cached_property
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Escaped
@@ -70,22 +70,22 @@ class _MiniCPM(Attributed):
         _, length = yield from _PARAM.at(scan, ahead)
         return Tag(_NAMELESS, length, empty=False, attributes={}) if length else None
 
-    def one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """A call whose tag holds a mark has them in its values too."""
         marked = "Ġ" in scan.text[scan.pos : scan.pos + tag.length]
-        return (yield from Attributed.one(_MARKED if marked else self, scan, calls, tools, tag))
+        return (yield from Attributed.one(_MARKED if marked else self, scan, sink, tools, tag))
 
-    def member(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+    def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
         """One without a name is the last one that is missing."""
         if tag.name == _NAMELESS:
             missing = values.missing()
             if len(missing) != 1:
-                calls.broken()
+                sink.fail()
                 yield from skip(scan, self.ends)
                 return False
-            calls.repair("nameless_argument")
+            sink.note_repair("nameless_argument")
             tag = Tag(missing[0], tag.length, tag.empty, tag.attributes)
-        return (yield from super().member(scan, calls, arguments, values, tag))
+        return (yield from super().member(scan, sink, arguments, values, tag))
 
 
 class _Unmarked:

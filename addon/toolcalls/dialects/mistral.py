@@ -10,7 +10,7 @@ written; the second is:
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
@@ -49,7 +49,7 @@ class _Mistral(Header):
         """The token, and each tool's name with the token behind it."""
         return (*_OPENERS, *_before_mark(names))
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One array, or calls that follow each other."""
         glued = yield from scan.among(_before_mark(tools.names))
         if glued is not None:
@@ -57,17 +57,17 @@ class _Mistral(Header):
             if (yield from self._owns(scan, name, tools)):
                 scan.take(len(name) + len(_MARK))
                 scan.take((yield from scan.space()))
-                calls.begin(name)
-                calls.repair("misplaced_name")
-                return (yield from self._object(scan, calls))
+                sink.begin(name)
+                sink.note_repair("misplaced_name")
+                return (yield from self._object(scan, sink))
             scan.take(len(name))  # the end of some text
-            calls.says()
+            sink.mark_text()
         space = yield from scan.space(len(_MARK))
         bracket = yield from scan.among(("[", "{"), space)
         if bracket is None or not (yield from scan.starts(_MARK)):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         scan.take(space)
-        return (yield from self._listed(scan, calls, tools))
+        return (yield from self._listed(scan, sink, tools))
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing behind it."""
@@ -87,21 +87,21 @@ class _Mistral(Header):
         space = yield from scan.space(space + 1)
         return "name" in tools.keys(name) or not (yield from scan.starts('"name"', space))
 
-    def _object(self, scan: Scanner, calls: Calls) -> Step[bool]:
-        if (yield from value(scan, calls, calls.piece)):
-            calls.end()
+    def _object(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+        if (yield from value(scan, sink, sink.piece)):
+            sink.end()
             return True
         if scan.rest() or not scan.ended:
-            calls.broken()
+            sink.fail()
             yield from self._skip(scan)
         return False
 
-    def _listed(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """An array of calls, or objects one behind the other."""
-        block = CallReader(scan, calls, tools, follow=(_CLOSER, _MARK))
+        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK))
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
-                calls.broken()
+                sink.fail()
                 yield from self._skip(scan)
             return False
         block.end()

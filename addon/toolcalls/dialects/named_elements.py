@@ -6,7 +6,7 @@ The elements have several names. With elements in the place of the JSON it is `i
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.words import NAME, check_name, word
@@ -38,19 +38,19 @@ def _closer(tag: str) -> str:
 class _Elements:
     name = "named_elements"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The call's tags."""
         return tuple(f"<{name}>" for name in _CALLS)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
         return any(f"<{name}>\n<name>" in text for name in _CALLS) and "<arguments>{" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(()))
         if opener is None:
@@ -73,26 +73,26 @@ class _Elements:
         empty = given == end or (given is not None and (yield from scan.starts(_closer(given), inside)))
         if given is None or not (empty or (yield from scan.starts("{", inside))):
             return False
-        calls.begin(tools.resolve(written))
+        sink.begin(tools.resolve(written))
         if given == end:
             scan.take(space)
         else:
             scan.take(inside)
-            if not empty and not (yield from value(scan, calls, calls.piece)):
+            if not empty and not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
-                    calls.broken()
+                    sink.fail()
                     yield from skip(scan, (end,))
                 return False
             if not (yield from mark(scan, _closer(given))):
                 if scan.cut and scan.stops_short((_closer(given),)):
                     scan.take(scan.rest())
                     return False
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
         if empty:
-            calls.piece("{}")
-        return (yield from self._end(scan, calls, end))
+            sink.piece("{}")
+        return (yield from self._end(scan, sink, end))
 
-    def _end(self, scan: Scanner, calls: Calls, end: str) -> Step[bool]:
+    def _end(self, scan: Scanner, sink: CallSink, end: str) -> Step[bool]:
         """The call's closer. Returns whether what was taken is the call's."""
         closed = yield from mark(scan, end)
         if not closed and scan.stops_short((end,)):
@@ -100,8 +100,8 @@ class _Elements:
             if scan.cut:
                 return False
         if not closed:
-            calls.repair("missing_closer")
-        calls.end()
+            sink.note_repair("missing_closer")
+        sink.end()
         return True
 
     # Writing

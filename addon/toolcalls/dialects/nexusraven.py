@@ -23,9 +23,9 @@ _END = "<bot_end>"
 
 
 class _NexusRaven(Pythonic):
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call with the token behind it: the word alone stands in any prompt."""
-        return _END in text and super().speaks(text)
+        return _END in text and super().shown_in(text)
 
 
 DIALECT = _NexusRaven(

@@ -11,7 +11,7 @@ template prints lists and objects as JSON and every other value as Python does: 
 
 from functools import cached_property
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.loosetags import Tag, function_tag
@@ -53,13 +53,13 @@ class _Qwen3(FunctionTag):
         """Also one with JSON behind it."""
         return (yield from super()._first(scan, begun=begun)) or (yield from self._before_json(scan, 0))
 
-    def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also JSON."""
         space = yield from scan.space()
         if not (yield from scan.starts("{", space)):
-            return (yield from super()._body(scan, calls, tools, name))
+            return (yield from super()._body(scan, sink, tools, name))
         scan.take(space)
-        return (yield from json_body(scan, calls, self.ends, self._again))
+        return (yield from json_body(scan, sink, self.ends, self._again))
 
     def _again(self, scan: Scanner, ahead: int) -> Step[int]:
         """The length of a function's tag with a body of either kind behind it, 0 for none."""

@@ -7,7 +7,7 @@ and text behind the last is text. Values are taken verbatim.
 from collections.abc import Sequence
 from functools import cached_property
 
-from toolcalls.shapes import About, Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tags
@@ -49,7 +49,7 @@ class _Step3(Attributed):
         """The first token of a block or a call, and an element that lost both."""
         return *_BEGIN, *_LEAD[0], "<steptml:invoke"
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All calls of a block."""
         wrapped = yield from scan.among(_BEGIN)
         scan.take(len(wrapped or ""))
@@ -61,7 +61,7 @@ class _Step3(Attributed):
                 break
             begun = True
             scan.take(lead)
-            if not (yield from self.one(scan, calls, tools, tag)):
+            if not (yield from self.one(scan, sink, tools, tag)):
                 return False
             own = yield from _take(scan, _CALL_END)
         if not begun:
@@ -69,7 +69,7 @@ class _Step3(Attributed):
         if (yield from _take(scan, _END)):
             return True
         if wrapped and scan.stops_short(_END):
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own

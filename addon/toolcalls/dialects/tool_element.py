@@ -4,7 +4,7 @@ In `<toolcall>` tags it is `picoclaw`. It counts only for a declared tool, and w
 its parameters: any other text in such an element is a value (`zeroclaw`, `tagged`).
 """
 
-from toolcalls.shapes import About, Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -24,11 +24,11 @@ class _Element(JsonElement):
         """Each declared tool's tag."""
         return tuple(f"<{name}>" for name in names)
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
         """No prompt is known to teach it."""
         return False
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -40,7 +40,7 @@ class _Element(JsonElement):
         keys = tuple(map(quote, tools.keys(opener[1:-1])))
         if (yield from scan.among((*keys, "}"), first)) is None:
             return False
-        return (yield from super().read(scan, calls, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _Element("tool_element", start="<", closing="</{name}>")

@@ -30,7 +30,7 @@ from toolcalls.reading.policy import Terms
 from toolcalls.text.echo import Trace
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import escape, members
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.toolbox import Toolbox
@@ -95,11 +95,11 @@ class Candidate:
 
 
 class Ledger:
-    """Keeps the books of one reply's text. Grammars report to it (`shapes.Calls`), the reader drives it."""
+    """Keeps the books of one reply's text. Grammars report to it (`shapes.CallSink`), the reader drives it."""
 
     def __init__(self, scan: Scanner, terms: Terms, tools: Toolbox, position: Position) -> None:
         self.out: list[Event] = []
-        self.natives = Alike()
+        self.natives = CallIndex()
         self._scan = scan
         self._terms = terms
         self._tools = tools
@@ -295,7 +295,7 @@ class Ledger:
     def close_frame(self, *, own: bool) -> None:
         """The grammar is done with a frame in which no call stood. `own`: what it consumed last is frame too."""
         if own:
-            self.layout()
+            self.mark_frame()
         else:
             self._scan.rewind(self._start - self.drained)
         if not self._waiting:
@@ -360,7 +360,7 @@ class Ledger:
             last.end = self.at
         self._fate = Fate.HELD
 
-    # What a grammar reports (`shapes.Calls`)
+    # What a grammar reports (`shapes.CallSink`)
 
     def begin(self, name: str, refused: Reason | None = None) -> None:
         """A call's name is complete and its arguments follow: the commit point."""
@@ -417,7 +417,7 @@ class Ledger:
         if limit is not None:
             self._outgrow(candidate, limit)
 
-    def collects(self, size: int) -> bool:
+    def collect(self, size: int) -> bool:
         """So many characters more wait in the grammar."""
         candidate = self._current
         self._heard = self.at
@@ -469,7 +469,7 @@ class Ledger:
         if self._current is not None and self._current.reason is None:
             self._outgrow(self._current, "max_call_chars")
 
-    def broken(self) -> None:
+    def fail(self) -> None:
         """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
         candidate = self._current
         if candidate is None or candidate.reason is not None:
@@ -487,18 +487,18 @@ class Ledger:
         else:
             self._flush(candidate)
 
-    def repair(self, name: Repair) -> None:
+    def note_repair(self, name: Repair) -> None:
         """The grammar accepted something that its dialect does not write."""
         if self._current is not None and name not in self._current.repairs:
             self._current.repairs.append(name)
 
     # What a grammar reports of its dialect's frame
 
-    def framed(self) -> bool:
+    def may_remove_frame(self) -> bool:
         """Whether the frame of a message may be taken away here."""
         return self._terms.lift and self._terms.frames and not self._quoted
 
-    def layout(self) -> None:
+    def mark_frame(self) -> None:
         """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
         self.spoke = True
         if self._waiting and self._overflows():
@@ -508,14 +508,14 @@ class Ledger:
         self._fate = Fate.HELD
         self._start = self.at
 
-    def says(self) -> None:
+    def mark_text(self) -> None:
         """What was consumed and is undecided is text."""
         self.spoke = True
         self.show()
         self._fate = Fate.HELD
         self._start = self.at
 
-    def thinks(self) -> None:
+    def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
         self.spoke = True
         if self._waiting:  # reasoning behind a call that counts only at the end: then it was none

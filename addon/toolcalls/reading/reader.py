@@ -334,7 +334,7 @@ class Reader:
                 return found
             found = True
             scan.take(space + len(closer))
-            self._ledger.repair("stray_closer")
+            self._ledger.note_repair("stray_closer")
 
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.

@@ -41,7 +41,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.twins import Twins
 from toolcalls.requests.evidence import Decision
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import members
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.toolbox import Toolbox
@@ -146,7 +146,7 @@ class Lane:
         self._route = terms.route
         self._notes_twins = not terms.takes("duplicate")
         keeps = self._notes_twins and decision.kind in {"lift", "roundtrip"}
-        self._made = Alike()  # the whole calls that were made of text
+        self._made = CallIndex()  # the whole calls that were made of text
         self._twins = Twins(self._made) if keeps else None
         self._before: list[Outcome] = []  # of the text in front of a native call that begins
         self._kind = decision.kind

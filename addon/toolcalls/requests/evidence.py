@@ -76,10 +76,10 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
         found.append(f"the client matches {agent}")
     spoken = None
     for name, dialect in all_dialects().items():
-        if request.system and dialect.speaks(request.system):
+        if request.system and dialect.shown_in(request.system):
             found.append(f"the system prompt teaches {name}")
             spoken = spoken or name
-        if any(dialect.speaks(text) for text in request.assistant[-_TURNS:]):
+        if any(dialect.shown_in(text) for text in request.assistant[-_TURNS:]):
             found.append(f"the history holds calls in {name}")
             spoken = spoken or name
     client: str = route.client
