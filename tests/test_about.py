@@ -13,7 +13,7 @@ import pytest
 
 from toolcalls.commands.parse import parsed
 from toolcalls.dialects import about, summary
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import About, Form
@@ -97,7 +97,7 @@ def test_its_example_is_read_as_the_calls_it_claims(name: str) -> None:
     claimed = [(call.name, json.loads(call.arguments)) for call in known.calls]
     request = Request(tools=tools_of(known))
     for dialects in ((name,), None):  # by its name, and among all others
-        found = parsed([known.example], Terms(Route(dialects=dialects), request), cut=False)
+        found = parsed([known.example], CallPolicy(Route(dialects=dialects), request), cut=False)
         read = [(call["name"], json.loads(call["arguments"])) for call in found["calls"]]
         assert read == claimed, f"dialects/{name}.py: the example is read as {read}; mend it, or `calls`"
         if dialects is not None:

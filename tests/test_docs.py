@@ -15,7 +15,7 @@ from toolcalls import cli, dialects
 from toolcalls.commands.parse import parsed
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -122,11 +122,11 @@ def test_the_dialect_of_the_readme_reads_and_writes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(dialects, "all_dialects", lambda: {"example": dialect})
     written = dialect.write([Call("look", '{"path":"a b"}')], Toolbox(()))
     assert written == '<calls>\n<call name="look">\n<arg name="path">a b</arg>\n</call>\n</calls>'
-    terms = Terms(Route(dialects=("example",)), Request(tools=(Tool("look"),)))
-    read = parsed([written], terms, cut=False)
+    call_policy = CallPolicy(Route(dialects=("example",)), Request(tools=(Tool("look"),)))
+    read = parsed([written], call_policy, cut=False)
     assert read["calls"] == [{"name": "look", "arguments": '{"path":"a b"}', "dialect": "example"}]
     about = names["ABOUT"]
-    assert [call["name"] for call in parsed([about.example], terms, cut=False)["calls"]] == ["look"]
+    assert [call["name"] for call in parsed([about.example], call_policy, cut=False)["calls"]] == ["look"]
 
 
 def test_the_reactor_of_the_page_reacts() -> None:

@@ -35,7 +35,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.lane import Lane
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.envelope import Envelope
@@ -83,8 +83,8 @@ class Fault(Exception):
 def exchange() -> Exchange:
     """An exchange that changes nothing, since its route observes."""
     decision = Decision("observe", "native", "native", None, ())
-    terms, tools = terms_of(Route(), REQUEST, decision)
-    return Exchange(all_wires()["openai_chat"], terms, decision, tools, form="sse", seed=b"test")
+    call_policy, tools = call_policy_of(Route(), REQUEST, decision)
+    return Exchange(all_wires()["openai_chat"], call_policy, decision, tools, form="sse", seed=b"test")
 
 
 def faults(owner: type, name: str) -> Iterator[tuple[str, int, bytes]]:

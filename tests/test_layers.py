@@ -292,7 +292,7 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),
-        pytest.param("reading.reader", "from toolcalls.reading.policy import Terms", id="forwards-in-a-room"),
+        pytest.param("reading.reader", "from toolcalls.reading.policy import CallPolicy", id="forwards-in-a-room"),
         pytest.param("wires.ollama", "from toolcalls.wires.frames import Form", id="what-the-wires-share"),
         pytest.param("mitm.addon", "from mitmproxy import http\nimport asyncio", id="mitmproxy-in-mitm"),
         pytest.param("events", "import timeit_like, msgspec", id="a-name-that-begins-alike"),

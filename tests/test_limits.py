@@ -25,7 +25,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text,
 from toolcalls.insight import report
 from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.processors import Processors, direct
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -54,7 +54,7 @@ def read(text: str, size: int = 0, **settings: Any) -> list[Event]:
 
 
 def read_parts(parts: list[str], tools: tuple[Tool, ...] = TOOLS, **settings: Any) -> list[Event]:
-    reader = Reader(Terms(route(**settings), Request(tools=tools)))
+    reader = Reader(CallPolicy(route(**settings), Request(tools=tools)))
     events = [event for part in parts for event in reader.feed(part)]
     return [*events, *reader.finish(cut=False)]
 
@@ -217,7 +217,7 @@ def test_no_dialect_holds_more_than_the_limit(dialect: str, policy: Any) -> None
     except Unwritable:
         pytest.skip("it does not write this call")
     text = text[: text.index("START")]
-    reader = Reader(Terms(route(policy=policy, max_buffer_bytes=2000), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(route(policy=policy, max_buffer_bytes=2000), Request(tools=TOOLS)))
     fed = out = 0
     for piece in [text, *["some words. "] * 1000]:
         fed += len(piece)
@@ -237,7 +237,7 @@ def test_depth_is_bounded(opening: str, bracket: str) -> None:
     tools = (Tool("Bash", {"properties": {"m": {"type": "object"}}}),)
     text = opening + bracket * 100_000
     for policy in ("standard", "lenient"):
-        reader = Reader(Terms(route(policy=policy), Request(tools=tools)))
+        reader = Reader(CallPolicy(route(policy=policy), Request(tools=tools)))
         events = [*reader.feed(text), *reader.finish(cut=False)]
         assert not calls_in(events)
         assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
@@ -476,8 +476,10 @@ def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], pol
             text = dialect.write((Call("Bash", '{"command": "START"}'),), Toolbox((Tool("Bash"),)))
         except Unwritable:
             continue
-        terms = Terms(route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools))
-        reader = Reader(terms)
+        call_policy = CallPolicy(
+            route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools)
+        )
+        reader = Reader(call_policy)
         tracemalloc.start()
         reader.feed(text[: text.index("START")])
         before, _ = tracemalloc.get_traced_memory()

@@ -20,11 +20,11 @@ from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.processors import Made, Processors
 from toolcalls.processors.reactors import Runner
-from toolcalls.reading.policy import REASONS, Terms
+from toolcalls.reading.policy import REASONS, CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -60,9 +60,9 @@ def exchange_for(
 ) -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS, model="m"), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", history=history, run=run) if route.processes else None
-    return Exchange(WIRE, terms, decision, tools, form=form, seed=b"s", processors=processors)
+    return Exchange(WIRE, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
 
 
 def turn(says: list[Any]) -> Iterator[str | Call]:
@@ -127,7 +127,7 @@ def got(out: bytes, kind: Kind, form: Form) -> Choice:
         found = received(out).choices[0]
     if kind in {"lower", "roundtrip"}:
         assert found.calls == []
-        reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+        reader = Reader(CallPolicy(Route(dialects=("invoke",)), Request(tools=TOOLS)))
         events = [*reader.feed(found.text), *reader.finish(cut=False)]
         assert not any(getattr(event, "repairs", ()) for event in events), "what is left does not stand by itself"
         found.text = "".join(event.text for event in events if type(event).__name__ == "Text")

@@ -22,11 +22,11 @@ from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, r
 from toolcalls.events import Text
 from toolcalls.processors import Call, Drop, Edit, Made, Processors, Say
 from toolcalls.processors.reactors import Answer, Runner
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
 from toolcalls.values.toolbox import Toolbox
@@ -63,9 +63,9 @@ def exchange_for(
 ) -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS, model="m"), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", history=history, run=runner) if route.processes else None
-    return Exchange(all_wires()[wire], terms, decision, tools, form=form, seed=b"s", processors=processors)
+    return Exchange(all_wires()[wire], call_policy, decision, tools, form=form, seed=b"s", processors=processors)
 
 
 # --- what an upstream sends -------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def received(wire: str, form: Form, out: bytes) -> Got:
 def read_back(got: Got) -> Got:
     """What a text client reads out of its texts."""
     assert got.calls == []
-    reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=("invoke",)), Request(tools=TOOLS)))
     found = [*reader.feed("\n\n".join(got.texts)), *reader.finish(cut=False)]
     assert not any(getattr(event, "repairs", ()) for event in found), "what is left does not stand by itself"
     text = "".join(event.text for event in found if isinstance(event, Text))

@@ -24,7 +24,7 @@ from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.twins import Twins
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Route
 from toolcalls.values.call_index import CallIndex
 from toolcalls.wires import all_wires
@@ -164,8 +164,10 @@ def test_it_is_kept_back_behind_access_rules_too(wire: str, size: int) -> None:
 def test_a_text_client_has_it_once_too(size: int) -> None:
     wire = all_wires()["openai_chat"]
     route = Route(client="text", upstream="text")
-    terms, box = terms_of(route, Request(tools=TOOLS), decision := Decision("roundtrip", "text", "text", "hermes", ()))
-    one = Exchange(wire, terms, decision, box, form="sse", seed=b"test")
+    call_policy, box = call_policy_of(
+        route, Request(tools=TOOLS), decision := Decision("roundtrip", "text", "text", "hermes", ())
+    )
+    one = Exchange(wire, call_policy, decision, box, form="sse", seed=b"test")
     text, calls = SPOKEN["openai_chat"].heard(through(one, _chat(["I look.\n\n" + TEXT, LS, PWD]), size))
     assert calls == []
     assert text.count("<tool_call>") == 2

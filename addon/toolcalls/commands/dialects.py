@@ -12,7 +12,7 @@ from textwrap import wrap
 from toolcalls.commands.console import as_json, put_line
 from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.events import CallStart
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -38,7 +38,7 @@ def detects(name: str) -> str:
 
     "no" where its example is read as nothing.
     """
-    reader = Reader(Terms(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
+    reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
     events = [*reader.feed(about(name).example), *reader.finish(cut=False)]
     found = [event.dialect for event in events if isinstance(event, CallStart)]
     if name in found:

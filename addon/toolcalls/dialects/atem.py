@@ -63,7 +63,9 @@ class _Atem:
                 return False
             scan.take(size)
             sink.mark_frame()
-            mark = yield from up_to(scan, (*_CLOSERS, _START), sink.mark_reasoning if recipient == "self" else sink.mark_text)
+            mark = yield from up_to(
+                scan, (*_CLOSERS, _START), sink.mark_reasoning if recipient == "self" else sink.mark_text
+            )
             scan.take(len(mark) if mark in _CLOSERS and mark else 0)
             return True
         size = yield from scan.space(size)

@@ -198,7 +198,7 @@ class ToolCalls:
         If a rule may block calls of the reply, nothing of one in an unknown coding passes.
         """
         try:
-            limit = plan.terms.route.max_decoded_bytes
+            limit = plan.call_policy.route.max_decoded_bytes
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
             if plan.guards:

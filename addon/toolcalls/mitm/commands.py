@@ -195,7 +195,7 @@ class Commands:
         routes: set[str] = set()
         for one in flows:
             try:
-                routes.update(reply.plan.terms.route.name for _, reply in self._replies(one))
+                routes.update(reply.plan.call_policy.route.name for _, reply in self._replies(one))
             except ReplyNotParsed:
                 continue
         return routes

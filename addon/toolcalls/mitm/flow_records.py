@@ -108,7 +108,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
 
 
 def _current_report(exchange: Exchange) -> dict[str, Any]:
-    return reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
+    return reports.of(exchange, model=exchange.call_policy.request.model) | {"summary": telling(exchange)}
 
 
 def _turns_in_progress(

@@ -37,7 +37,7 @@ class Reporter:
         recorded   the report that the file held, for a reply from a file; None where it held none
         """
         self.calls.keep(exchange)
-        data = report.of(exchange, model=exchange.terms.request.model)
+        data = report.of(exchange, model=exchange.call_policy.request.model)
         if recorded is not LIVE and not flow_metadata.is_as_recorded(recorded, data):
             data["judged"] = _FROM_FILE
         if number is None:

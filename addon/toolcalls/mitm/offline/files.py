@@ -101,7 +101,7 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
 def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
     """The reports of a connection's replies, each with the number of the message that asked for it. Raises Unread."""
     for number, exchange in replay(flow, config):
-        yield number, flow_metadata.writable(report.of(exchange, model=exchange.terms.request.model))
+        yield number, flow_metadata.writable(report.of(exchange, model=exchange.call_policy.request.model))
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
         return report
     tap = tap_of(flow)
     coming = [exchange for _, exchange in replies_in_progress(flow)] if tap is None else [tap.exchange]
-    return reports.of(coming[-1], model=coming[-1].terms.request.model) if coming else None
+    return reports.of(coming[-1], model=coming[-1].call_policy.request.model) if coming else None
 
 
 def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
@@ -253,7 +253,7 @@ def _places(
         if turn.ended is not None and turn.number in ended:
             yield turn.messages[-1], _Shown(turn, ended[turn.number])
         elif (exchange := coming.get(turn.number)) is not None and len(turn.messages) > 1:
-            report = reports.of(exchange, model=exchange.terms.request.model)
+            report = reports.of(exchange, model=exchange.call_policy.request.model)
             yield turn.messages[-1], _Shown(turn, report, telling(exchange))
 
 

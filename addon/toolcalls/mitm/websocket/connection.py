@@ -75,11 +75,11 @@ class QuotableTexts:
 
     def known_to(self, plan: ExchangePlan) -> ExchangePlan:
         """The next turn's plan, with what all turns so far have sent."""
-        self._texts += plan.terms.request.quotable
+        self._texts += plan.call_policy.request.quotable
         while sum(map(len, self._texts)) > _REMEMBERED:
             self._texts = self._texts[1:]
-        request = replace(plan.terms.request, quotable=self._texts)
-        return replace(plan, terms=replace(plan.terms, request=request))
+        request = replace(plan.call_policy.request, quotable=self._texts)
+        return replace(plan, call_policy=replace(plan.call_policy, request=request))
 
 
 class Connection:
