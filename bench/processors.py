@@ -13,7 +13,7 @@ from toolcalls.processors import Keep, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.processing import watch_for
+from toolcalls.requests.processing import loop_watch_for
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 
@@ -77,7 +77,7 @@ def cost(events, settings, side):
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
     exchange = Exchange(
         WIRE, call_policy, decision, tools, form="sse", seed=b"s", processors=processors,
-        watch=watch_for(WIRE.name, BODY, route, decision),
+        watch=loop_watch_for(WIRE.name, BODY, route, decision),
     )  # fmt: skip
     before = time.process_time()
     for piece in events:

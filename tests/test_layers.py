@@ -63,8 +63,8 @@ FILES = {
     "reading": "invented_results policy wrappers | ledger openers | reader",
     "writing": "rereading roundtrip writer | prompting",
     "processors": """
-        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call | shared
-        | decisions | chain | reply
+        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
+        | exchange_processors | reply_state | decisions | chain | reply
     """,
     "requests": "prompt_tools turns | evidence | rewriting | call_memory processing",
     "replies": "twins | lane | exchange",

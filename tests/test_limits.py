@@ -24,7 +24,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight import report
 from toolcalls.mitm.content_codings import CodingError, decoder_of
-from toolcalls.processors import Processors, direct
+from toolcalls.processors import Processors, unavailable
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
@@ -542,7 +542,7 @@ def test_a_call_that_a_rule_has_not_decided_is_not_held_without_end(as_text: boo
     """More than may wait: it is blocked, as what cannot be decided is, and what waits behind it leaves."""
     rule = AccessRule("r", "block", ("Bash",), arguments=(Condition("x", "rm"),))
     ruled = route(access=Access((rule,)), max_frame_bytes=8192)
-    one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=direct))
+    one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=unavailable))
 
     def piece(arguments: str, **more: str) -> bytes:
         if as_text:
@@ -597,7 +597,7 @@ def test_what_follows_of_a_blocked_call_is_not_kept_without_end() -> None:
         filters=(Filter("f", literal="never said", calls=True),),
         max_call_chars=50_000,
     )
-    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=direct))
+    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=unavailable))
 
     def entry(arguments: str, **more: str) -> bytes:
         return event(chunk({"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments}}]}))

@@ -18,7 +18,7 @@ from chatclient import HEAD, Choice, chunk, ending, event, outer, received
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.processors import Made, Processors
+from toolcalls.processors import EarlierCall, Processors
 from toolcalls.processors.reactors import Runner
 from toolcalls.reading.policy import REASONS, CallPolicy
 from toolcalls.reading.reader import Reader
@@ -56,7 +56,7 @@ def no_reactors(*_: object) -> None:
 
 
 def exchange_for(
-    route: Route, kind: Kind, form: Form = "sse", history: tuple[Made, ...] = (), run: Runner = no_reactors
+    route: Route, kind: Kind, form: Form = "sse", history: tuple[EarlierCall, ...] = (), run: Runner = no_reactors
 ) -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
@@ -172,7 +172,9 @@ def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_every_kind_of_exchange_does_the_same(case: dict[str, Any], kind: Kind, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(Made(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ()))
+    history = tuple(
+        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
+    )
     body = body_of(case["says"], kind, form)
     exchange = exchange_for(route, kind, form, history)
     out = run(exchange, body)
@@ -289,7 +291,7 @@ def test_an_entry_that_adds_nothing_goes_with_its_call(entry: dict[str, Any], ki
 ])  # fmt: skip
 def test_a_name_that_holds_a_call_is_not_said(rules: dict[str, Any], kind: Kind) -> None:
     name = "x\n" + write("invoke", [Call("Bash", '{"command":"rm x"}')], Toolbox(TOOLS))
-    exchange = exchange_for(route_of(rules), kind, history=(Made(name, '{"command":"ls"}', "a"),))
+    exchange = exchange_for(route_of(rules), kind, history=(EarlierCall(name, '{"command":"ls"}', "a"),))
     out = run(
         exchange, b"".join([event(chunk(HEAD)), *frames(*native(0, name, '{"command": "ls"}')), ending("tool_calls")])
     )

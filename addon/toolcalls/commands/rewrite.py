@@ -39,7 +39,7 @@ from toolcalls.processors.reactor_runner import RUNNER, Broken
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.processing import processors_for, watch_for
+from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
 from toolcalls.wires import Wire, all_wires
 
@@ -116,7 +116,7 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
         form = "json_array"
     seed = blake2b(body, digest_size=16).digest() if body else b""
     processors = processors_for(wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER)
-    watch = watch_for(wire.name, body, route, decision) if config is not None else None
+    watch = loop_watch_for(wire.name, body, route, decision) if config is not None else None
     return Exchange(wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch)
 
 

@@ -12,14 +12,14 @@ from mitmproxy import http
 
 from toolcalls.config import select
 from toolcalls.mitm.content_codings import CodingError, decoded
-from toolcalls.processors import Processors, Watch
+from toolcalls.processors import LoopWatch, Processors
 from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.call_memory import REFUSED, Recalled, completed, noted, unasked
 from toolcalls.requests.evidence import Decision, call_policy_of, decide
-from toolcalls.requests.processing import processors_for, screened, steered, watch_for
+from toolcalls.requests.processing import loop_watch_for, processors_for, screened, steered
 from toolcalls.requests.rewriting import rewritten
 from toolcalls.requests.turns import formats
 from toolcalls.route import Config
@@ -55,7 +55,7 @@ class ExchangePlan:
     seed: bytes
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
-    watch: Watch | None = None
+    watch: LoopWatch | None = None
     recalled: Recalled | None = None
     doomed: bool = False
 
@@ -125,7 +125,7 @@ def plan_for(
     call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
-    watch = watch_for(wire.name, body, route, decision)
+    watch = loop_watch_for(wire.name, body, route, decision)
     made, notes = None, noted(wire.name, body, recalled, rewrites=route.rewrite_request)
     doomed = bool(notes)
     if route.rewrite_request and not fetched:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import msgspec
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
-from toolcalls.processors import Processors, Reply, Watch
+from toolcalls.processors import LoopWatch, Processors, Reply
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.lane import Lane, Outcome, Record, Settled
 from toolcalls.requests.evidence import Decision
@@ -127,7 +127,7 @@ class Exchange:
         form: Form,
         seed: bytes = b"",
         processors: Processors | None = None,
-        watch: Watch | None = None,
+        watch: LoopWatch | None = None,
     ) -> None:
         self.verdicts: list[tuple[int, Verdict]] = []
         self.notes: list[tuple[int, Note]] = []
@@ -427,7 +427,7 @@ class Exchange:
         payloads = self._codec.encode(self._latest.data, unit.parts, can_omit=True)
         return b"".join(self._made(payload, self._latest.raw, keep=False) for payload in payloads)
 
-    def _look_back(self, watch: Watch) -> None:
+    def _look_back(self, watch: LoopWatch) -> None:
         """Note what a loop guard that only looks on notices of the calls that the client has."""
         rows: dict[int, list[tuple[str, str]]] = {}
         for lane, record in self.records:
