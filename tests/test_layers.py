@@ -70,8 +70,9 @@ FILES = {
     "replies": "twins | lane | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
-        exchange_record redaction report request_body story vocabulary | conversation replies
-        | agents prices request_diff text_diff | turn | exports scorecard | plots sessions | session_page | totals
+        exchange_record report request_body secret_patterns story vocabulary | redaction
+        | body_redaction conversation replies | agents prices request_diff text_diff | turn | exports scorecard
+        | plots sessions | session_page | totals
         | page
     """,
     "commands": "console | check_config dialects jobs | settings | parse rewrite write",

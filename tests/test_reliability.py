@@ -212,8 +212,8 @@ def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], place
     nothing = re.compile("(?!)(?P<query>)(?P<before>)(?P<scheme>)(?P<jar>)(?P<name>)")
     kept = redaction.KEPT_HEADERS | {"x-api-key"}
     with (
-        patch.object(redaction, "_SECRETS", nothing),
-        patch.object(redaction, "_SECRET_KEY", nothing),
+        patch.object(redaction, "SECRET", nothing),
+        patch.object(redaction, "SECRET_KEY", nothing),
         patch.object(redaction, "KEPT_HEADERS", kept),
         patch.object(redaction, "_KEPT_QUERY", {"key": re.compile(".*")}),
     ):

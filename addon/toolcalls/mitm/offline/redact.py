@@ -19,7 +19,8 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
 from toolcalls.commands.console import complain, encoded, put
-from toolcalls.insight.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
+from toolcalls.insight.body_redaction import redacted_body
+from toolcalls.insight.redaction import redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
