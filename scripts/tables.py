@@ -15,11 +15,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
-from toolcalls.dialects import about, all_dialects, summary
+from toolcalls.insight.vocabulary.conditions import BEYOND_THEM_IN_DOCS, CONDITIONS
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.reasons import REASONS, failing
 from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.shapes import Form
+from toolcalls.insight.vocabulary.statuses import FAILED_IN_DOCS, FAILED_STATUS, STATUSES
 
 REPO = Path(__file__).parents[1]
 
@@ -55,53 +56,39 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
+def _statuses() -> Iterator[str]:
+    rows = [(f"`{code}`", one.in_docs) for code, one in STATUSES.items()]
+    return markdown(("status", "means"), [*rows, (f"`{FAILED_STATUS}`", FAILED_IN_DOCS)])
+
+
+def _reasons() -> Iterator[str]:
+    rows = ((f"`{code}`", one.in_docs, one.remedy.setting) for code, one in REASONS.items())
+    return markdown(("reason", "means", "take it all the same"), rows)
+
+
+def _conditions() -> Iterator[str]:
+    rows = [
+        (str(number), words, ", ".join(f"`{code}`" for code in REASONS if code in failing(number)))
+        for number, words in CONDITIONS.items()
+    ]
+    return markdown(("", "condition", "fails with"), [*rows, ("+", BEYOND_THEM_IN_DOCS, "any other")])
+
+
+def _outcomes() -> Iterator[str]:
+    rows = ((f"`{code}`", one.in_docs or one.sentence) for code, one in OUTCOMES.items())
+    return markdown(("outcome", "counts"), rows)
+
+
 def _repairs() -> Iterator[str]:
     return markdown(("repair", "means"), ((f"`{code}`", one.in_docs or one.sentence) for code, one in REPAIRS.items()))
 
 
-# What the dialects of a form have in common.
-_LOOKS_LIKE: dict[Form, str] = {
-    "function tags": "`<tool_call><function=…><parameter=…>`",
-    "invoke": '`<invoke name="…"><parameter name="…">`',
-    "keys and values": "`<arg_key>…</arg_key><arg_value>`",
-    "JSON in tags": '`<tool_call>{"name": …}`',
-    "JSON in the open": "the whole message is a call",
-    "arrays behind a mark": "`<tool_calls>[{…}]`",
-    "header and JSON": "`[TOOL_CALLS]name[ARGS]{…}`",
-    "channels": r"`<\|channel\|>commentary to=functions.…`",
-    "Python": "`[f(a='x'), g()]`",
-    "notations": "`call:name{key:…}`",
-    "elements": "`<read_file><path>…`",
-    "agents and gateways": "`TOOL_CALL: {…}`, `Action: …`",
-}
-
-
-def _of_form(form: Form) -> list[str]:
-    return [name for name in all_dialects() if about(name).form == form]
-
-
-def _dialects_by_form() -> Iterator[str]:
-    return markdown(
-        ("form", "looks like", "dialects"),
-        ((form, _LOOKS_LIKE[form], ", ".join(f"`{name}`" for name in _of_form(form))) for form in get_args(Form)),
-    )
-
-
-def _every_dialect() -> Iterator[str]:
-    """Sections instead of rows: an example has lines."""
-    for form in get_args(Form):
-        yield from (f"## {form[0].upper()}{form[1:]}", "")
-        for name in _of_form(form):
-            known, what = about(name), summary(name)
-            yield from (f"### `{name}`", "", f"{what[0].upper()}{what[1:]}", "")
-            yield from (f"* Written by: {known.written_by}", f"* Source: {known.source}", f"* Since: {known.since}", "")
-            yield from ("~~~text", known.example, "~~~", "")
-
-
 TABLES = (
-    Table("README.md", "dialects by form", _dialects_by_form),
-    Table("docs/dialects.md", "every dialect", _every_dialect),
+    Table("docs/flow-view.md", "conditions", _conditions),
+    Table("docs/flow-view.md", "statuses", _statuses),
+    Table("docs/flow-view.md", "reasons", _reasons),
     Table("docs/flow-view.md", "repairs", _repairs),
+    Table("docs/exports.md", "outcomes", _outcomes),
 )
 
 

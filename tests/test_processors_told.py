@@ -12,12 +12,12 @@ import pytest
 import anthropicclient
 from chatclient import HEAD, chunk, ending, event, outer, received
 from test_processors import body_of, exchange_for, no_reactors, route_of, run, words
+from toolcalls.insight.descriptions import describe
 from toolcalls.insight.report import of
-from toolcalls.insight.story import story
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of
+from toolcalls.requests.evidence import Decision, Kind, terms_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -159,9 +159,9 @@ def responses(custom: bool, ends: dict[str, tuple[str, str]]) -> bytes:
 
 def responses_exchange(route: Route, kind: Kind) -> Exchange:
     decision = Decision(kind, "native", "auto", None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=(Tool("shell"),), model="m"), decision)
+    terms, tools = terms_of(route, Request(tools=(Tool("shell"),), model="m"), decision)
     processors = Processors(route, run=no_reactors) if route.processes else None
-    return Exchange(RESPONSES, call_policy, decision, tools, form="sse", seed=b"s", processors=processors)
+    return Exchange(RESPONSES, terms, decision, tools, form="sse", seed=b"s", processors=processors)
 
 
 ENDS = {
@@ -224,10 +224,10 @@ def test_arguments_behind_the_end_of_their_block_are_judged() -> None:
         route_of({"access": {"rules": [{"name": "no", "action": "block", "arguments": {"*": "rm"}}]}}),
         Route(),
     ):
-        call_policy, tools = call_policy_of(route, Request(tools=(Tool("Bash"),), model="m"), decision)
+        terms, tools = terms_of(route, Request(tools=(Tool("Bash"),), model="m"), decision)
         processors = Processors(route, run=no_reactors) if route.access else None
         wire = all_wires()["anthropic"]
-        exchange = Exchange(wire, call_policy, decision, tools, form="sse", seed=b"s", processors=processors)
+        exchange = Exchange(wire, terms, decision, tools, form="sse", seed=b"s", processors=processors)
         out = run(exchange, body)
         if route.access:
             assert b"rm x" not in out
@@ -257,7 +257,7 @@ def test_a_call_that_was_changed_is_not_told_as_the_model_made_it(kind: Kind, go
     run(exchange, body_of([{"Bash": {"command": "ls -la"}}], kind, "sse"))
     told = of(exchange)
     (verdict,) = told["verdicts"]
-    assert story(verdict, told)[1] == got
+    assert describe(verdict, told)[1] == got
     assert "ls -la" in str(verdict["changes"])
 
 
@@ -288,11 +288,11 @@ NO_RM = {"access": {"message": "No.", "rules": [{"name": "no-rm", "action": "blo
 def to_messages(body: list[dict[str, Any]], rules: dict[str, Any], *, whole: bool) -> tuple[str, list[str]]:
     """What a client of the Messages API gets of these events, and the verdicts."""
     route, decision = route_of(rules), Decision("process", "native", "auto", None, ())
-    call_policy, tools = call_policy_of(route, Request(), decision)
+    terms, tools = terms_of(route, Request(), decision)
     processors = Processors(route, run=no_reactors)
     wire = all_wires()["anthropic"]
     form: Form = "whole" if whole else "sse"
-    exchange = Exchange(wire, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
+    exchange = Exchange(wire, terms, decision, tools, form=form, seed=b"s", processors=processors)
     sent = anthropicclient.whole(body) if whole else anthropicclient.written(body)
     return run(exchange, sent).decode(), words(exchange)
 

@@ -25,7 +25,8 @@ from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import OUTCOMES, told
+from toolcalls.insight.turn import told
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price

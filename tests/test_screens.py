@@ -16,10 +16,9 @@ from mitmproxy.test import taddons
 from live import CALL, LIMIT, PATH, REPO, Reply, asked, post, streamed, upstream
 from screens import browser, console, log_in, missing_for_browser, missing_for_console, mitmweb, open_response, row
 from toolcalls.events import Status
-from toolcalls.insight.story import UNLESS
+from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.reading.policy import REASONS
 
 LIFTED = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"
@@ -180,6 +179,9 @@ def test_the_page_and_the_views_name_the_same_settings() -> None:
     rows = re.findall(r"^\| `([a-z_]+)` \| .* \|([^|]*)\|$", text, re.MULTILINE)
     told = {reason: set(re.findall(r"`([a-z_]+)", settings)) for reason, settings in rows if reason in REASONS}
     rules = {"access", "loop", "dropped"}  # what is named there is a rule or a function of the user's own
-    assert {reason for reason, settings in told.items() if settings} - rules == set(UNLESS)
-    for reason, words in UNLESS.items():
-        assert all(re.search(rf"\b{key}\b", words) for key in told[reason]), reason
+    assert {reason for reason, settings in told.items() if settings} - rules == {
+        one.code for one in REASONS.values() if one.remedy.words
+    }
+    for reason, entry in REASONS.items():
+        found = [bool(re.search(rf"\b{key}\b", entry.remedy.words)) for key in told.get(reason, ())]
+        assert all(found) or reason in rules, reason

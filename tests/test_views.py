@@ -20,7 +20,7 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow, tutils
 
 from live import CALL, PATH, TOOLS, asked, streamed, whole
-from toolcalls.insight.story import shortly, story
+from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
@@ -343,11 +343,11 @@ def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
     many = _exchange(addon, "\n".join([f"```\n{CALL}\n```"] * 2100), 4000)
     verdict = many.metadata[flow_metadata.REPORT]["verdicts"][-1]
     assert verdict["reason"] == "max_candidates"
-    assert story(verdict, many.metadata[flow_metadata.REPORT]) == (
+    assert describe(verdict, many.metadata[flow_metadata.REPORT]) == (
         "wrote more that begins like a call",
         "got the text as the model wrote it",
     )
-    assert shortly(verdict) == "text → stays as it is"
+    assert describe_briefly(verdict) == "text → stays as it is"
 
 
 def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) -> None:
@@ -357,13 +357,13 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
     flow = _flow(PATH, asked(), body, "text/event-stream")
     flow.live = False
     for _ in range(2):  # also when it is written with that, and read once more
-        addon._reported.discard(flow)
+        addon._settled.discard(flow)
         _through(addon, flow)
         assert flow.comment == "lifted Bash (invoke)"
         assert f"  judged    {told}" in _shown(flow).text
     then = _exchange(addon, CALL)
     then.live = False
-    addon._reported.discard(then)
+    addon._settled.discard(then)
     _through(addon, then)
     assert "judged" not in then.metadata[flow_metadata.REPORT]
     assert "judged" not in _shown(then).text

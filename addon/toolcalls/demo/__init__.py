@@ -23,7 +23,7 @@ from typing import Any
 from toolcalls.demo.columns import say, timeline
 from toolcalls.demo.parties import Received, Unexpected, asking, mitmdump, port_of, said, script, upstream, wait
 from toolcalls.insight.report import summary, visible
-from toolcalls.reading.policy import REASONS
+from toolcalls.insight.vocabulary.reasons import REASONS
 
 SECONDS = 27.0  # for all of it
 EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}
@@ -125,7 +125,7 @@ def _told(verdict: dict[str, Any]) -> str:
     """A verdict as a sentence."""
     name, reason = verdict["name"] or "a call", verdict["reason"]
     where = f"characters {verdict['start']} to {verdict['end']} of the text"
-    why = f": {REASONS.get(reason, reason)}" if reason else ""
+    why = f": {REASONS[reason].sentence}" if reason else ""
     return f"{verdict['status']:9} {name} ({verdict['dialect']}), {where}{why}"
 
 

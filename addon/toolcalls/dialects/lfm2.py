@@ -1,27 +1,21 @@
 """`lfm2`: Liquid's list of Python calls between markers; a JSON array or object may stand there instead.
 
-LFM2 often repeats its calls as text behind the closing marker. A list of exactly the same calls there is removed with
-them; any other text stays.
+    <|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>
+
+LFM2 often says its calls once more as text behind the closing marker. A list of exactly the same calls that stands
+there goes with them; any other text stays. Source: https://docs.liquid.ai/lfm/key-concepts/tool-use.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import Call, Calls, Place
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
-
-ABOUT = About(
-    form="Python",
-    written_by="Liquid's LFM2",
-    source="https://docs.liquid.ai/lfm/key-concepts/tool-use",
-    example='<|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>',
-    since="0.1.0",
-)
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
 _CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))
@@ -46,81 +40,81 @@ class _Heard:
         if len(self.arguments[-1]) <= _MAX_ECHO:
             self.arguments[-1] += json
 
-    def collect(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
+    def collects(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
         return len(self.arguments[-1]) <= _MAX_ECHO
 
     def end(self) -> None:
         """Nothing to note."""
 
-    def fail(self) -> None:
+    def broken(self) -> None:
         self.broke = True
 
-    def note_repair(self, name: Repair) -> None:
+    def repair(self, name: Repair) -> None:
         """An echo may be written otherwise."""
 
-    def may_remove_frame(self) -> bool:
+    def framed(self) -> bool:
         return False
 
-    def mark_frame(self) -> None:
+    def layout(self) -> None:
         """There is no frame."""
 
-    def mark_text(self) -> None:
+    def says(self) -> None:
         """There is no frame."""
 
-    def mark_reasoning(self) -> None:
+    def thinks(self) -> None:
         """There is no frame."""
 
 
 class _Both(_Heard):
     """Calls that are listened to and passed on."""
 
-    def __init__(self, sink: CallSink) -> None:
+    def __init__(self, calls: Calls) -> None:
         super().__init__()
-        self._sink = sink
+        self._calls = calls
 
     def begin(self, name: str, refused: Reason | None = None) -> None:
         super().begin(name, refused)
-        self._sink.begin(name, refused)
+        self._calls.begin(name, refused)
 
     def piece(self, json: str) -> None:
         super().piece(json)
-        self._sink.piece(json)
+        self._calls.piece(json)
 
-    def collect(self, size: int) -> bool:
-        return self._sink.collect(size)
+    def collects(self, size: int) -> bool:
+        return self._calls.collects(size)
 
     def end(self) -> None:
-        self._sink.end()
+        self._calls.end()
 
-    def fail(self) -> None:
-        super().fail()
-        self._sink.fail()
+    def broken(self) -> None:
+        super().broken()
+        self._calls.broken()
 
-    def note_repair(self, name: Repair) -> None:
-        self._sink.note_repair(name)
+    def repair(self, name: Repair) -> None:
+        self._calls.repair(name)
 
 
 @dataclass(frozen=True)
 class _Lfm2:
     name: str = "lfm2"
-    stray_words: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The marker."""
         return _CODE.openers(names)
 
-    def shown_in(self, text: str) -> bool:
+    def speaks(self, text: str) -> bool:
         """Whether `text` shows the markers."""
-        return _CODE.shown_in(text)
+        return _CODE.speaks(text)
 
-    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
         """The block, and its echo."""
         bracket = yield from scan.space(len(_START))
         first = yield from scan.space(bracket + 1)
         if (yield from character(scan, bracket)) in {"[", "{"} and (yield from character(scan, first)) in {"{", '"'}:
-            return (yield from _JSON.read(scan, sink, tools))
-        made = _Both(sink)
+            return (yield from _JSON.read(scan, calls, tools))
+        made = _Both(calls)
         step = _CODE.read(scan, made, tools)
         while (own := _advance(step)) is None:
             scan.expect = None  # every piece is to be heard
@@ -128,7 +122,7 @@ class _Lfm2:
         if own and not made.broke:
             echo = yield from _echo(scan, tools, made)
             if echo:
-                sink.note_repair("echoed")
+                calls.repair("echoed")
                 scan.take(echo)
         return own
 

@@ -18,7 +18,7 @@ from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Link, cost, leaks, models
-from toolcalls.insight.turn import OUTCOMES
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.route import Price
 
 TITLE = "Tool calls"
@@ -207,8 +207,8 @@ def scorecard(card: Scorecard) -> str:
         return "<p>No tool calls in them.</p>"
     legend = "".join(
         f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{_percent(total.rate(outcome))}</span>'
-        f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {_text(about)}</small></li>"
-        for outcome, about in OUTCOMES.items()
+        f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {_text(entry.sentence)}</small></li>"
+        for outcome, entry in OUTCOMES.items()
     )
     about = '<p class="told">Shares of calls by what became of them; in brackets how many calls there were.</p>'
     cards = f'<ul class="legend">{legend}</ul>'

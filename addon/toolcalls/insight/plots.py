@@ -11,7 +11,7 @@ from typing import Any
 
 from toolcalls.insight.report import visible
 from toolcalls.insight.scorecard import Row
-from toolcalls.insight.turn import OUTCOMES
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 
 BARS = 10  # names in one plot; the table beside it has all
 _LABEL = 22  # characters

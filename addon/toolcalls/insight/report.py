@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from toolcalls.events import Verdict
+from toolcalls.insight.vocabulary.statuses import FAILED_STATUS, IN_SUMMARY, SEVERITY
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.lane import Record
 
@@ -20,12 +21,6 @@ _NAME = 40  # characters of a tool's name in a summary; an undeclared one may be
 # What a failure of our own does to a reply, and where a rule was written to block.
 FAILED = "the upstream's bytes passed as they are"
 GUARDED = "nothing passed from there on, since the route blocks calls"
-
-# The order in which a summary tells of them.
-_TOLD = ("lifted", "lowered", "native", "blocked", "declined", "truncated", "malformed")
-
-# From the best outcome to the one that most needs a look.
-SEVERITY = ("native", "lowered", "lifted", "declined", "truncated", "malformed", "blocked", "failed")
 
 # Control, surrogate, bidi, zero-width and filler characters, and those in which text can be smuggled past a reader
 # (variation selectors and tags). Wide spaces stay: East Asian text is full of them, and they are seen.
@@ -55,13 +50,13 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     data = {
         "version": VERSION,
         "wire": exchange.wire.name,
-        "route": exchange.call_policy.route.name,
+        "route": exchange.terms.route.name,
         "kind": decision.kind,
         "client": decision.client,
         "upstream": decision.upstream,
         "dialect": decision.dialect,
         "evidence": list(decision.evidence),
-        "policy": exchange.call_policy.route.policy,
+        "policy": exchange.terms.route.policy,
         "model": model,
         "verdicts": verdicts,
         "notes": [
@@ -119,7 +114,7 @@ def worst(data: Mapping[str, Any]) -> str | None:
     """The status that most needs a look, "failed" for a fault of our own; None when there was nothing to judge."""
     found = {verdict["status"] for verdict in data["verdicts"]}
     if data["failure"]:
-        found.add("failed")
+        found.add(FAILED_STATUS)
     return max(found, key=SEVERITY.index, default=None)
 
 
@@ -148,7 +143,7 @@ def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *
     room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed.
     """
     parts = [f"failed: {FAILED if passed else GUARDED}"] if failure else []
-    for status in _TOLD:
+    for status in IN_SUMMARY:
         told = [verdict for verdict in verdicts if verdict["status"] == status]
         well = [_called(verdict) for verdict in told if verdict["reason"] is None]
         ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolcalls.insight.story import medium
-from toolcalls.insight.turn import OUTCOMES, Outcome, Turn, Verdict
+from toolcalls.insight.descriptions import form_without_dialect
+from toolcalls.insight.turn import Turn, Verdict
+from toolcalls.insight.vocabulary.entries import Outcome
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 
 ROWS = 200  # names of one table
 OTHERS = "(others)"
@@ -69,7 +71,7 @@ class Scorecard:
 def _names(turn: Turn, verdict: Verdict) -> dict[str, str]:
     return {
         "model": turn.model or "(not named)",
-        "dialect": verdict.dialect or medium({"reason": verdict.reason}),
+        "dialect": verdict.dialect or form_without_dialect(verdict.reason),
         "tool": verdict.name or "(not read)",
         "agent": turn.agent or "(not named)",
     }

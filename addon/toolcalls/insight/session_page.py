@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
+from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Tokens
 from toolcalls.insight.report import visible
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
-from toolcalls.insight.story import UNLESS, about
 from toolcalls.insight.text_diff import rewording
-from toolcalls.insight.turn import OUTCOMES, Turn, Verdict
+from toolcalls.insight.turn import Turn, Verdict
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.reasons import explained, remedy_of
 from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.reading.policy import REASONS
 from toolcalls.route import Price
 
 _PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
@@ -179,7 +180,7 @@ def _badges(turn: Turn) -> str:
 
 
 def _leak() -> str:
-    return f' <span class="badge leak" title="{_text(OUTCOMES["leak"])}">leak</span>'
+    return f' <span class="badge leak" title="{_text(OUTCOMES["leak"].sentence)}">leak</span>'
 
 
 def _doing(turn: Turn) -> str:
@@ -238,17 +239,18 @@ def _bar(known: Mapping[str, float], scale: float) -> str:
 
 
 def _call(verdict: Verdict, *, badged: bool) -> str:
-    reason = f"{verdict.reason}: {REASONS.get(verdict.reason, '')}" if verdict.reason else ""
+    reason = explained(verdict.reason) if verdict.reason else ""
+    remedy = remedy_of(verdict.reason or "")
     known = [(one, REPAIRS.get(one)) for one in verdict.repairs]
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
-    unless = f"It is taken all the same where {UNLESS[verdict.reason]}." if verdict.reason in UNLESS else ""
+    unless = f"It is taken all the same where {remedy}." if remedy else ""
     lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
     badge = f'<span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} ' if badged else ""
     return (
-        f"<li>{badge}<b>{_text(about({'name': verdict.name, 'reason': verdict.reason}))}</b> "
+        f"<li>{badge}<b>{_text(subject_of(verdict.name, verdict.reason))}</b> "
         f'<span class="story">the model {_text(verdict.model)}; the client {_text(verdict.client)}</span>'
         f"{''.join(f'<p>{_text(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
     )

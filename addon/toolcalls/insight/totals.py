@@ -11,9 +11,8 @@ from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.report import visible
 from toolcalls.insight.session_page import counted
 from toolcalls.insight.sessions import Session
-from toolcalls.insight.story import UNLESS
 from toolcalls.insight.turn import Turn
-from toolcalls.reading.policy import REASONS
+from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
 from toolcalls.route import Price
 
 _LEAKS, _MODELS = 30, 30  # rows
@@ -64,7 +63,9 @@ def leaks(shown: Sequence[Session], link: Link) -> str:
 
 def _leak(key: tuple[str, str, str], leak: _Leak, link: Link) -> str:
     model, dialect, reason = key
-    unless = f"<br><small>taken where {_text(UNLESS[reason])}</small>" if reason in UNLESS else ""
+    sentence = REASONS[reason].sentence if reason in REASONS else ""
+    remedy = remedy_of(reason)
+    unless = f"<br><small>taken where {_text(remedy)}</small>" if remedy else ""
     more = f" and {len(leak.tools) - _NAMES} more" if len(leak.tools) > _NAMES else ""
     where = f'<a href="{_text(link(*leak.place))}">{_when(leak.last)}</a>'
     return _row(
@@ -72,7 +73,7 @@ def _leak(key: tuple[str, str, str], leak: _Leak, link: Link) -> str:
             "model": _text(model),
             "dialect": _text(dialect or "not known"),
             "leaks": f"{leak.count:,} <small>in {counted(len(leak.sessions), 'session')}</small>",
-            "reason": f'<span title="{_text(REASONS.get(reason, ""))}">{_text(reason)}</span>{unless}',
+            "reason": f'<span title="{_text(sentence)}">{_text(reason)}</span>{unless}',
             "tools": _text(", ".join(leak.tools[:_NAMES]) + more or "not read"),
             "since": _when(leak.first),
             "last seen": where,

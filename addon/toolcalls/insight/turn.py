@@ -7,15 +7,18 @@ for. `told` does all the work that a turn costs; it is linear in the exchange.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Asked, Known, asked_of, excerpt
+from toolcalls.insight.descriptions import describe
 from toolcalls.insight.exchange_record import Seen, State
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Moments, Reply, Tokens
-from toolcalls.insight.story import story
+from toolcalls.insight.vocabulary.entries import Outcome
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.statuses import STATUSES
 
 ARGUMENTS = 1000  # characters of a call's arguments that are kept
 TEXT = 600  # of a reply's text
@@ -25,26 +28,13 @@ _ERRORS = 400  # the first status of an error
 _REFUSAL = 2048  # bytes of what a server says with one
 _CHANGES = 20  # of one call, and notes of one turn
 
-# Quoted text, and text that repeats the request: no reader takes it for a call, and none should.
-QUOTED = frozenset({"fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning", "echo"})
-_NO_CALL = QUOTED | {"duplicate", "repeated", "not_a_call", "invented_result", "dropped_result"}
-
-type Outcome = Literal["success", "repair", "decline", "leak", "broken"]
-OUTCOMES: dict[Outcome, str] = {
-    "success": "the client got the call as the model meant it",
-    "repair": "the client got the call, and something of it had to be put right",
-    "decline": "text stayed text as it should: quoted, repeated or no call at all, or the client waits for no calls",
-    "leak": "text that a model meant as a call reached a client that waits for native calls",
-    "broken": "the call was cut off, malformed or blocked",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it.
 
     `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
-    `model` is what the model did, and `client` what the client got (`story`).
+    `model` is what the model did, and `client` what the client got (`describe`).
     """
 
     status: str
@@ -201,7 +191,7 @@ def _checked(reply: Reply, report: Mapping[str, Any]) -> Reply:
 
 def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool) -> Verdict:
     arguments = plain.get("arguments")
-    model, client = story(plain, report)
+    model, client = describe(plain, report)
     return Verdict(
         status=str(plain["status"]),
         outcome=outcome_of(plain, waits=waits),
@@ -224,9 +214,10 @@ def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool
 
 def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     """How a call is counted, from its plain verdict. `waits`: the client waits for native calls."""
-    status, reason = plain["status"], plain.get("reason")
-    if status in {"lifted", "lowered", "native"}:
-        return "repair" if plain.get("repairs") else "success"
-    if status != "declined" and reason != "repeated":
-        return "broken"
-    return "leak" if waits and reason not in _NO_CALL else "decline"
+    status, reason = plain["status"], REASONS.get(plain.get("reason") or "")
+    outcome = STATUSES[status].outcome if status in STATUSES else "broken"
+    if reason is not None:
+        outcome = reason.outcomes.get(status, outcome)
+    if outcome == "success" and plain.get("repairs"):
+        return "repair"
+    return "decline" if outcome == "leak" and not waits else outcome

@@ -16,23 +16,13 @@ from typing import Any, SupportsIndex
 
 from mitmproxy import http
 
+from toolcalls.insight.vocabulary.statuses import MARKS
 from toolcalls.mitm.response_tap import ResponseTap, TimedBody
 
 REPORT = "toolcalls"
 UPSTREAM = "toolcalls_upstream"
 REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
-
-# By the worst outcome of a reply; one that only has native calls bears no mark.
-MARKS = {
-    "lifted": ":wrench:",
-    "lowered": ":wrench:",
-    "declined": ":eyes:",
-    "truncated": ":warning:",
-    "malformed": ":warning:",
-    "blocked": ":warning:",
-    "failed": ":x:",
-}
 
 # They describe the bytes of the body (RFC 9530, RFC 1864), and those may change.
 _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")

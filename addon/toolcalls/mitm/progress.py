@@ -5,8 +5,8 @@ from itertools import islice
 from typing import Any
 
 from toolcalls.insight import report
-from toolcalls.insight.story import about, shortly
-from toolcalls.reading.policy import REASONS
+from toolcalls.insight.descriptions import describe_briefly, subject_of
+from toolcalls.insight.vocabulary.reasons import explained
 from toolcalls.replies.exchange import Exchange
 
 _NAME = 40  # characters of a tool's name
@@ -39,10 +39,9 @@ def unlucky(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, 
     """
     ill = [verdict for verdict in verdicts if verdict["reason"] is not None]
     for verdict in islice(ill, _LINES):
-        name = report.visible(about(verdict)[:_NAME])
+        name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
-        reason = str(verdict["reason"])
-        yield f"{name}, {shortly(verdict)}. {rule}{reason}: {REASONS.get(reason, '')}"
+        yield f"{name}, {describe_briefly(verdict)}. {rule}{explained(str(verdict['reason']))}"
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
     warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]

@@ -11,8 +11,9 @@ from typing import Any
 
 from mitmproxy import flow, http
 
-from toolcalls.insight.report import SEVERITY, visible
-from toolcalls.insight.story import medium
+from toolcalls.insight.descriptions import form_without_dialect
+from toolcalls.insight.report import visible
+from toolcalls.insight.vocabulary.statuses import SEVERITY
 from toolcalls.mitm.judging import Candidate
 from toolcalls.mitm.views.message import report_of
 from toolcalls.shapes import Call
@@ -65,7 +66,8 @@ def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
     for data in reports:
         read += 1
         for verdict in data["verdicts"]:
-            who = str(data["model"]) or "no model", str(verdict["dialect"] or f"({medium(verdict)})")
+            form = verdict["dialect"] or f"({form_without_dialect(verdict['reason'])})"
+            who = str(data["model"]) or "no model", str(form)
             for key in (who, ("all", "")):
                 found = counts.setdefault(key, Counter())
                 found[str(verdict["status"])] += 1

@@ -1,11 +1,11 @@
-"""When text is a call: the seven conditions, in order, and the words for the one that failed first.
+"""When text is a call: the seven conditions, in order, and the reason that the one gives which failed first.
 
 All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener
 stands where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of
 the request; 6 the reply does not carry the same native call; 7 it is complete.
 
 This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
-are the ledger's, and 7 is the grammar's. `CallPolicy.waits` says where a call must be whole before it is one.
+are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.
 """
 
 from dataclasses import dataclass
@@ -14,48 +14,8 @@ from functools import cached_property
 from toolcalls.events import Reason
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
-from toolcalls.text.echo import EchoIndex
+from toolcalls.text.echo import Quotable
 from toolcalls.text.patterns import Pattern, any_is, compiled
-
-REASONS: dict[str, str] = {
-    "observed": "the route does not turn this reply's text into calls",
-    "no_tools": "the request declares no tools",
-    "undeclared": "the request does not declare a tool of this name",
-    "not_allowed": "allowed_tools does not let this tool pass",
-    "tool_choice_none": "the request said that no tool may be called",
-    "inline": "other text stands before it on its line",
-    "fenced": "it stands in a fenced code block",
-    "indented_code": "it stands in an indented code block",
-    "inline_code": "it stands in inline code",
-    "escaped": "its markup is escaped, as quoted markup is",
-    "block_quote": "it stands in a block quote, or in an element that quotes, such as <example>",
-    "html_comment": "it stands in an HTML comment",
-    "reasoning": "it stands in the model's reasoning",
-    "echo": "the same text stands in a tool result or user message of the request",
-    "look_alike": "it only looks like a tag: some of its characters are others, or show nothing",
-    "duplicate": "the reply carries the same call natively",
-    "repeated": "the same call had come as text before it, and the client has that one",
-    "multiple_calls": "the route takes only the first call of a reply",
-    "missing_argument": "an argument that the tool requires is missing",
-    "not_terminal": "other text follows it, and the policy takes calls only at the end",
-    "overflow": "it grew past the limit for held text",
-    "max_call_chars": "its arguments are longer than the route's max_call_chars",
-    "max_depth": "its arguments are nested deeper than the route's max_depth",
-    "max_calls": "the reply holds more calls than the route's max_calls",
-    "max_candidates": "from here on nothing is read: the reply holds more candidates than the route's max_candidates",
-    "max_payload_chars": "its JSON is longer than the route's max_payload_chars",
-    "not_a_call": "what follows the opener is not the dialect's grammar",
-    "unclosed": "the reply ended before the call did",
-    "cut_off": "the reply was cut off inside the call",
-    "invented_result": "the model wrote a tool result itself, behind its own call",
-    "dropped_result": "the model wrote a tool result itself, and the route drops such text",
-    "unwritable": "the client's dialect cannot hold a value of this call",
-    "bad_arguments": "the call's arguments are not a JSON object",
-    "access": "an access rule forbids this call",
-    "undecided": "a rule that blocks could not be decided, so it blocks",
-    "loop": "the model runs in circles",
-    "dropped": "a reactor dropped it",
-}
 
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
@@ -71,21 +31,21 @@ REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
 
 
 @dataclass(frozen=True)
-class CallPolicy:
+class Terms:
     """What a route and a request say about the calls of one reply.
 
-    lift              False: everything is observed, nothing lifted
-    allow_undeclared  undeclared names pass: a text client's tools are not known
-    remove_frames     the frames of a dialect's messages (channels) may be removed
-    emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
+    lift       False: everything is observed, nothing lifted
+    any_name   undeclared names pass: a text client's tools are not known
+    frames     the frames of a dialect's messages (channels) may be taken away
+    begun      a call that waits and will never be whole is told as one that has begun, since some clients run it
     """
 
     route: Route
     request: Request
     lift: bool = True
-    allow_undeclared: bool = False
-    remove_frames: bool = True
-    emit_incomplete: bool = False
+    any_name: bool = False
+    frames: bool = True
+    begun: bool = False
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -98,9 +58,9 @@ class CallPolicy:
         return frozenset(REQUIRE[self.route.policy] if require is None else require)
 
     @cached_property
-    def echo_index(self) -> EchoIndex:
+    def quotable(self) -> Quotable:
         """What a reply may repeat, for all lanes of it."""
-        return EchoIndex(() if self.takes("echo") else self.request.quotable)
+        return Quotable(() if self.takes("echo") else self.request.quotable)
 
     @cached_property
     def _declared(self) -> frozenset[str]:
@@ -118,7 +78,7 @@ class CallPolicy:
         """
         if not self.lift:
             return "observed"
-        if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
+        if name not in self._declared and not self.any_name and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any_is(self._allowed, name):
             return "not_allowed"

@@ -1,24 +1,8 @@
 """What each repair means: something that a reader accepted, or a writer changed, and says so in the verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from toolcalls.events import Repair
-
-
-@dataclass(frozen=True, slots=True)
-class RepairEntry:
-    """One repair.
-
-    code       in verdicts and files
-    sentence   for people, behind the code: in the views and on the page
-    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
-    """
-
-    code: Repair
-    sentence: str
-    in_docs: str = ""
-
+from toolcalls.insight.vocabulary.entries import RepairEntry
 
 _ENTRIES = (
     RepairEntry(

@@ -20,17 +20,17 @@ from typing import Any
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
+from toolcalls.insight.descriptions import describe, describe_briefly, subject_of
 from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, visible
 from toolcalls.insight.session_page import duration, tokens_said
-from toolcalls.insight.story import UNLESS, about, shortly, story
-from toolcalls.insight.turn import QUOTED, is_whole
+from toolcalls.insight.turn import is_whole
+from toolcalls.insight.vocabulary.reasons import QUOTATIONS, explained, remedy_of
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
-from toolcalls.reading.policy import REASONS
 from toolcalls.wires import Wire, decoder_of
 
 _KINDS = {
@@ -127,9 +127,9 @@ def _head(reply: Reply) -> Iterator[str]:
 def _overview(report: Mapping[str, Any]) -> Iterator[str]:
     """A line for each verdict, so that many are seen at once."""
     for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
-        name = clipped(about(verdict), 30)
+        name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
         why = f": {verdict.get('rule') or verdict['reason']}" if verdict["reason"] is not None else ""
-        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {shortly(verdict)}{why}")
+        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {describe_briefly(verdict)}{why}")
     yield ""
 
 
@@ -179,15 +179,15 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         counted_ = f"{number} " if len(verdicts) > 1 else ""
         name = "" if verdict["name"] is None else f"  {verdict['name'][:200]}"
         yield visible(f"{counted_}{verdict['status'].upper()}{name}")
-        model, client = story(verdict, report)
+        model, client = describe(verdict, report)
         yield from named("model", model)
         yield from named("client", client)
         reason = verdict["reason"]
         if reason is not None:
             rule = f"{verdict['rule']}, " if verdict.get("rule") else ""
-            yield from named("rule", f"{rule}{reason}: {REASONS.get(reason, 'no such reason is known here')}")
-            if reason in UNLESS:
-                yield from named("unless", UNLESS[reason])
+            yield from named("rule", f"{rule}{explained(reason, unknown='no such reason is known here')}")
+            if unless := remedy_of(reason):
+                yield from named("unless", unless)
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
@@ -230,7 +230,7 @@ def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
         yield "(it stands in the part of the body that is not read here)"
         return
     if verdict["status"] in {"declined", "malformed"}:
-        stops = _PARAGRAPH if verdict["reason"] in QUOTED - {"echo"} else ("\n",)
+        stops = _PARAGRAPH if verdict["reason"] in QUOTATIONS else ("\n",)
         end = min(place for place in (*(text.find(stop, end) for stop in stops), len(text)) if place >= 0)
     yield from shortened(text[start:end].rstrip("\n"), _WRITTEN_LINES, _WRITTEN_WIDTH)
 

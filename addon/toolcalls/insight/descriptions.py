@@ -1,0 +1,63 @@
+"""A verdict in words: what the model did and what the client got. The same in the views, on the page and in the log.
+
+The words are those of the vocabulary. Verdicts are plain data, as `report` makes them, also those of older files.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolcalls.insight.vocabulary.entries import Description, StatusEntry
+from toolcalls.insight.vocabulary.reasons import A_CALL, REASONS
+from toolcalls.insight.vocabulary.statuses import STATUSES
+
+_OTHER_DIALECT = "got it as text in another dialect ({})"
+_BEGINNING = "got the beginning of a native call, which is never completed"
+
+
+def describe(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str, str]:
+    """What the model did, and what the client got; `report` is the one that holds the verdict."""
+    status, dialect, found = _status(verdict), verdict["dialect"], _description(verdict)
+    client = found.client.format(dialect=dialect)
+    begun = verdict.get("index") is not None and report.get("kind") == "lift"
+    if verdict.get("changes") and status.changed:
+        client = status.changed
+    elif found is status.text and status.code == "lowered" and dialect != report.get("dialect"):
+        client = _OTHER_DIALECT.format(report.get("dialect"))
+    elif found is status.text and status.code in {"declined", "truncated", "malformed"} and begun:
+        client = _BEGINNING
+    return found.model.format(dialect=dialect), client
+
+
+def describe_briefly(verdict: Mapping[str, Any]) -> str:
+    """The same in a few words: `text (invoke) → native call`."""
+    dialect, found = verdict["dialect"], _description(verdict)
+    form = "text" if dialect is None else f"text ({dialect})"
+    if found is _status(verdict).native:
+        form = "native"
+    return f"{form} → {found.became.format(dialect=dialect)}"
+
+
+def form_without_dialect(reason: str | None) -> str:
+    """What stands in the place of a dialect where a verdict has none: `native`, or `no call` for what is none."""
+    entry = None if reason is None else REASONS.get(reason)
+    return "native" if entry is None or entry.subject is A_CALL else "no call"
+
+
+def subject_of(name: str | None, reason: str | None) -> str:
+    """What a verdict is about: the tool's name as the model wrote it, or what stands for it where there is none."""
+    entry = None if reason is None else REASONS.get(reason)
+    return name if name is not None else (entry.subject if entry else A_CALL).name
+
+
+def _status(verdict: Mapping[str, Any]) -> StatusEntry:
+    """A status that is not known here is a newer version's: nothing can be said but that the reply was left alone."""
+    return STATUSES.get(verdict["status"], STATUSES["declined"])
+
+
+def _description(verdict: Mapping[str, Any]) -> Description:
+    reason = REASONS.get(verdict["reason"] or "")
+    if reason is not None and reason.subject.description is not None:
+        return reason.subject.description
+    status = _status(verdict)
+    lowered = status.code == "lowered" and not verdict["end"]
+    return status.native if verdict["dialect"] is None or lowered else status.text

@@ -1,0 +1,127 @@
+"""What an entry of each table of the vocabulary says. No field may be left out, unless the docs would repeat it.
+
+`code` is what stands in verdicts and files, `in_docs` the meaning for the docs, in Markdown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from toolcalls.events import Reason, Repair, Status
+
+type Outcome = Literal["success", "repair", "decline", "leak", "broken"]
+type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeEntry:
+    """One outcome.
+
+    code       on the page and in exports
+    sentence   for people, on the page
+    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
+    """
+
+    code: Outcome
+    sentence: str
+    in_docs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairEntry:
+    """One repair.
+
+    code       in verdicts and files
+    sentence   for people, behind the code: in the views and on the page
+    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
+    """
+
+    code: Repair
+    sentence: str
+    in_docs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What happened to a call, behind "the model" and "the client". `{dialect}` is the verdict's dialect.
+
+    model, client   what it did, and what it got
+    became          what became of the call, in a word or two
+    """
+
+    model: str
+    client: str
+    became: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusEntry:
+    """One status.
+
+    code         in verdicts and files
+    in_docs      what it means, for the docs (Markdown)
+    severity     how much it needs a look: 0 is the best
+    in_summary   its place in a summary: 0 comes first
+    mark         the name of mitmproxy's mark of a reply whose worst status this is; "" for none
+    native       what happened where the model made a native call
+    text         what happened where the model wrote text
+    changed      what the client got of a call that processors changed; "" for a status with which it gets no call
+    outcome      how it counts, unless the reason says so (`reasons`)
+    """
+
+    code: Status
+    in_docs: str
+    severity: int
+    in_summary: int
+    mark: str
+    native: Description
+    text: Description
+    changed: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What in the configuration would take the call all the same.
+
+    words     how a sentence goes on that ends in "unless" or "where"; "" where it depends on what the user wrote
+    setting   the key, for the docs (Markdown)
+    """
+
+    words: str
+    setting: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a verdict is about.
+
+    name          what stands for it where no tool's name is known
+    description   what the model did and what the client got; None for a call, of which the status says it (`statuses`)
+    """
+
+    name: str
+    description: Description | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonEntry:
+    """One reason.
+
+    code        in verdicts and files
+    sentence    for people, behind the code: in views, on the page, in the log
+    in_docs     what it means, for the docs (Markdown)
+    condition   the number of the condition that failed; None for what a policy or a route asks beyond these
+    remedy      what would take the call all the same, or NO_REMEDY
+    subject     what the verdict is about, and with it what the model did and what the client got
+    outcomes    the statuses that it comes with, and how each counts on the scorecard; a leak counts as a decline where
+                the client waits for no calls
+    """
+
+    code: Reason
+    sentence: str
+    in_docs: str
+    condition: ConditionNumber | None
+    remedy: Remedy
+    subject: Subject
+    outcomes: Mapping[Status, Outcome]
