@@ -6,7 +6,7 @@ import tracemalloc
 import readers
 
 from toolcalls.dialects import all_dialects
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
@@ -29,7 +29,7 @@ def written(name, size):
 def fed(text, step):
     """Feed a text in pieces of `step` characters; returns seconds of CPU."""
     pieces = [text[at : at + step] for at in range(0, len(text), step)]
-    reader = Reader(Terms(Route(), readers.REQUEST))
+    reader = Reader(CallPolicy(Route(), readers.REQUEST))
     before = time.process_time()
     for piece in pieces:
         reader.feed(piece)
@@ -39,7 +39,7 @@ def fed(text, step):
 
 def peak(text):
     """The most memory that reading a text in 1 KB pieces takes, in KB; the pieces themselves are made as they go."""
-    reader = Reader(Terms(Route(), readers.REQUEST))
+    reader = Reader(CallPolicy(Route(), readers.REQUEST))
     reader.feed(text[:1024])
     tracemalloc.start()
     for at in range(1024, len(text), 1024):

@@ -12,8 +12,8 @@ from host import REQUEST, chunk, replies
 from toolcalls.processors import Keep, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import decide, terms_of
-from toolcalls.requests.processing import watch_for
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.processing import loop_watch_for
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 
@@ -73,11 +73,11 @@ def cost(events, settings, side):
     request = Request(tools=(Tool("write_to_file", schema),))
     route = Route(client="native", upstream=side, **settings)
     decision = decide(route, request, {}, ())
-    terms, tools = terms_of(route, request, decision)
+    call_policy, tools = call_policy_of(route, request, decision)
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
     exchange = Exchange(
-        WIRE, terms, decision, tools, form="sse", seed=b"s", processors=processors,
-        watch=watch_for(WIRE.name, BODY, route, decision),
+        WIRE, call_policy, decision, tools, form="sse", seed=b"s", processors=processors,
+        watch=loop_watch_for(WIRE.name, BODY, route, decision),
     )  # fmt: skip
     before = time.process_time()
     for piece in events:

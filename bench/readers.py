@@ -3,7 +3,7 @@
 import math
 import time
 
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -39,7 +39,7 @@ TEXTS = {
 def delta_cost(text, step=4):
     """µs of CPU for each delta of `step` characters."""
     pieces = [text[at : at + step] for at in range(0, len(text), step)]
-    reader = Reader(Terms(Route(), REQUEST))
+    reader = Reader(CallPolicy(Route(), REQUEST))
     before = time.process_time()
     for piece in pieces:
         reader.feed(piece)

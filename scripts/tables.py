@@ -15,12 +15,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM_IN_DOCS, CONDITIONS
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS, failing
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.insight.vocabulary.statuses import FAILED_IN_DOCS, FAILED_STATUS, STATUSES
+from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
 
@@ -83,7 +86,48 @@ def _repairs() -> Iterator[str]:
     return markdown(("repair", "means"), ((f"`{code}`", one.in_docs or one.sentence) for code, one in REPAIRS.items()))
 
 
+# What the dialects of a form have in common.
+_LOOKS_LIKE: dict[Form, str] = {
+    "function tags": "`<tool_call><function=…><parameter=…>`",
+    "invoke": '`<invoke name="…"><parameter name="…">`',
+    "keys and values": "`<arg_key>…</arg_key><arg_value>`",
+    "JSON in tags": '`<tool_call>{"name": …}`',
+    "JSON in the open": "the whole message is a call",
+    "arrays behind a mark": "`<tool_calls>[{…}]`",
+    "header and JSON": "`[TOOL_CALLS]name[ARGS]{…}`",
+    "channels": r"`<\|channel\|>commentary to=functions.…`",
+    "Python": "`[f(a='x'), g()]`",
+    "notations": "`call:name{key:…}`",
+    "elements": "`<read_file><path>…`",
+    "agents and gateways": "`TOOL_CALL: {…}`, `Action: …`",
+}
+
+
+def _of_form(form: Form) -> list[str]:
+    return [name for name in all_dialects() if about(name).form == form]
+
+
+def _dialects_by_form() -> Iterator[str]:
+    return markdown(
+        ("form", "looks like", "dialects"),
+        ((form, _LOOKS_LIKE[form], ", ".join(f"`{name}`" for name in _of_form(form))) for form in get_args(Form)),
+    )
+
+
+def _every_dialect() -> Iterator[str]:
+    """Sections instead of rows: an example has lines."""
+    for form in get_args(Form):
+        yield from (f"## {form[0].upper()}{form[1:]}", "")
+        for name in _of_form(form):
+            known, what = about(name), summary(name)
+            yield from (f"### `{name}`", "", f"{what[0].upper()}{what[1:]}", "")
+            yield from (f"* Written by: {known.written_by}", f"* Source: {known.source}", f"* Since: {known.since}", "")
+            yield from ("~~~text", known.example, "~~~", "")
+
+
 TABLES = (
+    Table("README.md", "dialects by form", _dialects_by_form),
+    Table("docs/dialects.md", "every dialect", _every_dialect),
     Table("docs/flow-view.md", "conditions", _conditions),
     Table("docs/flow-view.md", "statuses", _statuses),
     Table("docs/flow-view.md", "reasons", _reasons),

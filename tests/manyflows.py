@@ -123,7 +123,7 @@ def _tell(flow: http.HTTPFlow, response: http.Response, pieces: Sequence[bytes],
         },
         "client": {"microseconds": [moment for moment, _ in got], "bytes": [len(piece) for _, piece in got]},
     }
-    model = exchange.terms.request.model
+    model = exchange.call_policy.request.model
     flow_metadata.annotate(flow, report.of(exchange, model=model))
 
 

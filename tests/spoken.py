@@ -16,7 +16,7 @@ import responsesclient
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, decide, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -129,9 +129,9 @@ def exchange(
     route = route or Route(client="native", upstream="text")
     request = Request(tools=tuple(tools))
     decision = Decision("observe", "native", "native", None, ()) if observes else decide(route, request, {}, ())
-    terms, toolbox = terms_of(route, request, decision)
+    call_policy, toolbox = call_policy_of(route, request, decision)
     wire = all_wires()[spoken.wire]
-    return Exchange(wire, terms, decision, toolbox, form=spoken.form, seed=b"test", processors=processors)
+    return Exchange(wire, call_policy, decision, toolbox, form=spoken.form, seed=b"test", processors=processors)
 
 
 def through(one: Exchange, body: bytes, size: int = 0) -> bytes:

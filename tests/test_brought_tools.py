@@ -15,12 +15,12 @@ from responsesclient import framed, stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import INVOKE, tool
 from toolcalls.mitm import flow_metadata, judging
-from toolcalls.mitm.websocket import replay
+from toolcalls.mitm.websocket.connection import replay
 from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
 from toolcalls.requests.call_memory import Recalled
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import screened
 from toolcalls.requests.rewriting import rewritten
 from toolcalls.requests.turns import formats
@@ -46,8 +46,8 @@ def asked(body: dict[str, Any]) -> Request:
 def lowered(body: bytes) -> tuple[bytes, tuple[str, ...]]:
     request = WIRE.request(body)
     decision = decide(LOWER, request, {}, ())
-    terms, _ = terms_of(LOWER, request, decision)
-    made = rewritten(FORMAT.read(body), replace(terms, route=LOWER), decision)
+    call_policy, _ = call_policy_of(LOWER, request, decision)
+    made = rewritten(FORMAT.read(body), replace(call_policy, route=LOWER), decision)
     return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
 
 
@@ -130,7 +130,7 @@ class Said:
 
     def __init__(self, request: Request, reply_id: str) -> None:
         self.decision = decide(Route(), request, {}, ())
-        self.terms, _ = terms_of(Route(), request, self.decision)
+        self.call_policy, _ = call_policy_of(Route(), request, self.decision)
         self.reply_id = reply_id
 
 

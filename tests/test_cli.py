@@ -394,6 +394,10 @@ def test_dialects() -> None:
     found = json.loads(toolcalls("dialects", "--json").stdout)
     assert {"invoke", "tagged"} <= {row["name"] for row in found}
     assert all(row["about"] and row["reads"] is True for row in found)
+    fields = ("written_by", "source", "since", "example")
+    assert all(row[field] for row in found for field in fields)
+    shown = {line[:16].strip() for line in rows if line.startswith("    ")}
+    assert {field.replace("_", " ") for field in fields} <= shown
     assert [row["name"] for row in found if row["detects"] == "no"] == []
     assert any(row.startswith("invoke   yes    yes") or row.split()[:3] == ["invoke", "yes", "yes"] for row in rows)
 

@@ -24,11 +24,11 @@ from chatclient import received, stream
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text, Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, decide, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
@@ -74,16 +74,16 @@ def request_of(case: Case) -> Request:
 
 
 @cache
-def planned(case: Same) -> tuple[Decision, Terms, Toolbox]:
+def planned(case: Same) -> tuple[Decision, CallPolicy, Toolbox]:
     """What is decided on a case's request. It is read hundreds of times, and none of this changes by that."""
     request = request_of(case.case)
     decision = decide(case.case.route, request, {}, ())
-    return decision, *terms_of(case.case.route, request, decision)
+    return decision, *call_policy_of(case.case.route, request, decision)
 
 
 def reader_for(case: Case) -> Reader:
-    _, terms, tools = planned(Same(case))
-    return Reader(terms, tools=tools)
+    _, call_policy, tools = planned(Same(case))
+    return Reader(call_policy, tools=tools)
 
 
 def read(case: Case, pieces: Iterable[str]) -> Outcome:
@@ -121,8 +121,8 @@ def exchanged(case: Case, pieces: Sequence[str], cuts: Callable[[bytes], Iterabl
 
 
 def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]) -> Outcome:
-    decision, terms, tools = planned(Same(case))
-    exchange = Exchange(WIRE, terms, decision, tools, form="sse")
+    decision, call_policy, tools = planned(Same(case))
+    exchange = Exchange(WIRE, call_policy, decision, tools, form="sse")
     out = b"".join([exchange.feed(part) for part in cuts(body)])
     out += exchange.abort() if case.finish == "broken" else exchange.close()
     assert exchange.failure is None, repr(exchange.failure)
@@ -211,8 +211,10 @@ def test_calls_are_written_as_their_author_says(name: str, case: Written) -> Non
     text = write(name, calls, tools)
     assert text == case.text
     lenient: dict[str, Any] = {"policy": "lenient", "dialects": (name,)}
-    terms, _ = terms_of(Route(client="native", upstream="text", **lenient), request, decide(Route(), request, {}, ()))
-    reader = Reader(terms, tools=tools)
+    call_policy, _ = call_policy_of(
+        Route(client="native", upstream="text", **lenient), request, decide(Route(), request, {}, ())
+    )
+    reader = Reader(call_policy, tools=tools)
     back = list(complete_calls([*reader.feed(text), *reader.finish(cut=False)]))
     assert [(called, canonical(arguments)) for called, arguments in back] == [
         (called, canonical(arguments)) for called, arguments in case.calls

@@ -15,7 +15,7 @@ from toolcalls import cli, dialects
 from toolcalls.commands.parse import parsed
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -122,8 +122,11 @@ def test_the_dialect_of_the_readme_reads_and_writes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(dialects, "all_dialects", lambda: {"example": dialect})
     written = dialect.write([Call("look", '{"path":"a b"}')], Toolbox(()))
     assert written == '<calls>\n<call name="look">\n<arg name="path">a b</arg>\n</call>\n</calls>'
-    read = parsed([written], Terms(Route(dialects=("example",)), Request(tools=(Tool("look"),))), cut=False)
+    call_policy = CallPolicy(Route(dialects=("example",)), Request(tools=(Tool("look"),)))
+    read = parsed([written], call_policy, cut=False)
     assert read["calls"] == [{"name": "look", "arguments": '{"path":"a b"}', "dialect": "example"}]
+    about = names["ABOUT"]
+    assert [call["name"] for call in parsed([about.example], call_policy, cut=False)["calls"]] == ["look"]
 
 
 def test_the_reactor_of_the_page_reacts() -> None:
@@ -136,14 +139,6 @@ def test_the_reactor_of_the_page_reacts() -> None:
 
 
 # Tables
-
-
-def test_the_dialects_of_the_readme_are_there() -> None:
-    text = (REPO / "README.md").read_text(encoding="utf-8")
-    table = text.partition("| form | looks like | dialects |")[2].partition("\n\n")[0]
-    named = re.findall(r"`(\w+)`", "".join(row.rsplit("|", 2)[1] for row in table.splitlines()[2:]))
-    assert len(named) > 50
-    assert set(named) <= set(dialects.all_dialects())
 
 
 def test_every_module_has_its_row() -> None:

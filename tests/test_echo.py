@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from growth import grows_with_its_input
 from toolcalls.events import CallStart, Event, Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.text import echo
-from toolcalls.text.echo import Quotable
+from toolcalls.text.echo import EchoIndex
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
 MEGABYTE = 1_000_000
@@ -34,7 +34,7 @@ def call(command: str) -> str:
 
 def reader(quotable: tuple[str, ...], route: Route | None = None) -> Reader:
     route = route or Route(client="native", upstream="text")
-    return Reader(Terms(route, Request(tools=TOOLS, quotable=quotable)))
+    return Reader(CallPolicy(route, Request(tools=TOOLS, quotable=quotable)))
 
 
 def read(text: str, quotable: tuple[str, ...], size: int = 4) -> list[Event]:
@@ -65,7 +65,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
     """`places`: how many are kept; behind that the first one is followed."""
     candidate = ("".join(texts)[3:60] + tail).lstrip()
     with patch.object(echo, "_PLACES", places), patch.object(echo, "_GUTTERS", 0):
-        quotable = Quotable(texts)
+        quotable = EchoIndex(texts)
         for _ in range(2):  # the second time its beginning is known
             trace = None
             at = 0
@@ -87,7 +87,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
 
 def test_what_may_be_searched_is_bounded() -> None:
     with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_TIMES", 1):
-        quotable = Quotable(["x" * 600])
+        quotable = EchoIndex(["x" * 600])
         assert quotable.trace("<a>") is None
         assert quotable.trace("<b>") is not None, "past the bound a doubt is an echo"
 
@@ -234,13 +234,13 @@ def test_the_guard_can_be_dropped() -> None:
 
 
 def test_nothing_is_looked_at_without_a_candidate() -> None:
-    quotable = Quotable(["x" * 100])
+    quotable = EchoIndex(["x" * 100])
     assert quotable._starts == {}
-    terms = Terms(Route(client="native", upstream="text"), Request(tools=TOOLS, quotable=("x" * 100,)))
-    made = Reader(terms)
+    call_policy = CallPolicy(Route(client="native", upstream="text"), Request(tools=TOOLS, quotable=("x" * 100,)))
+    made = Reader(call_policy)
     made.feed("Nothing here but text, and a < b.\n")
     made.finish(cut=False)
-    assert "quotable" not in terms.__dict__
+    assert "quotable" not in call_policy.__dict__
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

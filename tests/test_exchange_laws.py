@@ -17,11 +17,11 @@ from chatclient import HEAD, chunk, ending, event, received, stream
 from test_laws import DIALECTS, STANDARD, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
 from toolcalls.events import Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange, Form
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -35,8 +35,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 def exchange_for(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
-    return Exchange(WIRE, terms, decision, tools, form=form)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, call_policy, decision, tools, form=form)
 
 
 def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
@@ -133,7 +133,7 @@ def test_native_calls_reach_a_text_client_as_calls_that_read_back(
     dialect = data.draw(st.sampled_from(DIALECTS))
     exchange = exchange_for(Route(client="text", upstream="native"), "lower", dialect=dialect)
     choice = received(run(exchange, data.draw(cut(body)))).choices[0]
-    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
     read_back = calls_in([*reader.feed(choice.text), *reader.finish(cut=False)])
     stayed = [Call(call["name"], call["arguments"]) for call in choice.calls]
     assert sorted(meaning([*read_back, *stayed])) == sorted(meaning(natives))
@@ -225,8 +225,8 @@ def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -
     assume(isinstance(body["messages"], list))
     request = WIRE.request(json.dumps(body).encode())
     for route in (Route(), Route(client="native"), Route(client="text")):
-        terms, tools = terms_of(route, request, decide(route, request, {}, ()))
-        reader = Reader(terms, tools=tools)
+        call_policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
+        reader = Reader(call_policy, tools=tools)
         reader.feed('<invoke name="Bash"><parameter name="command">1</parameter></invoke>')
         reader.finish(cut=False)
         assert isinstance(Toolbox(request.tools).names, tuple)

@@ -35,7 +35,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.lane import Lane
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.envelope import Envelope
@@ -83,8 +83,8 @@ class Fault(Exception):
 def exchange() -> Exchange:
     """An exchange that changes nothing, since its route observes."""
     decision = Decision("observe", "native", "native", None, ())
-    terms, tools = terms_of(Route(), REQUEST, decision)
-    return Exchange(all_wires()["openai_chat"], terms, decision, tools, form="sse", seed=b"test")
+    call_policy, tools = call_policy_of(Route(), REQUEST, decision)
+    return Exchange(all_wires()["openai_chat"], call_policy, decision, tools, form="sse", seed=b"test")
 
 
 def faults(owner: type, name: str) -> Iterator[tuple[str, int, bytes]]:
@@ -301,14 +301,24 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
 
     found = struck_everywhere(make, body, 90)
     assert found >= {"Exchange._native", "Lane.native", "Reading._choice", "Reading._native"}
-    assert not processed or found >= {"Chain.native", "Fates.goes_on", "Fates.ends", "Reactors.react", "Filters.feed"}
+    assert not processed or found >= {
+        "Chain.native",
+        "CallDecisions.add_piece",
+        "CallDecisions.end",
+        "Reactors.react",
+        "Filters.feed",
+    }
 
 
 # --- the hooks --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "place", ["plan_for", "form_of", "decoder_of", "report.of", "store.annotate", "store.keep_bodies", "wire_for"]
+    "place",
+    [
+        *(f"addon.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
+        *("reporting.report.of", "flow_metadata.annotate", "flow_metadata.store_bodies"),
+    ],
 )
 def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
     """mitmproxy logs what a hook raises, and the traffic passes; so no hook may raise with half of its work done."""
@@ -320,7 +330,7 @@ def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
         flow.response = http.Response.make(200, b"", EVENTS)
         flow.response.raw_content = None
         pieces = streamed("nothing to lift here: a < b")
-        with patch(f"toolcalls.mitm.addon.{place}", side_effect=Fault(place)):
+        with patch(f"toolcalls.mitm.{place}", side_effect=Fault(place)):
             for hook in (addon.requestheaders, addon.request, addon.responseheaders):
                 with suppress(Fault):
                     hook(flow)

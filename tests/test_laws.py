@@ -21,7 +21,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.reading.openers import REASONING_CLOSERS
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route, Taken
@@ -148,14 +148,14 @@ def cut[T: (str, bytes)](draw: st.DrawFn, whole: T) -> list[T]:
     return [whole[start:end] for start, end in pairwise(ends)]
 
 
-def terms_for(route: Route, quotable: tuple[str, ...] = ()) -> Terms:
-    return Terms(route, Request(tools=TOOLS, quotable=quotable))
+def terms_for(route: Route, quotable: tuple[str, ...] = ()) -> CallPolicy:
+    return CallPolicy(route, Request(tools=TOOLS, quotable=quotable))
 
 
 def read(
     route: Route, pieces: Iterable[str], *, ends: bool = True, quotable: tuple[str, ...] = (), frames: bool = True
 ) -> list[Event]:
-    reader = Reader(replace(terms_for(route, quotable), frames=frames))
+    reader = Reader(replace(terms_for(route, quotable), remove_frames=frames))
     events = [event for piece in pieces for event in reader.feed(piece)]
     return [*events, *reader.finish(cut=not ends)]
 
@@ -317,7 +317,7 @@ def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call
         text = write(dialect, written, Toolbox(known))
     except Unwritable:
         return
-    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=known)))
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=known)))
     events = [*reader.feed(text), *reader.finish(cut=False)]
     assert meaning(calls_in(events)) == meaning(written)
     assert shown(events).strip() == ""

@@ -63,23 +63,24 @@ FILES = {
     "reading": "invented_results policy wrappers | ledger openers | reader",
     "writing": "rereading roundtrip writer | prompting",
     "processors": """
-        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call | shared
-        | decisions | chain | reply
+        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
+        | exchange_processors | reply_state | decisions | chain | reply
     """,
     "requests": "prompt_tools turns | evidence | rewriting | call_memory processing",
     "replies": "twins | lane | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
-        exchange_record redaction request_body vocabulary | conversation descriptions replies report
-        | agents prices request_diff text_diff | turn | exports scorecard | plots sessions | session_page | totals
+        exchange_record request_body secret_patterns vocabulary | descriptions redaction report
+        | body_redaction conversation replies | agents prices request_diff text_diff | turn | exports scorecard
+        | plots sessions | session_page | totals
         | page
     """,
     "commands": "console | check_config dialects jobs | settings | parse rewrite write",
     "demo": "parties | columns",
     "mitm": """
         append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal
-        response_tap | flow_metadata | background websocket_turns | websocket | judging live views
-        | flow_records tables | offline page | commands recorder | addon
+        response_tap | flow_metadata | background websocket | judging live views | flow_records tables | offline page
+        | commands recorder | options | reporting | websocket_hooks | addon
     """,
 }
 
@@ -292,7 +293,7 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),
-        pytest.param("reading.reader", "from toolcalls.reading.policy import Terms", id="forwards-in-a-room"),
+        pytest.param("reading.reader", "from toolcalls.reading.policy import CallPolicy", id="forwards-in-a-room"),
         pytest.param("wires.ollama", "from toolcalls.wires.frames import Form", id="what-the-wires-share"),
         pytest.param("mitm.addon", "from mitmproxy import http\nimport asyncio", id="mitmproxy-in-mitm"),
         pytest.param("events", "import timeit_like, msgspec", id="a-name-that-begins-alike"),

@@ -24,8 +24,8 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight import report
 from toolcalls.mitm.content_codings import CodingError, decoder_of
-from toolcalls.processors import Processors, direct
-from toolcalls.reading.policy import Terms
+from toolcalls.processors import Processors, unavailable
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -54,7 +54,7 @@ def read(text: str, size: int = 0, **settings: Any) -> list[Event]:
 
 
 def read_parts(parts: list[str], tools: tuple[Tool, ...] = TOOLS, **settings: Any) -> list[Event]:
-    reader = Reader(Terms(route(**settings), Request(tools=tools)))
+    reader = Reader(CallPolicy(route(**settings), Request(tools=tools)))
     events = [event for part in parts for event in reader.feed(part)]
     return [*events, *reader.finish(cut=False)]
 
@@ -217,7 +217,7 @@ def test_no_dialect_holds_more_than_the_limit(dialect: str, policy: Any) -> None
     except Unwritable:
         pytest.skip("it does not write this call")
     text = text[: text.index("START")]
-    reader = Reader(Terms(route(policy=policy, max_buffer_bytes=2000), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(route(policy=policy, max_buffer_bytes=2000), Request(tools=TOOLS)))
     fed = out = 0
     for piece in [text, *["some words. "] * 1000]:
         fed += len(piece)
@@ -237,7 +237,7 @@ def test_depth_is_bounded(opening: str, bracket: str) -> None:
     tools = (Tool("Bash", {"properties": {"m": {"type": "object"}}}),)
     text = opening + bracket * 100_000
     for policy in ("standard", "lenient"):
-        reader = Reader(Terms(route(policy=policy), Request(tools=tools)))
+        reader = Reader(CallPolicy(route(policy=policy), Request(tools=tools)))
         events = [*reader.feed(text), *reader.finish(cut=False)]
         assert not calls_in(events)
         assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
@@ -476,8 +476,10 @@ def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], pol
             text = dialect.write((Call("Bash", '{"command": "START"}'),), Toolbox((Tool("Bash"),)))
         except Unwritable:
             continue
-        terms = Terms(route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools))
-        reader = Reader(terms)
+        call_policy = CallPolicy(
+            route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools)
+        )
+        reader = Reader(call_policy)
         tracemalloc.start()
         reader.feed(text[: text.index("START")])
         before, _ = tracemalloc.get_traced_memory()
@@ -540,7 +542,7 @@ def test_a_call_that_a_rule_has_not_decided_is_not_held_without_end(as_text: boo
     """More than may wait: it is blocked, as what cannot be decided is, and what waits behind it leaves."""
     rule = AccessRule("r", "block", ("Bash",), arguments=(Condition("x", "rm"),))
     ruled = route(access=Access((rule,)), max_frame_bytes=8192)
-    one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=direct))
+    one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=unavailable))
 
     def piece(arguments: str, **more: str) -> bytes:
         if as_text:
@@ -595,7 +597,7 @@ def test_what_follows_of_a_blocked_call_is_not_kept_without_end() -> None:
         filters=(Filter("f", literal="never said", calls=True),),
         max_call_chars=50_000,
     )
-    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=direct))
+    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=unavailable))
 
     def entry(arguments: str, **more: str) -> bytes:
         return event(chunk({"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments}}]}))

@@ -10,11 +10,11 @@ import pytest
 
 from chatclient import HEAD, chunk, event
 from growth import grows_with_its_input
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import PolicyName, Route
 from toolcalls.text.scanner import Scanner
 from toolcalls.wires import all_wires
@@ -69,7 +69,7 @@ def text_of(kind: str, size: int) -> str:
 
 
 def read(route: Route, pieces: list[str], quotable: tuple[str, ...] = ()) -> None:
-    reader = Reader(Terms(route, Request(tools=TOOLS, quotable=quotable)))
+    reader = Reader(CallPolicy(route, Request(tools=TOOLS, quotable=quotable)))
     for piece in pieces:
         reader.feed(piece)
     reader.finish(cut=False)
@@ -129,8 +129,8 @@ def test_an_exchange_is_linear(kind: str) -> None:
         frames = [event(chunk(HEAD)), *(event(chunk({"content": piece})) for piece in deltas(text_of(kind, size)))]
 
         def run() -> None:
-            terms, tools = terms_of(Route(max_buffer_bytes=1 << 30), request, decision)
-            exchange = Exchange(wire, terms, decision, tools, form="sse")
+            call_policy, tools = call_policy_of(Route(max_buffer_bytes=1 << 30), request, decision)
+            exchange = Exchange(wire, call_policy, decision, tools, form="sse")
             for frame in frames:
                 exchange.feed(frame)
             exchange.close()
@@ -161,8 +161,8 @@ def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
         frames = [event(chunk(HEAD)), event(chunk({"tool_calls": [begun]})), *([further, said] * size)]
 
         def run() -> None:
-            terms, tools = terms_of(Route(max_call_chars=1 << 30), request, decision)
-            exchange = Exchange(wire, terms, decision, tools, form="sse")
+            call_policy, tools = call_policy_of(Route(max_call_chars=1 << 30), request, decision)
+            exchange = Exchange(wire, call_policy, decision, tools, form="sse")
             for frame in frames:
                 exchange.feed(frame)
             exchange.close()
@@ -188,7 +188,7 @@ def test_beginnings_of_json_calls_inside_each_other_are_read_a_few_times_only(
 
     monkeypatch.setattr(Scanner, "take", counted)
     text = beginning * (40_000 // len(beginning))
-    reader = Reader(Terms(Route(policy="lenient"), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=TOOLS)))
     for at in range(0, len(text), 1000):
         reader.feed(text[at : at + 1000])
     reader.finish(cut=False)

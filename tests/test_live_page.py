@@ -19,7 +19,7 @@ from live import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import told
-from toolcalls.mitm import flow_metadata, live, websocket, websocket_turns
+from toolcalls.mitm import flow_metadata, live, websocket_hooks
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import record_of
@@ -27,6 +27,8 @@ from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.views import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
+from toolcalls.mitm.websocket import turns as turns_module
+from toolcalls.mitm.websocket.turns import TurnReader, store_original, turns_of
 
 CREATE = {
     "type": "response.create",
@@ -245,7 +247,7 @@ def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.Mon
     """Each is a turn from its request on, the list says what it does, and an open view shows its latest message."""
 
     async def work() -> None:
-        monkeypatch.setattr(websocket, "injector_for", lambda _: lambda _: None)
+        monkeypatch.setattr(websocket_hooks, "injector_for", lambda _: lambda _: None)
         with _proxy(monkeypatch) as (addon, page):
             flow = tflow.twebsocketflow()
             flow.request.path, flow.request.method = "/v1/responses", "GET"
@@ -308,11 +310,11 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
     flow = tflow.twebsocketflow()
     assert flow.websocket is not None
     flow.websocket.messages = messages = []
-    reading = websocket_turns.TurnReader()
+    reading = TurnReader()
 
     def read_on() -> None:
         reading.take(*reading.news(flow))
-        assert reading.turns == websocket_turns.turns_of(flow)
+        assert reading.turns == turns_of(flow)
 
     for number in range(3):
         for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
@@ -325,13 +327,13 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
                 message.dropped = True
             elif mine:
                 place = sum(one.from_client for one in messages) - 1
-                websocket_turns.store_original(flow, message, place, message.content)
+                store_original(flow, message, place, message.content)
                 message.content = b'{"type": "response.create", "rewritten": 1}'
             if number:
                 read_on()
     assert [turn.sent is not None for turn in reading.turns] == [True] * 3
     read = []
-    monkeypatch.setattr(websocket_turns, "_boundary_type", lambda content: read.append(content) or ("", ""))
+    monkeypatch.setattr(turns_module, "_boundary_type", lambda content: read.append(content) or ("", ""))
     messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
     reading.take(*reading.news(flow))
     assert len(read) == 1, "what was read is not read again"
@@ -340,7 +342,7 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
 def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind the summary of its replies that have ended; a comment of the user's own stays."""
     coming: list[tuple[int, Any]] = []
-    monkeypatch.setattr(live.websocket, "replies_in_progress", lambda _: coming)
+    monkeypatch.setattr(live, "replies_in_progress", lambda _: coming)
     monkeypatch.setattr(live, "telling", lambda said: said)
 
     async def work() -> None:

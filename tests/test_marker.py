@@ -15,7 +15,7 @@ from conftest import shared_path
 from growth import grows_with_its_input
 from toolcalls.dialects.marker import DIALECT, Marker
 from toolcalls.events import Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -35,7 +35,7 @@ def read(text: str, *, structured: bool = False, **settings: Any) -> Found:
     found: list[Found] = []
     for size in (len(text) or 1, 1, 5, 999):
         route = Route(**{"dialects": ("marker",), **settings})
-        reader = Reader(Terms(route, Request(tools=TOOLS, response_format=structured)))
+        reader = Reader(CallPolicy(route, Request(tools=TOOLS, response_format=structured)))
         events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
         events += reader.finish(cut=False)
         shown = "".join(event.text for event in events if isinstance(event, Text))
@@ -186,9 +186,9 @@ def test_s17_it_is_inactive_where_the_reply_shall_be_json() -> None:
 
 
 def test_s17_it_is_inactive_where_the_reply_carries_native_calls() -> None:
-    reader = Reader(Terms(Route(dialects=("marker",)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=("marker",)), Request(tools=TOOLS)))
     assert len(calls_in([*reader.feed(f"TOOL_CALL {GET}\n"), *reader.feed("So.\n")])) == 1
-    reader.native("now", "{}")
+    reader.add_native("now", "{}")
     events = [*reader.feed(f"TOOL_CALL {GET}"), *reader.finish(cut=False)]
     assert (calls_in(events), [event for event in events if isinstance(event, Verdict)]) == ([], [])
 
@@ -227,7 +227,7 @@ def test_s18_what_fails_says_why(text: str, status: str, reason: str) -> None:
 
 
 def test_s19_without_a_limit_arguments_stream() -> None:
-    reader = Reader(Terms(Route(dialects=("marker",), max_payload_chars=0), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=("marker",), max_payload_chars=0), Request(tools=TOOLS)))
     reader.feed('TOOL_CALL {"tool_name": "write", "parameters": {"c": "')
     assert len(reader.feed("some text")) == 2  # what was taken, and its piece of the arguments
 
@@ -256,7 +256,7 @@ def test_p18_work_grows_with_the_input(unit: str) -> None:
         text = "TOOL_CALL " + unit * (size // len(unit))
 
         def run() -> None:
-            reader = Reader(Terms(Route(dialects=("marker",)), Request(tools=TOOLS)))
+            reader = Reader(CallPolicy(Route(dialects=("marker",)), Request(tools=TOOLS)))
             reader.feed(text)
             reader.finish(cut=False)
 
@@ -290,6 +290,6 @@ def test_a_vector_of_the_seed(key: str) -> None:
     settings = {"marker": (options["marker"],)} if "marker" in options else {}
     route = Route(dialects=("marker",), policy="standard", **settings)
     tools = tuple(Tool(name) for name in names) or TOOLS
-    reader = Reader(Terms(route, Request(tools=tools, response_format="response_format" in options)))
+    reader = Reader(CallPolicy(route, Request(tools=tools, response_format="response_format" in options)))
     events = [*reader.feed(vector["input"]), *reader.finish(cut=False)]
     assert [[call.name, json.loads(call.arguments)] for call in calls_in(events)] == vector["expect_calls"]

@@ -4,7 +4,7 @@ import pytest
 
 from test_dialects import chunks
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -15,7 +15,7 @@ RM = '<tool_call>{"name": "rm"}</tool_call>'
 
 
 def read(text: str, size: int, *, drop: bool = False) -> tuple[str, list[str], list[tuple[str, str | None]]]:
-    reader = Reader(Terms(Route(drop_invented_results=drop), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(drop_invented_results=drop), Request(tools=TOOLS)))
     events: list[Event] = [event for piece in chunks(text, size) for event in reader.feed(piece)]
     events += reader.finish(cut=False)
     assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
@@ -83,6 +83,6 @@ def test_what_is_no_invented_result(text: str) -> None:
 )
 def test_who_names_a_dialect_means_what_is_left_of_it_too(named: str, text: str) -> None:
     for dialects, found in (((named,), ["ls"]), (("tagged",), [])):
-        reader = Reader(Terms(Route(dialects=dialects), Request(tools=TOOLS)))
+        reader = Reader(CallPolicy(Route(dialects=dialects), Request(tools=TOOLS)))
         events = [*reader.feed(text), *reader.finish(cut=False)]
         assert [event.name for event in events if isinstance(event, CallStart)] == found

@@ -19,13 +19,13 @@ from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.processors import Made, Processors
+from toolcalls.processors import EarlierCall, Processors
 from toolcalls.processors.reactors import Runner
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -57,13 +57,13 @@ def no_reactors(*_: object) -> None:
 
 
 def exchange_for(
-    route: Route, kind: Kind, form: Form = "sse", history: tuple[Made, ...] = (), run: Runner = no_reactors
+    route: Route, kind: Kind, form: Form = "sse", history: tuple[EarlierCall, ...] = (), run: Runner = no_reactors
 ) -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS, model="m"), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", history=history, run=run) if route.processes else None
-    return Exchange(WIRE, terms, decision, tools, form=form, seed=b"s", processors=processors)
+    return Exchange(WIRE, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
 
 
 def turn(says: list[Any]) -> Iterator[str | Call]:
@@ -128,7 +128,7 @@ def got(out: bytes, kind: Kind, form: Form) -> Choice:
         found = received(out).choices[0]
     if kind in {"lower", "roundtrip"}:
         assert found.calls == []
-        reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+        reader = Reader(CallPolicy(Route(dialects=("invoke",)), Request(tools=TOOLS)))
         events = [*reader.feed(found.text), *reader.finish(cut=False)]
         assert not any(getattr(event, "repairs", ()) for event in events), "what is left does not stand by itself"
         found.text = "".join(event.text for event in events if type(event).__name__ == "Text")
@@ -173,7 +173,9 @@ def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_every_kind_of_exchange_does_the_same(case: dict[str, Any], kind: Kind, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(Made(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ()))
+    history = tuple(
+        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
+    )
     body = body_of(case["says"], kind, form)
     exchange = exchange_for(route, kind, form, history)
     out = run(exchange, body)
@@ -290,7 +292,7 @@ def test_an_entry_that_adds_nothing_goes_with_its_call(entry: dict[str, Any], ki
 ])  # fmt: skip
 def test_a_name_that_holds_a_call_is_not_said(rules: dict[str, Any], kind: Kind) -> None:
     name = "x\n" + write("invoke", [Call("Bash", '{"command":"rm x"}')], Toolbox(TOOLS))
-    exchange = exchange_for(route_of(rules), kind, history=(Made(name, '{"command":"ls"}', "a"),))
+    exchange = exchange_for(route_of(rules), kind, history=(EarlierCall(name, '{"command":"ls"}', "a"),))
     out = run(
         exchange, b"".join([event(chunk(HEAD)), *frames(*native(0, name, '{"command": "ls"}')), ending("tool_calls")])
     )

@@ -16,11 +16,11 @@ from chatclient import HEAD, chunk, ending, event, received, stream
 from test_exchange_laws import damaged, native
 from test_laws import DIALECTS, TOOLS, cut, law, replies, routes
 from toolcalls.processors import Keep, Processors
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -41,11 +41,11 @@ CLOSED: dict[str, Any] = {"access": Access((AccessRule("all", "block", message="
 def exchange_for(route: Route, kind: Kind, dialect: str, settings: dict[str, Any], form: Any = "sse") -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
     processing = Route(**settings)
     processors = Processors(processing, run=lambda *_: Keep()) if settings else None
     wire = all_wires()["openai_chat"]
-    return Exchange(wire, terms, decision, tools, form=form, seed=b"s", processors=processors)
+    return Exchange(wire, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
 
 
 def run(exchange: Exchange, pieces: list[bytes], *, ends: bool = True) -> bytes:
@@ -169,7 +169,7 @@ def test_a_replacement_makes_no_call(data: st.DataObject, kind: Kind, form: Any,
             message = json.loads(out)["choices"][0]["message"]
             shown, names = message["content"] or "", [one["function"]["name"] for one in message.get("tool_calls", ())]
         if kind in {"lower", "roundtrip"}:
-            reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+            reader = Reader(CallPolicy(Route(dialects=("invoke",)), Request(tools=TOOLS)))
             names += [call.name for call in calls_in([*reader.feed(shown), *reader.finish(cut=False)])]
         return shown, names
 

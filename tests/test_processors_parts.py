@@ -21,11 +21,11 @@ from test_processors import body_of, exchange_for, got, native, no_reactors, rou
 from test_processors import frames as framed
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
-from toolcalls.processors import Answer, Call, Drop, Edit, Keep, Made, Say
+from toolcalls.processors import Answer, Call, Drop, EarlierCall, Edit, Keep, Say
 from toolcalls.processors.access import Gate, Refusal, lies_in
 from toolcalls.processors.arguments import Arguments, canonical
 from toolcalls.processors.filters import Filters, head_of
-from toolcalls.processors.loops import Circles, Passages
+from toolcalls.processors.loops import CallLoops, TextLoops
 from toolcalls.processors.reactor_runner import Broken, Runner
 from toolcalls.processors.reactors import Failed, Reactors
 from toolcalls.processors.steering import notice
@@ -222,8 +222,8 @@ def test_the_words_of_a_command_are_one_line(command: Any, passes: bool) -> None
     ],
 )  # fmt: skip
 def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
-    assert gate(AccessRule("r", "block", ("Bash",))).never(name) is not None
-    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never(name) is not None
+    assert gate(AccessRule("r", "block", ("Bash",))).refuses_always(name) is not None
+    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").refuses_always(name) is not None
 
 
 @pytest.mark.parametrize(
@@ -232,14 +232,14 @@ def test_no_spelling_of_a_name_evades_a_rule_that_blocks(name: str) -> None:
 @pytest.mark.parametrize("tool", ["run_command", "run-command"])
 def test_words_of_a_name_are_parted_by_any_sign(name: str, tool: str) -> None:
     """Clients that mend names take these for each other."""
-    assert gate(AccessRule("r", "block", (tool,))).never(name) is not None
-    assert gate(AccessRule("r", "block", ("mcp__x_y__.*",))).never("mcp__x-y__run-command") is not None
-    assert gate(AccessRule("r", "block", ("mcp-x",))).never("mcp__x") is None
-    assert gate(AccessRule("r", "allow", ("run_command",)), default="deny").never("run-command") is not None
+    assert gate(AccessRule("r", "block", (tool,))).refuses_always(name) is not None
+    assert gate(AccessRule("r", "block", ("mcp__x_y__.*",))).refuses_always("mcp__x-y__run-command") is not None
+    assert gate(AccessRule("r", "block", ("mcp-x",))).refuses_always("mcp__x") is None
+    assert gate(AccessRule("r", "allow", ("run_command",)), default="deny").refuses_always("run-command") is not None
 
 
 def test_a_line_end_hides_nothing_from_a_rule_that_blocks() -> None:
-    assert gate(AccessRule("r", "block", (".*",))).never("x\ny") is not None
+    assert gate(AccessRule("r", "block", (".*",))).refuses_always("x\ny") is not None
     rule = AccessRule("r", "block", arguments=(Condition("command", matches="git push.*--force"),))
     assert not judged(rule, json.dumps({"command": "git push \\\n --force"}))
     rule = AccessRule("r", "allow", arguments=(Condition("command", matches="ls .*"),))
@@ -267,13 +267,13 @@ def test_an_argument_is_found_in_the_arguments_that_one_carries_as_json(argument
 
 @pytest.mark.parametrize("name", ["bashful", "rebash", "mcp__bash__read", "bash_read", "functions.read"])
 def test_another_name_is_another_name(name: str) -> None:
-    assert gate(AccessRule("r", "block", ("Bash",))).never(name) is None
+    assert gate(AccessRule("r", "block", ("Bash",))).refuses_always(name) is None
 
 
 def test_a_pattern_that_says_what_a_name_is_not_looks_at_the_whole_name() -> None:
     rule = AccessRule("r", "block", ("(?!mcp__git__).*",))
-    assert gate(rule).never("mcp__git__status") is None
-    assert gate(rule).never("mcp__web__get") is not None
+    assert gate(rule).refuses_always("mcp__git__status") is None
+    assert gate(rule).refuses_always("mcp__web__get") is not None
 
 
 def test_a_higher_priority_comes_first_and_equal_ones_stand_in_order() -> None:
@@ -284,7 +284,11 @@ def test_a_higher_priority_comes_first_and_equal_ones_stand_in_order() -> None:
         AccessRule("low", "block", priority=-1),
     ]
     made = gate(*rules)
-    assert [(made.never(name) or Refusal("", "", "")).rule for name in ("a", "ab", "c")] == ["first", "", "low"]
+    assert [(made.refuses_always(name) or Refusal("", "", "")).rule for name in ("a", "ab", "c")] == [
+        "first",
+        "",
+        "low",
+    ]
 
 
 def gate(*rules: AccessRule, **settings: Any) -> Gate:
@@ -301,16 +305,16 @@ def gate(*rules: AccessRule, **settings: Any) -> Gate:
     ],
 )
 def test_a_name_is_matched_whole(tools: str, name: str, blocked: bool) -> None:
-    assert (gate(AccessRule("r", "block", (tools,))).never(name) is not None) == blocked
+    assert (gate(AccessRule("r", "block", (tools,))).refuses_always(name) is not None) == blocked
 
 
 def test_a_rule_that_allows_minds_upper_and_lower_case() -> None:
-    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").never("Bash") is not None
+    assert gate(AccessRule("r", "allow", ("bash",)), default="deny").refuses_always("Bash") is not None
 
 
 def test_a_tool_that_some_arguments_let_through_is_offered() -> None:
     rule = AccessRule("r", "allow", arguments=(Condition("path", inside=("/p",)),))
-    assert gate(rule, default="deny").never("read_file") is None
+    assert gate(rule, default="deny").refuses_always("read_file") is None
 
 
 def test_a_rule_that_allows_must_find_a_doubled_argument_good_each_time() -> None:
@@ -377,7 +381,7 @@ SENTENCE = "I will now check the file again. "
 
 
 def told(text: str, step: int = 5) -> int | None:
-    passages = Passages(8)
+    passages = TextLoops(8)
     for at in range(0, len(text), step):
         found = passages.feed(text[at : at + step])
         if found is not None:
@@ -425,7 +429,7 @@ def test_a_reply_in_circles_is_stopped(kind: Any, form: Any) -> None:
 
 
 def test_the_row_of_calls_is_bounded() -> None:
-    circles = Circles(Loops(), tuple(Made("a", "{}") for _ in range(10_000)))
+    circles = CallLoops(Loops(), tuple(EarlierCall("a", "{}") for _ in range(10_000)))
     for _ in range(1000):
         circles.add("a", "{}")
     assert len(circles._row) <= 64
@@ -862,7 +866,7 @@ def native_history() -> list[Any]:
     ]
 
 
-def made_so_far(body: bytes, decision: Decision) -> tuple[Made, ...]:
+def made_so_far(body: bytes, decision: Decision) -> tuple[EarlierCall, ...]:
     """The calls of a request that the loop guard of its reply counts."""
     guarded = Route(loops=Loops())
     processors = processors_for("openai_chat", body, guarded, decision, model="m", agent="", run=no_reactors)
@@ -873,7 +877,7 @@ def made_so_far(body: bytes, decision: Decision) -> tuple[Made, ...]:
 def test_the_history_of_native_calls() -> None:
     decision = Decision("process", "native", "native", None, ())
     made = made_so_far(asked(native_history(), tools=TOOLS), decision)
-    assert made == (Made("Bash", '{"command": "ls"}', "a b"),)
+    assert made == (EarlierCall("Bash", '{"command": "ls"}', "a b"),)
 
 
 CALLED = {"role": "assistant", "content": None, "tool_calls": [native_history()[1]["tool_calls"][0]]}
@@ -908,7 +912,7 @@ def test_the_history_of_calls_in_text() -> None:
     written = all_dialects()["invoke"]
     text = body_of([{"Bash": {"command": "ls"}}], "lift", "whole")
     content = json.loads(text)["choices"][0]["message"]["content"]
-    assert written.speaks(content)
+    assert written.shown_in(content)
     messages = [{"role": "user", "content": "Do."}]
     for result in ("a", "b"):
         answer = told_as("invoke", "Bash", result)
@@ -944,8 +948,8 @@ def test_what_a_client_answers_in_a_form_of_its_own_is_the_result() -> None:
         ("test", None),
     ]
     guard = Loops(same_call=2)
-    assert Circles(guard, made[:3]).closes("Bash", '{"command":"test"}') is None
-    assert Circles(guard, made[:1]).closes("Bash", '{"command":"test"}') is not None
+    assert CallLoops(guard, made[:3]).detect("Bash", '{"command":"test"}') is None
+    assert CallLoops(guard, made[:1]).detect("Bash", '{"command":"test"}') is not None
 
 
 # --- the seed's example -----------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from chatclient import HEAD, chunk, ending, event, outer, received
 from test_processors import TOOLS, exchange_for, got, no_reactors, route_of, run, words
 from toolcalls.processors import Processors
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Route, Taken
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -50,7 +50,7 @@ def shown(out: bytes, form: Form) -> str:
 def lax(text: str) -> list[Call]:
     """The calls that a client finds which minds no Markdown and no declaration."""
     route = Route(dialects=("invoke",), take=get_args(Taken), require=())
-    reader = Reader(Terms(route, Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(route, Request(tools=TOOLS)))
     return list(calls_in([*reader.feed(text), *reader.finish(cut=False)]))
 
 
@@ -191,10 +191,10 @@ FORMS = {
 def text_client(rules: dict[str, Any], dialect: str) -> Exchange:
     route = route_of(rules)
     decision = Decision("roundtrip", "text", "auto", dialect, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
     processors = Processors(route, run=no_reactors)
     wire = all_wires()["openai_chat"]
-    return Exchange(wire, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+    return Exchange(wire, call_policy, decision, tools, form="sse", seed=b"s", processors=processors)
 
 
 def quoted(text: str) -> str:

@@ -17,7 +17,7 @@ from toolcalls.insight.report import of
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -159,9 +159,9 @@ def responses(custom: bool, ends: dict[str, tuple[str, str]]) -> bytes:
 
 def responses_exchange(route: Route, kind: Kind) -> Exchange:
     decision = Decision(kind, "native", "auto", None, ())
-    terms, tools = terms_of(route, Request(tools=(Tool("shell"),), model="m"), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=(Tool("shell"),), model="m"), decision)
     processors = Processors(route, run=no_reactors) if route.processes else None
-    return Exchange(RESPONSES, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+    return Exchange(RESPONSES, call_policy, decision, tools, form="sse", seed=b"s", processors=processors)
 
 
 ENDS = {
@@ -224,10 +224,10 @@ def test_arguments_behind_the_end_of_their_block_are_judged() -> None:
         route_of({"access": {"rules": [{"name": "no", "action": "block", "arguments": {"*": "rm"}}]}}),
         Route(),
     ):
-        terms, tools = terms_of(route, Request(tools=(Tool("Bash"),), model="m"), decision)
+        call_policy, tools = call_policy_of(route, Request(tools=(Tool("Bash"),), model="m"), decision)
         processors = Processors(route, run=no_reactors) if route.access else None
         wire = all_wires()["anthropic"]
-        exchange = Exchange(wire, terms, decision, tools, form="sse", seed=b"s", processors=processors)
+        exchange = Exchange(wire, call_policy, decision, tools, form="sse", seed=b"s", processors=processors)
         out = run(exchange, body)
         if route.access:
             assert b"rm x" not in out
@@ -288,11 +288,11 @@ NO_RM = {"access": {"message": "No.", "rules": [{"name": "no-rm", "action": "blo
 def to_messages(body: list[dict[str, Any]], rules: dict[str, Any], *, whole: bool) -> tuple[str, list[str]]:
     """What a client of the Messages API gets of these events, and the verdicts."""
     route, decision = route_of(rules), Decision("process", "native", "auto", None, ())
-    terms, tools = terms_of(route, Request(), decision)
+    call_policy, tools = call_policy_of(route, Request(), decision)
     processors = Processors(route, run=no_reactors)
     wire = all_wires()["anthropic"]
     form: Form = "whole" if whole else "sse"
-    exchange = Exchange(wire, terms, decision, tools, form=form, seed=b"s", processors=processors)
+    exchange = Exchange(wire, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
     sent = anthropicclient.whole(body) if whole else anthropicclient.written(body)
     return run(exchange, sent).decode(), words(exchange)
 

@@ -21,13 +21,13 @@ import ollamaclient
 from casefiles import canonical, load
 from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, route_of, run, turn, words
 from toolcalls.events import Text
-from toolcalls.processors import Call, Drop, Edit, Made, Processors, Say
+from toolcalls.processors import Call, Drop, EarlierCall, Edit, Processors, Say
 from toolcalls.processors.reactors import Answer, Runner
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
@@ -51,13 +51,13 @@ class Got:
 
 
 def exchange_for(
-    wire: str, route: Route, kind: Kind, form: Form, history: tuple[Made, ...] = (), runner: Runner = no_reactors
+    wire: str, route: Route, kind: Kind, form: Form, history: tuple[EarlierCall, ...] = (), runner: Runner = no_reactors
 ) -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS, model="m"), decision)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", history=history, run=runner) if route.processes else None
-    return Exchange(all_wires()[wire], terms, decision, tools, form=form, seed=b"s", processors=processors)
+    return Exchange(all_wires()[wire], call_policy, decision, tools, form=form, seed=b"s", processors=processors)
 
 
 def sent(wire: str, form: Form, frames: list[Any], finish: bool = True) -> bytes:
@@ -101,7 +101,7 @@ def received(wire: str, form: Form, out: bytes) -> Got:
 def read_back(got: Got) -> Got:
     """What a text client reads out of its text."""
     assert got.calls == []
-    reader = Reader(Terms(Route(dialects=("invoke",)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=("invoke",)), Request(tools=TOOLS)))
     events = [*reader.feed(got.text), *reader.finish(cut=False)]
     text = "".join(event.text for event in events if isinstance(event, Text))
     return Got(text, [(call.name, call.arguments) for call in calls_in(events)], got.finish, got.order)
@@ -112,7 +112,9 @@ def read_back(got: Got) -> Got:
 @pytest.mark.parametrize("case", CASES)
 def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(Made(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ()))
+    history = tuple(
+        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
+    )
     for size in (7, 1):
         body = sent(wire, form, frames_of(wire, case["says"], kind, size))
         exchange = exchange_for(wire, route, kind, form, history)

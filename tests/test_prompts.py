@@ -5,7 +5,7 @@ import json
 import pytest
 
 from toolcalls.request import Request
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.shapes import Call
@@ -91,7 +91,7 @@ def test_values_for_a_prompt_that_names_types_stay_what_they_are() -> None:
     request = Request(system=OPENHANDS)
     decision = decide(Route(upstream="native"), request, {}, VTC_CLIENT_PATTERNS)
     assert (decision.kind, decision.dialect) == ("lower", "openhands_fn")
-    _, tools = terms_of(Route(upstream="native"), request, decision)
+    _, tools = call_policy_of(Route(upstream="native"), request, decision)
     native = Call(
         "terminal", '{"command":"a && b","is_input":false,"level":2,"lines":[1,2],"timeout":null,"other":{"a":1}}'
     )

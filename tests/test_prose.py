@@ -7,7 +7,7 @@ declared that bear the very names that stand in it. Whatever verdicts come of it
 import pytest
 
 from toolcalls.events import CallStart, Text
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import PolicyName, Route
@@ -62,7 +62,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_prose_is_no_call(text: str, policy: PolicyName) -> None:
     for size in (len(text), 1, 7):
-        reader = Reader(Terms(Route(dialects=FORMS, policy=policy), Request(tools=TOOLS)))
+        reader = Reader(CallPolicy(Route(dialects=FORMS, policy=policy), Request(tools=TOOLS)))
         events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
         events += reader.finish(cut=False)
         assert not [event for event in events if isinstance(event, CallStart)]
@@ -72,6 +72,6 @@ def test_prose_is_no_call(text: str, policy: PolicyName) -> None:
 def test_the_same_names_are_called_where_the_forms_are_whole() -> None:
     """Otherwise the texts above would prove nothing."""
     text = 'TOOL_CALL {"name": "prod"}\nbash>ls\n[tool: read] {"command": "x"}\n<a>y</a>\n<call_record tool="name"/>\n'
-    reader = Reader(Terms(Route(dialects=FORMS), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=FORMS), Request(tools=TOOLS)))
     events = [*reader.feed(text), *reader.finish(cut=False)]
     assert [event.name for event in events if isinstance(event, CallStart)] == ["prod", "bash", "read", "a", "name"]

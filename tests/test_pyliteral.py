@@ -17,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from toolcalls.events import CallEnd, CallPiece, Event, Markup, Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -45,7 +45,7 @@ _pieces = st.sampled_from(
 
 def read(pieces: list[str]) -> tuple[str | None, list[str]]:
     """The argument JSON of the call in the pieces, None where none is complete, and the repairs."""
-    reader = Reader(Terms(ROUTE, Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(ROUTE, Request(tools=TOOLS)))
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.finish(cut=False)
     assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == "".join(pieces)

@@ -15,7 +15,7 @@ from responsesclient import framed, stream, understood
 from sockets import Upstream, connected, upstream
 from test_e2e_openai_responses import INVOKE, TOOLS, tool
 from toolcalls.mitm import flow_metadata
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
 from toolcalls.requests import call_memory
 from toolcalls.requests.call_memory import Recalled, completed, noted, unasked
@@ -53,7 +53,7 @@ class Said:
 
     def __init__(self, *calls: Made, kind: Any = "lift") -> None:
         self.decision = Decision(kind, "native", "auto", None, ())
-        self.terms = Terms(Route(), Request())
+        self.call_policy = CallPolicy(Route(), Request())
         self.reply_id = "resp_1"
         self.records: Sequence[tuple[int, Made]] = [(0, call) for call in calls]
 

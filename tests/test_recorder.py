@@ -200,7 +200,7 @@ def full_after(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
         left[0] -= written
         return written
 
-    monkeypatch.setattr("toolcalls.mitm.appended.os.write", limited)
+    monkeypatch.setattr("toolcalls.mitm.append_file.os.write", limited)
 
 
 def test_a_record_is_written_whole_or_not_at_all(
@@ -233,7 +233,7 @@ def test_what_another_has_written_behind_a_torn_record_stays(tmp_path: Path, mon
             raise OSError(28, "No space left on device")
         return write(descriptor, data[:size])
 
-    monkeypatch.setattr("toolcalls.mitm.appended.os.write", limited)
+    monkeypatch.setattr("toolcalls.mitm.append_file.os.write", limited)
     assert not file.append(b"123456\n")
     assert path.read_bytes() == b"123another's\n"
     file.close()

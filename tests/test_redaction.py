@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from conftest import shared_path
 from growth import grows_with_its_input
+from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.redaction import (
     KEPT_HEADERS,
     REDACTED,
-    redacted_body,
     redacted_headers,
     redacted_text,
     redacted_url,

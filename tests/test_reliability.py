@@ -194,7 +194,7 @@ def test_what_hangs_is_noticed() -> None:
 def test_a_secret_that_is_told_is_noticed() -> None:
     header = {"x-api-key": "sk-ant-CANARY"}
     assert not list(naughty._breaches(header, CALL, fails=False))
-    with patch("toolcalls.mitm.addon._about", lambda flow: repr(dict(flow.request.headers))):
+    with patch("toolcalls.mitm.reporting.exchange_label", lambda flow: repr(dict(flow.request.headers))):
         assert kinds(naughty._breaches(header, CALL, fails=False)) == {"secret"}
 
 
@@ -212,8 +212,8 @@ def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], place
     nothing = re.compile("(?!)(?P<query>)(?P<before>)(?P<scheme>)(?P<jar>)(?P<name>)")
     kept = redaction.KEPT_HEADERS | {"x-api-key"}
     with (
-        patch.object(redaction, "_SECRETS", nothing),
-        patch.object(redaction, "_SECRET_KEY", nothing),
+        patch.object(redaction, "SECRET", nothing),
+        patch.object(redaction, "SECRET_KEY", nothing),
         patch.object(redaction, "KEPT_HEADERS", kept),
         patch.object(redaction, "_KEPT_QUERY", {"key": re.compile(".*")}),
     ):

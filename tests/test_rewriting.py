@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
@@ -72,8 +72,8 @@ def sent(request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[s
 def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
     request = WIRE.request(body)
     decision = decide(route, request, {}, ("cline",))
-    terms, _ = terms_of(route, request, decision)
-    made = rewritten(FORMAT.read(body), replace(terms, route=route), decision)
+    call_policy, _ = call_policy_of(route, request, decision)
+    made = rewritten(FORMAT.read(body), replace(call_policy, route=route), decision)
     return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
 
 

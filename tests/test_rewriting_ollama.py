@@ -11,7 +11,7 @@ import pytest
 
 from casefiles import openai_tools
 from conftest import shared_path
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.rewriting import NOT_EXECUTED, rewritten
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
@@ -29,8 +29,8 @@ CLINE = "You are Cline.\n\n# Tools\n\n## read_file\nDescription: Reads.\nParamet
 def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
     request = WIRE.request(body)
     decision = decide(route, request, {}, ("cline",))
-    terms, _ = terms_of(route, request, decision)
-    made = rewritten(FORMAT.read(body), replace(terms, route=route), decision)
+    call_policy, _ = call_policy_of(route, request, decision)
+    made = rewritten(FORMAT.read(body), replace(call_policy, route=route), decision)
     return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
 
 

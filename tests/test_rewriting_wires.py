@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from conftest import shared_path
 from toolcalls.request import Tool
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
 from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
@@ -202,8 +202,8 @@ def system_of(wire: str, body: Body) -> str:
 def through(wire: str, body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
     request = all_wires()[wire].request(body)
     decision = decide(route, request, {}, ("cline",))
-    terms, _ = terms_of(route, request, decision)
-    made = rewritten(formats()[wire].read(body), replace(terms, route=route), decision)
+    call_policy, _ = call_policy_of(route, request, decision)
+    made = rewritten(formats()[wire].read(body), replace(call_policy, route=route), decision)
     return formats()[wire].write(body, made.conversation) if made.notes else body, made.notes
 
 

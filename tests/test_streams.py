@@ -15,7 +15,7 @@ import pytest
 from conftest import shared_path
 from toolcalls.events import Verdict
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -50,10 +50,10 @@ def through(row: dict[str, Any], pieces: Iterable[bytes]) -> tuple[bytes, list[t
     request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
     decision = decide(ROUTE, request, {}, ())
     assert decision.kind == "lift"
-    terms, tools = terms_of(ROUTE, request, decision)
+    call_policy, tools = call_policy_of(ROUTE, request, decision)
     # Some recordings lost their content type, so the body says what it is.
     form: Form = "whole" if body_of(row).lstrip().startswith(b"{") else "sse"
-    exchange = Exchange(WIRE, terms, decision, tools, form=form)
+    exchange = Exchange(WIRE, call_policy, decision, tools, form=form)
     out = b"".join([exchange.feed(piece) for piece in pieces]) + exchange.close()
     assert exchange.failure is None, f"{row['id']}: {exchange.failure!r}"
     return out, exchange.verdicts

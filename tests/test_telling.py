@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcalls.dialects import all_dialects
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.requests.prompt_tools import tools_in
@@ -90,7 +90,7 @@ def test_a_prompt_declares_the_tools_and_shows_a_call_that_is_read(dialect: str)
     assert "Reads a file." in told
     assert "now" in told
     example = told.partition("exactly in this form")[2].partition(":\n\n")[2].rpartition("\n\nWhat it answers")[0]
-    reader = Reader(Terms(Route(dialects=(dialect,), policy="lenient"), Request(tools=(READ, Tool("now")))))
+    reader = Reader(CallPolicy(Route(dialects=(dialect,), policy="lenient"), Request(tools=(READ, Tool("now")))))
     calls = calls_in([*reader.feed(example), *reader.finish(cut=False)])
     assert [call.name for call in calls] == ["read_file"]
     assert '"limit":' in calls[0].arguments

@@ -27,11 +27,11 @@ from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
 from toolcalls.insight.report import visible
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import PolicyName, Route, Taken
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
@@ -57,7 +57,7 @@ def read(
 ) -> list[Event]:
     """All events of a text, fed `size` characters at a time, 0 for all at once; with all dialects."""
     route = Route(client="native", upstream="text", policy=policy, take=take)
-    reader = Reader(Terms(route, request or Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(route, request or Request(tools=TOOLS)))
     size = size or max(1, len(text))
     events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
     return [*events, *reader.finish(cut=cut)]
@@ -250,7 +250,7 @@ def test_what_an_escaped_call_is() -> None:
     assert [verdict.reason for verdict in verdicts(events)] == ["escaped"]
     assert shown(events) == text
     assert len(calls_in(read(text, "strict", take=("escaped",)))) == 1
-    reader = Reader(Terms(Route(policy="strict", dialects=("invoke_escaped",)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(policy="strict", dialects=("invoke_escaped",)), Request(tools=TOOLS)))
     assert len(calls_in([*reader.feed(text), *reader.finish(cut=False)])) == 1
 
 
@@ -324,7 +324,7 @@ def test_look_alikes_are_candidates_that_are_counted() -> None:
 
 
 def test_text_waits_only_while_it_may_look_like_a_tag() -> None:
-    reader = Reader(Terms(Route(client="native", upstream="text"), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=TOOLS)))
     waits = {}
     for piece in ("\u4f60\u597d\u3010\u300a", "\uff1c", "t", "\u043e", "x", "<", "\u200b", "9"):
         waits[piece] = shown(reader.feed(piece))
@@ -423,8 +423,8 @@ def test_real_replies_that_look_like_calls() -> None:
             request = wire.request(json.dumps(row.get("request") or {"messages": []}).encode())
             for policy in POLICIES:
                 route = Route(client="native", upstream="text", policy=policy)
-                terms, tools = terms_of(route, request, decide(route, request, {}, ()))
-                exchange = Exchange(wire, terms, decide(route, request, {}, ()), tools, form="sse")
+                call_policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
+                exchange = Exchange(wire, call_policy, decide(route, request, {}, ()), tools, form="sse")
                 exchange.feed(row["body"].encode("utf-8", "surrogatepass"))
                 exchange.close()
                 assert not [one for _, one in exchange.verdicts if one.status == "lifted"], (row["id"], policy)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from growth import grows_with_its_input
 from test_laws import law
 from toolcalls.events import CallPiece, Text
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -200,7 +200,7 @@ TAIL = "</content></arguments></tool>"
 
 def streamed(head: str, piece: str, count: int, tail: str) -> int:
     """Read `piece` so many times; returns how many characters of argument JSON came out, none of them late."""
-    reader = Reader(Terms(Route(), Request(tools=(TOOL,))))
+    reader = Reader(CallPolicy(Route(), Request(tools=(TOOL,))))
     reader.feed(head)
     size = 0
     for _ in range(count):

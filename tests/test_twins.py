@@ -24,9 +24,9 @@ from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.twins import Twins
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Route
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.wires import all_wires
 
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}),)
@@ -164,8 +164,10 @@ def test_it_is_kept_back_behind_access_rules_too(wire: str, size: int) -> None:
 def test_a_text_client_has_it_once_too(size: int) -> None:
     wire = all_wires()["openai_chat"]
     route = Route(client="text", upstream="text")
-    terms, box = terms_of(route, Request(tools=TOOLS), decision := Decision("roundtrip", "text", "text", "hermes", ()))
-    one = Exchange(wire, terms, decision, box, form="sse", seed=b"test")
+    call_policy, box = call_policy_of(
+        route, Request(tools=TOOLS), decision := Decision("roundtrip", "text", "text", "hermes", ())
+    )
+    one = Exchange(wire, call_policy, decision, box, form="sse", seed=b"test")
     text, calls = SPOKEN["openai_chat"].heard(through(one, _chat(["I look.\n\n" + TEXT, LS, PWD]), size))
     assert calls == []
     assert text.count("<tool_call>") == 2
@@ -205,7 +207,7 @@ def test_a_call_of_another_name_leaves_while_it_comes() -> None:
 
 
 def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
-    twins = Twins(given := Alike())
+    twins = Twins(given := CallIndex())
     given.add("Bash", '{"command":"ls"}')
     start = CallStart(3, "Bash", None, "n", "", "")
     assert twins.waits(start)
@@ -220,7 +222,7 @@ def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
 
 def test_events_leave_in_their_order() -> None:
     """Two calls side by side: what came behind a call that is held waits, though it is known sooner."""
-    twins = Twins(given := Alike())
+    twins = Twins(given := CallIndex())
     given.add("Bash", "{}")
     first, second = CallStart(1, "Bash", None, "a", "", ""), CallStart(2, "Read", None, "b", "", "")
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):
@@ -294,7 +296,7 @@ def test_one_that_comes_in_turns_with_text_is_known_when_its_object_closes(turns
     ],
 )
 def test_what_means_the_same(left: str, right: str, same: bool) -> None:
-    held = Alike()
+    held = CallIndex()
     held.add("Bash", left)
     assert not held.has("Read", right)
     assert held.has("Bash", right) == same

@@ -19,7 +19,7 @@ from sockets import connected, upstream
 from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
 from toolcalls import cli
 from toolcalls.insight.turn import told
-from toolcalls.mitm import flow_metadata, websocket, websocket_turns
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.commands import Commands
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import records_of
@@ -27,6 +27,16 @@ from toolcalls.mitm.offline.files import all_of, configuration, today
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
 from toolcalls.mitm.views import message as looked_at
+from toolcalls.mitm.websocket.connection import replay
+from toolcalls.mitm.websocket.turns import (
+    MESSAGES_KEY,
+    TURNS_KEY,
+    original_messages,
+    store_original,
+    store_report,
+    turn_reports,
+    turns_of,
+)
 
 CONFIG = """
 routes:
@@ -91,12 +101,12 @@ RECORDED = {
 def test_what_is_recorded(recording: Recording, path: str) -> None:
     flow = recording.flow(path)
     assert sorted(statuses(flow.metadata[flow_metadata.REPORT])) == sorted(RECORDED[path])
-    assert [one["number"] for one in websocket_turns.reports_of(flow)] == list(range(len(recording.told[path])))
+    assert [one["number"] for one in turn_reports(flow)] == list(range(len(recording.told[path])))
 
 
 @pytest.mark.parametrize("path", RECORDED)
 def test_each_turn_has_both_sides(recording: Recording, path: str) -> None:
-    turns = websocket_turns.turns_of(recording.flow(path))
+    turns = turns_of(recording.flow(path))
     assert [json.loads(turn.asked)["input"] for turn in turns] == [f"go {n}" for n in range(len(turns))]
     for turn, events in zip(turns, recording.told[path], strict=True):
         assert [json.loads(line) for line in turn.client.body.splitlines()] == events
@@ -108,7 +118,7 @@ def test_each_turn_has_both_sides(recording: Recording, path: str) -> None:
 
 
 def test_the_upstreams_own_messages_are_kept(recording: Recording) -> None:
-    (turn,) = websocket_turns.turns_of(recording.flow(LOWER))
+    (turn,) = turns_of(recording.flow(LOWER))
     assert [json.loads(line) for line in turn.upstream.body.splitlines()] == stream([["Look."], *NATIVE])
 
 
@@ -116,7 +126,7 @@ def test_the_upstreams_own_messages_are_kept(recording: Recording) -> None:
 def test_it_is_read_again_from_what_came(recording: Recording, path: str) -> None:
     flow = recording.flow(path)
     before = [(message.content, message.dropped) for message in flow.websocket.messages] if flow.websocket else []
-    found = websocket.replay(flow, configuration(str(recording.config)))
+    found = replay(flow, configuration(str(recording.config)))
     again = [(one.status, one.name) for _, exchange in found for _, one in exchange.verdicts]
     assert sorted(again) == sorted(RECORDED[path])
     assert [(message.content, message.dropped) for message in flow.websocket.messages] == before
@@ -190,8 +200,8 @@ def test_the_answer_to_the_upgrade_shows_the_latest_replies(recording: Recording
     assert '  written   <invoke name="now">' in reply
     assert "    Let me look." in reply
     assert "begins: now" in ClientBodyView().prettify(b"", metadata)
-    (number,) = {one["number"] for one in websocket_turns.reports_of(flow)[1:]}
-    websocket_turns.store_report(flow, number, {**websocket_turns.reports_of(flow)[1], "summary": "judged anew"})
+    (number,) = {one["number"] for one in turn_reports(flow)[1:]}
+    store_report(flow, number, {**turn_reports(flow)[1], "summary": "judged anew"})
     assert "judged anew" in view.prettify(b"", metadata)
 
 
@@ -301,12 +311,12 @@ def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) ->
     (one,) = all_of(flow, config)
     assert one.report["verdicts"] == report["verdicts"]
     odd = {
-        websocket_turns.MESSAGES: [1, [True], [False, "x", b""], [0, 0, "text"]],
-        websocket_turns.TURNS: ["x", {"number": []}],
+        MESSAGES_KEY: [1, [True], [False, "x", b""], [0, 0, "text"]],
+        TURNS_KEY: ["x", {"number": []}],
     }
     flow.metadata.update(odd)
     assert today(flow, config)["verdicts"] == report["verdicts"]
-    assert websocket_turns.reports_of(flow) == []
+    assert turn_reports(flow) == []
     assert [one.report["verdicts"] for one in all_of(flow, config)] == [report["verdicts"]]
 
 
@@ -325,7 +335,7 @@ def test_commands_look_at_every_turn(recording: Recording) -> None:
         assert "now" in rows
         commands.judge([flow])
     assert statuses(flow.metadata[flow_metadata.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
-    assert [one["number"] for one in websocket_turns.reports_of(flow)] == [0, 1]
+    assert [one["number"] for one in turn_reports(flow)] == [0, 1]
     assert [[verdict["status"] for verdict in one.report["verdicts"]] for one in records_of(flow)] == [
         ["lifted"], ["declined"],
     ]  # fmt: skip
@@ -337,11 +347,11 @@ def test_what_is_redacted_is_judged_as_before(
     """Secrets go from the messages as they came, too."""
     secret = "sk-ant-api03-" + "a" * 40
     flow = recording.flow(LIFT)
-    (side, number), content = next(iter(websocket_turns.originals_of(flow).items()))
-    websocket_turns.store_original(flow, flow.websocket.messages[0], 99, content + secret.encode())
+    (side, number), content = next(iter(original_messages(flow).items()))
+    store_original(flow, flow.websocket.messages[0], 99, content + secret.encode())
     clean = redacted(flow)
-    assert (side, number) in websocket_turns.originals_of(clean)
-    assert secret.encode() not in b"".join(websocket_turns.originals_of(clean).values())
+    assert (side, number) in original_messages(clean)
+    assert secret.encode() not in b"".join(original_messages(clean).values())
     out = tmp_path / "clean.flow"
     assert cli.main(["redact", str(recording.path), str(out)]) == 0
     capsys.readouterr()

@@ -19,11 +19,11 @@ from geminiclient import USAGE, Body, Candidate, body_of, part, received, reply
 from test_laws import DIALECTS, STANDARD, TOOLS, calls, cut, law, meaning, read, replies, routes, shown, verdicts
 from test_wires import run, words
 from toolcalls.events import Markup
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.shapes import Call
 from toolcalls.wires import all_wires, model_in, wire_of
@@ -50,8 +50,8 @@ def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
     request = WIRE.request(json.dumps(body).encode())
     route = Route(**{"client": "native", "upstream": "text", **case.get("route", {})})
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    terms, box = terms_of(route, request, decision)
-    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+    call_policy, box = call_policy_of(route, request, decision)
+    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"a request")
 
 
 def sent(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -261,8 +261,8 @@ def test_tools_that_the_choice_leaves_out_are_not_declared(mode: str) -> None:
 def lawful(route: Route, kind: Kind = "lift", form: Form = "sse", dialect: str = "invoke") -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
-    return Exchange(WIRE, terms, decision, tools, form=form)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, call_policy, decision, tools, form=form)
 
 
 def in_pieces(pieces: Iterable[str], form: Body, finish: str | None = "STOP") -> bytes:
@@ -295,7 +295,7 @@ def test_native_calls_reach_a_text_client_as_calls_that_read_back(data: st.DataO
     dialect = data.draw(st.sampled_from(DIALECTS))
     exchange = lawful(Route(client="text", upstream="native"), "lower", dialect=dialect)
     got = received(run(exchange, [body])).candidates[0]
-    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
     read_back = calls_in([*reader.feed(got.text), *reader.finish(cut=False)])
     stayed = [Call(name, json.dumps(arguments)) for name, arguments in got.calls]
     assert sorted(meaning([*read_back, *stayed])) == sorted(meaning(natives))
@@ -335,9 +335,9 @@ def test_a_recorded_stream_leaves_as_it_came(name: str, size: int) -> None:
         request = WIRE.request(json.dumps(row["request"] or {"contents": []}).encode())
         route = Route(client="native", upstream="text")
         decision = decide(route, request, {}, ())
-        terms, tools = terms_of(route, request, decision)
+        call_policy, tools = call_policy_of(route, request, decision)
         form: Form = "json_array" if name == "gemini-jsonarray" else "sse"
-        exchange = Exchange(WIRE, terms, decision, tools, form=form)
+        exchange = Exchange(WIRE, call_policy, decision, tools, form=form)
         pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
         assert run(exchange, pieces) == body, row["id"]
         natives = [verdict for _, verdict in exchange.verdicts if verdict.dialect is None]

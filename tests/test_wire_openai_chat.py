@@ -17,7 +17,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -36,9 +36,9 @@ FLAT = {"type": "function", "name": "bash", "parameters": BASH.schema, "strict":
 def exchange_for(route: Route, form: Form = "sse", tools: tuple[Tool, ...] = (BASH,)) -> Exchange:
     request = Request(tools=tools)
     decision = decide(route, request, {}, ())
-    terms, toolbox = terms_of(route, request, decision)
+    call_policy, toolbox = call_policy_of(route, request, decision)
     rules = Processors(route, model="m", agent="", run=no_reactors) if route.processes else None
-    return Exchange(WIRE, terms, decision, toolbox, form=form, seed=b"s", processors=rules)
+    return Exchange(WIRE, call_policy, decision, toolbox, form=form, seed=b"s", processors=rules)
 
 
 def through(exchange: Exchange, body: bytes, size: int = 0) -> bytes:

@@ -25,7 +25,7 @@ from toolcalls.events import Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, decide, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Route
 from toolcalls.wires import all_wires, wire_of, wire_of_retrieval
 from toolcalls.wires.frames import Form
@@ -48,8 +48,8 @@ def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
     route = Route(**{"client": "native", "upstream": "text", **given})
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    terms, box = terms_of(route, request, decision)
-    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+    call_policy, box = call_policy_of(route, request, decision)
+    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"a request")
 
 
 def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -439,8 +439,8 @@ def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -
 def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
     client = "text" if kind in {"lower", "roundtrip"} else "native"
     decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    terms, tools = terms_of(route, Request(tools=TOOLS), decision)
-    return Exchange(WIRE, terms, decision, tools, form=form)
+    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
+    return Exchange(WIRE, call_policy, decision, tools, form=form)
 
 
 def clean(text: str) -> str:
@@ -543,8 +543,8 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
         request = WIRE.request(json.dumps(row.get("request") or {"input": ""}).encode())
         decision = decide(route, request, {}, ())
         assert decision.kind == kind
-        terms, tools = terms_of(route, request, decision)
-        exchange = Exchange(WIRE, terms, decision, tools, form="sse")
+        call_policy, tools = call_policy_of(route, request, decision)
+        exchange = Exchange(WIRE, call_policy, decision, tools, form="sse")
         if isinstance(way, int):
             pieces = [body[at : at + way] for at in range(0, len(body), way)]
         else:

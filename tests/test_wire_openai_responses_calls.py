@@ -20,7 +20,7 @@ from toolcalls.processors import Call, Edit, Processors
 from toolcalls.processors.reactors import Answer, Runner
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, Kind, terms_of
+from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -68,9 +68,9 @@ SIDE: dict[str, list[dict[str, Any]]] = {
 def exchange_for(route: Route, form: Form, kind: Kind = "process", runner: Runner = no_reactors) -> Exchange:
     tools = (Tool("shell_text", {"properties": {"input": {"type": "string"}}}, form="custom_tool_call"), Tool("Bash"))
     decision = Decision(kind, "native", "auto", None, ())
-    terms, box = terms_of(route, Request(tools=tools, model="m"), decision)
+    call_policy, box = call_policy_of(route, Request(tools=tools, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", run=runner) if route.processes else None
-    return Exchange(WIRE, terms, decision, box, form=form, seed=b"s", processors=processors)
+    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"s", processors=processors)
 
 
 def events(kind: str, *, before: str = "Look.", after: str = "Done.") -> list[dict[str, Any]]:

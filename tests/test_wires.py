@@ -16,7 +16,7 @@ import pytest
 from casefiles import canonical, load, openai_tools
 from chatclient import HEAD, USAGE, Choice, chunk, event, outer, received
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
 from toolcalls.wires.frames import Form
@@ -39,8 +39,8 @@ def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
     request = WIRE.request(json.dumps({"messages": [], "tools": tools, **case.get("request", {})}).encode())
     route = Route(**{"client": "native", "upstream": "text", **case.get("route", {})})
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    terms, box = terms_of(route, request, decision)
-    return Exchange(WIRE, terms, decision, box, form=form, seed=b"a request")
+    call_policy, box = call_policy_of(route, request, decision)
+    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"a request")
 
 
 def deltas(case: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
@@ -201,10 +201,10 @@ def test_the_same_request_gives_the_same_ids_and_another_gives_others() -> None:
     request = WIRE.request(json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode())
     route = Route()
     decision = decide(route, request, {}, ())
-    terms, tools = terms_of(route, request, decision)
+    call_policy, tools = call_policy_of(route, request, decision)
     made = []
     for seed in (b"one", b"one", b"two"):
-        exchange = Exchange(WIRE, terms, decision, tools, form="sse", seed=seed)
+        exchange = Exchange(WIRE, call_policy, decision, tools, form="sse", seed=seed)
         run(exchange, [body])
         made.append(exchange.records[0][1].id)
     assert made[0] == made[1] != made[2]

@@ -12,7 +12,7 @@ from casefiles import openai_tools
 from conftest import shared_path
 from test_wires import run, words
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.evidence import decide, terms_of
+from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires, wire_of
 from toolcalls.wires.frames import Form
@@ -63,11 +63,11 @@ def test_nothing_changes_and_the_verdict_is_told(
     request = wire.request(REQUEST)
     route = Route(client=client, upstream=upstream)
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    terms, tools = terms_of(route, request, decision)
+    call_policy, tools = call_policy_of(route, request, decision)
     assert decision.kind == "observe"
     assert ("the API has no place for calls" in decision.evidence) == ((client, upstream) != ("native", "native"))
     for size in (len(body), 1, 7):
-        exchange = Exchange(wire, terms, decision, tools, form=form)
+        exchange = Exchange(wire, call_policy, decision, tools, form=form)
         assert run(exchange, (body[at : at + size] for at in range(0, len(body), size))) == body
         assert words(exchange) == ["declined observed Bash (invoke)"]
 
@@ -104,8 +104,8 @@ def test_a_recorded_stream_leaves_as_it_came(name: str, form: Form, size: int) -
         request = wire.request(json.dumps(row["request"]).encode())
         route = Route(client="native", upstream="text")
         decision = decide(route, request, {}, ())
-        terms, tools = terms_of(route, request, decision)
-        exchange = Exchange(wire, terms, decision, tools, form=form)
+        call_policy, tools = call_policy_of(route, request, decision)
+        exchange = Exchange(wire, call_policy, decision, tools, form=form)
         pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
         assert run(exchange, pieces) == body, row["id"]
 

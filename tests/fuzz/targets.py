@@ -13,11 +13,11 @@ from chatclient import event as framed
 from reliability import heard
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import Decision, decide, terms_of
+from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.route import PolicyName, Route
 from toolcalls.values.transducer import Transducer
 from toolcalls.wires import all_wires
@@ -68,8 +68,8 @@ def reader(data: bytes) -> None:
     """Any text: cut or not it is read the same, nothing of it is lost, and every verdict has a known reason."""
     number, sizes, rest = chosen(data)
     text, cut = text_of(rest), bool(number & 64)
-    terms = Terms(Route(client="native", upstream="text", policy=POLICIES[number % 3]), Request(tools=TOOLS))
-    once, again = _read(terms, [text], cut=cut), _read(terms, pieces(text, sizes), cut=cut)
+    call_policy = CallPolicy(Route(client="native", upstream="text", policy=POLICIES[number % 3]), Request(tools=TOOLS))
+    once, again = _read(call_policy, [text], cut=cut), _read(call_policy, pieces(text, sizes), cut=cut)
     joined = "".join(event.text for event in once if isinstance(event, Text | Markup))
     assert joined == text, (joined, text)
     assert _meaning(once) == _meaning(again), (_meaning(once), _meaning(again))
@@ -79,8 +79,8 @@ def reader(data: bytes) -> None:
         assert not isinstance(event, Verdict) or event.reason is None or event.reason in REASONS, event
 
 
-def _read(terms: Terms, parts: Iterable[str], *, cut: bool) -> list[Event]:
-    one = Reader(terms)
+def _read(call_policy: CallPolicy, parts: Iterable[str], *, cut: bool) -> list[Event]:
+    one = Reader(call_policy)
     events = [event for part in parts for event in one.feed(part)]
     return [*events, *one.finish(cut=cut)]
 
@@ -184,8 +184,8 @@ def exchange(data: bytes) -> None:
             decision = decide(route, Request(tools=TOOLS), {}, ())
             if observes:
                 decision = Decision("observe", "native", "native", None, ())
-            terms, tools = terms_of(route, Request(tools=TOOLS), decision)
-            one = Exchange(wire, terms, decision, tools, form=form, seed=b"fuzz")  # type: ignore[arg-type]
+            call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
+            one = Exchange(wire, call_policy, decision, tools, form=form, seed=b"fuzz")  # type: ignore[arg-type]
             out = b"".join([one.feed(part) for part in parts])
             out += one.close() if ends else one.abort()
             assert one.failure is None, repr(one.failure)

@@ -112,7 +112,7 @@ def tap_of(reply: Reply, route: Route | Config = LIFTS, coding: str = "") -> Res
     form = form_of(plan.wire, http.Request.make("POST", f"http://127.0.0.1{reply.path}"), response)
     if form is None:
         raise LookupError(f"{reply.id}: {reply.content_type!r} is not read")
-    decoder = decoder_of(coding, plan.terms.route.max_decoded_bytes)
+    decoder = decoder_of(coding, plan.call_policy.route.max_decoded_bytes)
     return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
 
 
@@ -168,7 +168,7 @@ def driven(
         records=tuple(tap.exchange.records),
         held=held,
         undecided=undecided,
-        route=tap.exchange.terms.route,
+        route=tap.exchange.call_policy.route,
         slowest=slowest,
         size=size,
         encoded=tap.encoded,

@@ -209,7 +209,7 @@ def in_order(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Breac
 
 def _made_by_verdicts(one: Spliced, outcome: Outcome) -> Iterator[Breach]:
     taken = [verdict for _, verdict in outcome.verdicts if verdict.index is not None]
-    names = {tool.name for tool in plan_of(one.reply.path, one.reply.request, one.route).terms.request.tools}
+    names = {tool.name for tool in plan_of(one.reply.path, one.reply.request, one.route).call_policy.request.tools}
     lifted = [verdict.name for verdict in taken if verdict.status == "lifted"]
     calls = [name for name, _ in outcome.complete]
     if calls != lifted or not (one.case.route.policy == "lenient" or set(calls) <= names):
@@ -281,7 +281,7 @@ def _in_blocks(events: list[Event]) -> str:
 def read(one: Spliced, said: heard.Heard) -> list[Event]:
     """What the reader makes of what was said, all at once; what came behind the end is read by itself."""
     plan = plan_of(one.reply.path, one.reply.request, one.route)
-    reader = Reader(plan.terms, tools=plan.tools)
+    reader = Reader(plan.call_policy, tools=plan.tools)
     events = [*reader.feed(said.text), *reader.finish(cut=said.finish not in heard.ENDS)]
     if not said.behind:
         return events

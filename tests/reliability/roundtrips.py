@@ -20,7 +20,7 @@ from reliability.materials import Reply, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from toolcalls.dialects import all_dialects
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -131,7 +131,9 @@ def _lowered(dialect: str, tools: tuple[Tool, ...], calls: tuple[Call, ...], ran
     outcome = driven(reply, pieces, route=Route(client="text", upstream="native", client_dialect=dialect))
     yield from invariants.sound(outcome, Faulted(body, pieces))
     said = heard.heard("openai_chat", "sse", outcome.out)
-    reader = Reader(Terms(Route(policy="lenient", dialects=(dialect,), max_buffer_bytes=1 << 22), Request(tools=tools)))
+    reader = Reader(
+        CallPolicy(Route(policy="lenient", dialects=(dialect,), max_buffer_bytes=1 << 22), Request(tools=tools))
+    )
     read = calls_in([*reader.feed(said.text), *reader.finish(cut=False)])
     found = [*_values(read), *said.whole]
     if sorted(map(_canonical, found)) != sorted(map(_canonical, _values(calls))):

@@ -1,17 +1,18 @@
-"""`toolcalls dialects`: the dialects by name, what can be done with each, and who writes it.
+"""`toolcalls dialects`: the dialects by name, what can be done with each, and what its file says of it.
 
-Whether a dialect is detected is seen, not said: the example that its own description begins with is read in `auto`.
+Whether a dialect is detected is tried, not declared: its example is read in `auto`.
 """
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from shutil import get_terminal_size
-from textwrap import dedent, wrap
+from textwrap import wrap
 
 from toolcalls.commands.console import as_json, put_line
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.events import CallStart
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -24,32 +25,12 @@ _SAMPLE = Call("read_file", '{"path":"a.txt"}')
 
 def run(arguments: Namespace) -> int:
     """The command."""
-    rows = [(name, _writes(name), detects(name), _about(name)) for name in all_dialects()]
     if arguments.json:
-        told = [
-            {"name": name, "reads": True, "writes": writes, "detects": found, "about": about}
-            for name, writes, found, about in rows
-        ]
-        put_line(as_json(told, pretty=sys.stdout.isatty()))
+        put_line(as_json([_record(name) for name in all_dialects()], pretty=sys.stdout.isatty()))
         return 0
-    first = max(len(name) for name, *_ in rows)
-    third = max(len(found) for _, _, found, _ in rows)
-    left = f"{{:{first}}}  {{:5}}  {{:6}}  {{:{third}}}  "
-    width = max(40, min(120, get_terminal_size().columns) - first - third - 19)
-    put_line(left.format("name", "reads", "writes", "detects") + "what it is")
-    for name, writes, found, about in rows:
-        shown = wrap(about, width) or [""]
-        put_line(left.format(name, "yes", "yes" if writes else "no", found) + shown[0])
-        for line in shown[1:]:
-            put_line(left.format("", "", "", "") + line)
+    for line in _table():
+        put_line(line)
     return 0
-
-
-def example(name: str) -> str:
-    """The example in a dialect's own description: its first indented block."""
-    lines = (sys.modules[f"toolcalls.dialects.{name}"].__doc__ or "").splitlines()
-    block = "\n".join(line if line.startswith("    ") or not line else "\0" for line in lines[1:])
-    return dedent(block.strip("\0\n").partition("\0")[0]).strip("\n")
 
 
 def detects(name: str) -> str:
@@ -57,9 +38,8 @@ def detects(name: str) -> str:
 
     "no" where its example is read as nothing.
     """
-    reader = Reader(Terms(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
-    text = example(name)
-    events = [*reader.feed(text), *reader.finish(cut=False)]
+    reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
+    events = [*reader.feed(about(name).example), *reader.finish(cut=False)]
     found = [event.dialect for event in events if isinstance(event, CallStart)]
     if name in found:
         return "yes"
@@ -69,6 +49,43 @@ def detects(name: str) -> str:
     return f"as {found[0]}" if found else "no"
 
 
+def _record(name: str) -> dict[str, object]:
+    """A dialect as a JSON object."""
+    known = about(name)
+    return {
+        "name": name,
+        "reads": True,
+        "writes": _writes(name),
+        "detects": detects(name),
+        "about": summary(name),
+        "form": known.form,
+        "written_by": known.written_by,
+        "source": known.source,
+        "since": known.since,
+        "example": known.example,
+    }
+
+
+def _table() -> Iterator[str]:
+    """A row for each dialect, with the fields of its `ABOUT` below it. Only the last column is wrapped."""
+    rows = [(name, "yes" if _writes(name) else "no", detects(name)) for name in all_dialects()]
+    first, third = max(len(name) for name, _, _ in rows), max(len(found) for _, _, found in rows)
+    left = f"{{:{first}}}  {{:5}}  {{:6}}  {{:{third}}}  "
+    width = max(40, min(120, get_terminal_size().columns) - first - third - 19)
+    yield left.format("name", "reads", "writes", "detects") + "what it is"
+    for name, writes, found in rows:
+        columns = left.format(name, "yes", writes, found)
+        for line in wrap(summary(name), width) or [""]:
+            yield columns + line
+            columns = " " * len(columns)
+        known = about(name)
+        for field in ("written_by", "source", "since", "example"):
+            label = field.replace("_", " ")
+            for line in getattr(known, field).splitlines():
+                yield f"    {label:10}  {line}"
+                label = ""
+
+
 def _writes(name: str) -> bool:
     """Whether calls can be written in this dialect."""
     try:
@@ -76,9 +93,3 @@ def _writes(name: str) -> bool:
     except Unwritable:
         return False
     return True
-
-
-def _about(name: str) -> str:
-    """The first paragraph of the dialect's own description, without its name."""
-    paragraph = (sys.modules[f"toolcalls.dialects.{name}"].__doc__ or "").strip().partition("\n\n")[0]
-    return " ".join(paragraph.split()).removeprefix(f"`{name}`: ")

@@ -20,7 +20,7 @@ from toolcalls.commands.settings import (
     with_tools,
 )
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -39,7 +39,9 @@ def run(arguments: Namespace) -> int:
         work_off(arguments.file, lambda job: _job(job, arguments, route, tools))
         return 0
     text = decoded(read(arguments.file))
-    result = parsed(_pieces(text, arguments.chunk), Terms(route, Request(tools=tools)), cut=arguments.finish in _CUT)
+    result = parsed(
+        _pieces(text, arguments.chunk), CallPolicy(route, Request(tools=tools)), cut=arguments.finish in _CUT
+    )
     put_line(as_json(result, pretty=sys.stdout.isatty()))
     if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
         print(
@@ -49,12 +51,14 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def parsed(pieces: Iterable[str], terms: Terms, *, cut: bool, starts_in_reasoning: bool = False) -> dict[str, Any]:
+def parsed(
+    pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, starts_in_reasoning: bool = False
+) -> dict[str, Any]:
     """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}.
 
     "reasoning" is there where the text held some in a frame that says so.
     """
-    reader = Reader(terms, starts_in_reasoning=starts_in_reasoning)
+    reader = Reader(call_policy, starts_in_reasoning=starts_in_reasoning)
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.finish(cut=cut)
     complete = {event.index for event in events if isinstance(event, CallEnd)}
@@ -84,7 +88,7 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
     )
     return parsed(
         _text(job, arguments.chunk),
-        Terms(asked, replace(request, tools=with_tools(request.tools, declared))),
+        CallPolicy(asked, replace(request, tools=with_tools(request.tools, declared))),
         cut=job.text("finish", arguments.finish) in _CUT,
         starts_in_reasoning=job.flag("starts_in_reasoning"),
     )

@@ -38,8 +38,8 @@ from toolcalls.insight.report import of
 from toolcalls.processors.reactor_runner import RUNNER, Broken
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import decide, terms_of
-from toolcalls.requests.processing import processors_for, watch_for
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
 from toolcalls.wires import Wire, all_wires
 
@@ -107,7 +107,7 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
     agent = job.text("agent", given["agent"] or "")
     patterns = config.vtc_client_patterns if config is not None else VTC_CLIENT_PATTERNS
     decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
-    terms, tools = terms_of(route, request, decision)
+    call_policy, tools = call_policy_of(route, request, decision)
     kind = job.text("content_type", given["content_type"] or "")
     form = wire.form("", kind or _type_of(head))
     if form is None:
@@ -116,8 +116,8 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
         form = "json_array"
     seed = blake2b(body, digest_size=16).digest() if body else b""
     processors = processors_for(wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER)
-    watch = watch_for(wire.name, body, route, decision) if config is not None else None
-    return Exchange(wire, terms, decision, tools, form=form, seed=seed, processors=processors, watch=watch)
+    watch = loop_watch_for(wire.name, body, route, decision) if config is not None else None
+    return Exchange(wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch)
 
 
 def _config(path: str) -> Config:

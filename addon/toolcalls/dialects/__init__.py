@@ -1,20 +1,28 @@
-"""The dialects, found by their file names: each module here holds one `DIALECT`."""
+"""The dialects: the forms in which a tool call is written as text. One file is one dialect, found by its name.
+
+A file declares the grammar as `DIALECT`, mostly a shape of `shapes/` with its strings filled in, and what is known of
+it as `ABOUT`: who writes it, where it is documented, an example. The first paragraph of its docstring says what the
+form is. `RESULT` is how the dialect writes a tool's result, where it has a form of its own.
+
+Names come in; `Dialect` objects, which `reading/` and `writing/` use, go out. Read `longcat.py` first, then
+`grok_xai.py`; `zeroclaw.py` is one without a shape.
+"""
 
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from pkgutil import iter_modules
 
 from toolcalls.dialects.marker import Marker
-from toolcalls.shapes import Dialect
+from toolcalls.shapes import About, Dialect
 
 # Read after all others that share an opener: `qwen3_xml` reads the same text as `openhands_fn`, and `tagged` as
 # `morph_xml`, as the same call, and is likelier; DeepSeek's tokens in ASCII are Kimi's or Step's as a rule, and so is a
 # wrapper of `function_elements` another's; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
 _LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
-# Their markup is escaped for HTML, as markup is that somebody quotes.
+# Their markup is escaped for HTML, as quoted markup often is: `reading/policy.py` has a condition for it, `escaped`.
 ESCAPED = frozenset({"invoke_escaped"})
-
 
 # What is left of a dialect's calls when special tokens or a tag's beginning were lost, or where the token may be
 # missing, and what the same model writes besides: who names the one means the others as well.
@@ -41,6 +49,18 @@ def all_dialects() -> dict[str, Dialect]:
             raise ImportError(f"dialects/{module.name}.py calls its dialect {dialect.name!r}")
         found[dialect.name] = dialect
     return found
+
+
+def about(name: str) -> About:
+    """What the dialect's file declares as `ABOUT`."""
+    declared: About = import_module(f"{__name__}.{name}").ABOUT
+    return declared
+
+
+def summary(name: str) -> str:
+    """What the form is, on one line: the first paragraph of the docstring in the dialect's file, without the name."""
+    paragraph = (getdoc(import_module(f"{__name__}.{name}")) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split()).removeprefix(f"`{name}`: ")
 
 
 @cache

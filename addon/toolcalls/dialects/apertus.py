@@ -1,15 +1,9 @@
-"""`apertus`: a JSON array between special tokens, of objects whose only key is the tool's name.
-
-    <|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>
-
-Written by the Swiss AI Initiative's Apertus. Source: the chat template of
-https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509.
-"""
+"""`apertus`: a JSON array between special tokens, of objects whose only key is the tool's name."""
 
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, Calls, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Unwritable
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
@@ -17,6 +11,14 @@ from toolcalls.shapes.wholejson import MAX_NAME, QUOTES, text_of, whole
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="the Swiss AI Initiative's Apertus",
+    source="the chat template of https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509",
+    example='<|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>',
+    since="0.1.0",
+)
 
 
 class _Keyed(CallReader):
@@ -34,18 +36,18 @@ class _Keyed(CallReader):
         if not (yield from scan.starts("{")):
             return False
         self.begin(self.tools.resolve(name), repairs)
-        if not (yield from value(scan, self.calls, self.calls.piece)):
+        if not (yield from value(scan, self.sink, self.sink.piece)):
             return False
         if (yield from self.lacks_braces()):
-            self.calls.repair("missing_brace")
+            self.sink.note_repair("missing_brace")
             return True
         return (yield from mark(scan, "}"))
 
 
 @dataclass(frozen=True)
 class _Apertus(JsonList):
-    def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return _Keyed(scan, calls, tools, follow=self.closing)
+    def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
+        return _Keyed(scan, sink, tools, follow=self.closing)
 
     def _item(self, call: Call) -> str:
         if not call.name:

@@ -1,14 +1,21 @@
 """`apriel`: a JSON array in `<tool_calls>` tags, behind a line that ends the reasoning.
 
-    [BEGIN FINAL RESPONSE]
-    <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>
-
-Written by ServiceNow's Apriel 1.5 and 1.6; 1.5 closes with `[END FINAL RESPONSE]`. The line goes where a call stands
-right behind it; in front of text it stays, since nothing says where the reasoning above it began. Source: the model
-cards at https://huggingface.co/ServiceNow-AI.
+Apriel 1.5 closes with `[END FINAL RESPONSE]`. The line is removed where a call follows it directly; in front of text it
+stays, since nothing says where the reasoning above it began.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsonlist import JsonList
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="ServiceNow's Apriel 1.5 and 1.6",
+    source="the model cards at https://huggingface.co/ServiceNow-AI",
+    example="""\
+[BEGIN FINAL RESPONSE]
+<tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>""",
+    since="0.1.0",
+)
 
 DIALECT = JsonList(
     "apriel",

@@ -1,25 +1,32 @@
 """`atem`: Muse Glimmer's messages, whose header names a recipient; one to a tool holds `invoke` with its namespace.
 
-    <|start|>assistant to=read_file<|message|><atem:function_calls>
-    <atem:invoke name="read_file">
-    <atem:parameter name="path">src/a.ts</atem:parameter>
-    </atem:invoke>
-    </atem:function_calls><|eom|>
-
 The prompt ends with the header's first words, so a reply begins with ` to=`. A message to `self` is reasoning, one to
-`user` is text. Calls count only in a message to a tool. Values stand as they are: no line end is layout, nothing is
-decoded. vllm #55395 PR#55419.
+`user` is text. Calls count only in a message to a tool. Values are taken verbatim: no line end is layout, nothing is
+decoded.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.content import Verbatim
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Muse Glimmer",
+    source="vllm #55395, PR#55419",
+    example="""\
+<|start|>assistant to=read_file<|message|><atem:function_calls>
+<atem:invoke name="read_file">
+<atem:parameter name="path">src/a.ts</atem:parameter>
+</atem:invoke>
+</atem:function_calls><|eom|>""",
+    since="0.1.0",
+)
 
 _CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"
@@ -33,37 +40,39 @@ _CHANNELS = frozenset({"self", "user"})
 class _Atem:
     name = "atem"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """What a header begins with: its token, or the recipient, where the prompt has the token."""
         return (_START, "to=")
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call in its namespace."""
         return "<atem:invoke name=" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One message, from its header to its closer."""
         header = yield from self._header(scan)
         if header is None:
             return False
         recipient, size = header
         if recipient in _CHANNELS:
-            if not calls.framed():
+            if not sink.may_remove_frame():
                 return False
             scan.take(size)
-            calls.layout()
-            mark = yield from up_to(scan, (*_CLOSERS, _START), calls.thinks if recipient == "self" else calls.says)
+            sink.mark_frame()
+            mark = yield from up_to(
+                scan, (*_CLOSERS, _START), sink.mark_reasoning if recipient == "self" else sink.mark_text
+            )
             scan.take(len(mark) if mark in _CLOSERS and mark else 0)
             return True
         size = yield from scan.space(size)
         if not (yield from scan.starts("<atem:", size)):
             return False
         scan.take(size)
-        own = yield from _CALLS.read(scan, calls, tools)
+        own = yield from _CALLS.read(scan, sink, tools)
         space = yield from scan.space()
         closer = (yield from scan.among(_CLOSERS, space)) if own else None
         if closer is not None:

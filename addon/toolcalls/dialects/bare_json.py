@@ -1,15 +1,24 @@
 """`bare_json`: a JSON object in the open, and nothing else in the message.
 
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-
-What small models write where a server has no template for them, and what Llama 3, llama.cpp's and Ollama's generic
-templates ask for. Also read: `parameters`, `args` or `input` for the arguments, `tool`, `tool_name` or `function` for
-the name, `{"action": N, "action_input": J}` (LangChain's), `{"type": "function", "function": {...}}`, `{"tool_call":
-{...}}`, `{"tool_calls": [...]}`, and several objects on lines or with semicolons between them. An object with any other
-key is data, and one whose arguments are a schema declares a tool: neither is a call.
+Also read: `parameters`, `args` or `input` for the arguments, `tool`, `tool_name` or `function` for the name,
+`{"action": N, "action_input": J}` (LangChain's), `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`,
+`{"tool_calls": [...]}`, and several objects on lines or with semicolons between them. An object with any other key is
+data, and one whose arguments are a schema declares a tool: neither is a call.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.openjson import OpenJson
+
+ABOUT = About(
+    form="JSON in the open",
+    written_by=(
+        "small models whose server has no template for them, and models under the generic templates of Llama 3, "
+        "llama.cpp and Ollama"
+    ),
+    source="those templates, and public reports",
+    example='{"name": "read_file", "arguments": {"path": "src/a.ts"}}',
+    since="0.1.0",
+)
 
 DIALECT = OpenJson(
     "bare_json",

@@ -1,12 +1,18 @@
 """`bracket_tool_call`: a call in square brackets, as gateways flatten a conversation's history.
 
-    [Tool call: read_file({"path": "src/a.ts"})]
-
-Written by models that have seen their past calls so (github-copilot-api-vscode #79, meridian #94, openclaw #90288),
-also as `[Tool Use: N({…})]` and as `[tool: N]` with the object behind it.
+Also read: `[Tool Use: N({…})]`, and `[tool: N]` with the object behind it.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.namedjson import NamedJson
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models that have seen their past calls in this form",
+    source="github-copilot-api-vscode #79, meridian #94, openclaw #90288",
+    example='[Tool call: read_file({"path": "src/a.ts"})]',
+    since="0.1.0",
+)
 
 _WORDS = ("Tool call", "Tool Call", "tool call", "tool_call", "Tool Use", "Tool use", "tool use", "tool_use", "Tool")
 

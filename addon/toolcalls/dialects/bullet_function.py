@@ -1,17 +1,23 @@
 """`bullet_function`: function tags behind a bullet and without a closer.
 
-    ● <function=read_file><parameter=path>src/a.ts</parameter>
-
-Written by models that imitate the transcript of a coding agent in a terminal (StepFun's; free-claude-code converts it,
-only at the very end of a reply). So the last parameter's closer counts where another call or the end of the reply
-follows, or a special token or wrapper's closer that was left over (`<|tool_call_end|>`); a `</function>` is read as
-well. Without the bullet the text is `qwen3_xml`'s.
+The last parameter's closer counts where another call or the end of the reply follows, or a special token or wrapper's
+closer that was left over (`<|tool_call_end|>`). A `</function>` is read as well. Without the bullet the text is
+`qwen3_xml`'s.
 """
 
 from functools import cached_property
 
+from toolcalls.shapes import About
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.tags import Parts, Some
+
+ABOUT = About(
+    form="function tags",
+    written_by="models that imitate the transcript of a coding agent in a terminal, StepFun's among them",
+    source="free-claude-code, which converts it at the very end of a reply",
+    example="● <function=read_file><parameter=path>src/a.ts</parameter>",
+    since="0.1.0",
+)
 
 # The name of a special token, whichever it is.
 _TOKEN = Some(whole=r"[a-z][a-z_]{1,39}+", part=r"(?:[a-z][a-z_]{0,39}+)?", first="abcdefghijklmnopqrstuvwxyz")
@@ -26,4 +32,4 @@ class _Bullet(FunctionTag):
         return ("</", "tool_call", ">"), ("<|", _TOKEN, "|>")
 
 
-DIALECT = _Bullet("bullet_function", naked=True, closed=False, strays=("●", "⏺"), between="", written="inline")
+DIALECT = _Bullet("bullet_function", naked=True, closed=False, stray_words=("●", "⏺"), between="", written="inline")

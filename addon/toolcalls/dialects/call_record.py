@@ -1,13 +1,11 @@
 """`call_record`: an element that names the tool in `tool`, leaked by Gemini.
 
-    <call_record tool="read"><parameter name="path">src/a.ts</parameter></call_record>
-
-Source: oh-my-pi #92. Values stand as they are: no line end is layout, nothing is decoded.
+Values are taken verbatim: no line end is layout, nothing is decoded.
 """
 
 import re
 
-from toolcalls.shapes import Call
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.entities import unescape
@@ -15,6 +13,15 @@ from toolcalls.shapes.tags import Tag
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Gemini, as a leak",
+    source="oh-my-pi #92",
+    example='<call_record tool="read"><parameter name="path">src/a.ts</parameter></call_record>',
+    calls=(Call("read", '{"path": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 _TAG = re.compile(r"""<call_record\s+tool\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>/]+))\s*(/?)""")
 _UP_TO_END = re.compile(r"[^>]*+")

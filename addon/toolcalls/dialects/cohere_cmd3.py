@@ -1,12 +1,17 @@
-"""`cohere_cmd3`: Cohere's Command R7B and A, a JSON array between tokens, beside thinking and a response.
+"""`cohere_cmd3`: Cohere's Command R7B and A, a JSON array between tokens, beside thinking and a response."""
 
-    <|START_ACTION|>[
-        {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-    ]<|END_ACTION|>
-
-Source: the chat template of https://huggingface.co/CohereLabs/c4ai-command-a-03-2025.
-"""
-
+from toolcalls.shapes import About
 from toolcalls.shapes.actions import Actions
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="Cohere's Command R7B and Command A",
+    source="the chat template of https://huggingface.co/CohereLabs/c4ai-command-a-03-2025",
+    example="""\
+<|START_ACTION|>[
+    {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+]<|END_ACTION|>""",
+    since="0.1.0",
+)
 
 DIALECT = Actions("cohere_cmd3", channel="RESPONSE")

@@ -1,12 +1,20 @@
 """`cohere_cmd4`: Cohere's next Command models, whose text channel has another name and whose replies begin in thinking.
 
-    <|START_TEXT|>Let me look.<|END_TEXT|><|START_ACTION|>[
-        {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-    ]<|END_ACTION|>
-
-A call by itself reads as `cohere_cmd3`'s. Source: the models' chat template.
+A call by itself reads as `cohere_cmd3`'s.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.actions import Actions
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="Cohere's Command models after Command A",
+    source="the models' chat template",
+    example="""\
+<|START_TEXT|>Let me look.<|END_TEXT|><|START_ACTION|>[
+    {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+]<|END_ACTION|>""",
+    since="0.1.0",
+)
 
 DIALECT = Actions("cohere_cmd4", channel="TEXT")

@@ -1,23 +1,29 @@
 """`cohere_cmdr_plus`: Cohere's Command R and R+, a word and a fenced JSON array.
 
-    Action:
-    ```json
-    [
-        {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-    ]
-    ```
-
-The tool `directly-answer` stands for no call. The fence is the dialect's own. Source: the tool use prompt of
-https://huggingface.co/CohereLabs/c4ai-command-r-plus.
+The tool `directly-answer` means that there is no call. The fence is the dialect's own.
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="Cohere's Command R and R+",
+    source="the tool use prompt of https://huggingface.co/CohereLabs/c4ai-command-r-plus",
+    example="""\
+Action:
+```json
+[
+    {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
+]
+```""",
+    since="0.1.0",
+)
 
 _OPENER = "Action:"
 _FENCE = "```"
@@ -27,17 +33,17 @@ _NO_CALL = frozenset({"directly-answer", "directly_answer"})
 class _Action:
     name = "cohere_cmdr_plus"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The word."""
         return (_OPENER,)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` teaches this form."""
         return f"{_OPENER}\n{_FENCE}json\n[" in text or "'Action:' followed by" in text
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One array in its fence."""
         if not (yield from scan.starts(_OPENER)):
             return False
@@ -50,15 +56,15 @@ class _Action:
         if not (yield from scan.starts("[", start)):
             return False
         scan.take(start)
-        found = yield from call_array(scan, calls, tools, none=_NO_CALL)
+        found = yield from call_array(scan, sink, tools, none=_NO_CALL)
         if not found.whole:
             if found.open and (scan.rest() or not scan.ended):
-                calls.broken()
+                sink.fail()
             return False
-        if not (yield from close(scan, calls, found, _FENCE)):
+        if not (yield from close(scan, sink, found, _FENCE)):
             return False
         if not found.begun:
-            calls.says()  # an answer and no call, whose JSON nobody else shall read as one
+            sink.mark_text()  # an answer and no call, whose JSON nobody else shall read as one
         return True
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types

@@ -1,13 +1,5 @@
 """`continue_codeblock`: lines with words in capitals, as Continue teaches models without native calls.
 
-    ```tool
-    TOOL_NAME: read_file
-    BEGIN_ARG: filepath
-    src/a.ts
-    END_ARG
-    ```
-
-Source: the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`).
 The fence may be missing; one without its info word is a code block like any other. A value is the lines up to one that
 holds `END_ARG` alone, typed by its schema.
 """
@@ -15,13 +7,30 @@ holds `END_ARG` alone, typed by its schema.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models without native calls, under Continue's prompt",
+    source=(
+        "the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`)"
+    ),
+    example="""\
+```tool
+TOOL_NAME: read_file
+BEGIN_ARG: filepath
+src/a.ts
+END_ARG
+```""",
+    calls=(Call("read_file", '{"filepath": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 _FENCE, _FENCE_END = "```tool", "```"
 _NAMED = ("TOOL_NAME:", "tool_name:", "Tool_name:")
@@ -34,19 +43,19 @@ _BLANKS = re.compile(r"[ \t]*+")
 class _ContinueCodeblock:
     name = "continue_codeblock"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The fence, and the first word where it is missing."""
         return (_FENCE, *_NAMED)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows an argument."""
         return _NAMED[0] in text and _BEGIN[0] in text and _END[0] in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with its fence."""
         fenced = yield from scan.starts(_FENCE)
         if fenced:
@@ -70,8 +79,8 @@ class _ContinueCodeblock:
             if not whole:
                 return False
         name = tools.resolve(written)
-        calls.begin(name)
-        arguments = Arguments(calls, tools, name)
+        sink.begin(name)
+        arguments = Arguments(sink, tools, name)
         while (begin := (yield from scan.among(_BEGIN, (space := (yield from scan.space()))))) is not None:
             scan.take(space + len(begin))
             if not (yield from self._argument(scan, arguments)):
@@ -82,7 +91,7 @@ class _ContinueCodeblock:
         if fenced and (yield from scan.starts(_FENCE_END, space)):
             scan.take(space + len(_FENCE_END))
         elif fenced:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
         arguments.end()
         return True
 

@@ -1,18 +1,26 @@
 """`deepseek_v3`: DeepSeek's form up to V3 and R1, a name on its line and JSON in a fence between special tokens.
 
-    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
-    ```json
-    {"path": "src/a.ts"}
-    ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
-
-Written by DeepSeek V3, R1, their distills and Cogito. Servers replace the tokens' bars by ASCII, gateways take them
-away (`<tool_call_begin>function<tool_sep>`), and models leave out the outer marks and the fence, or write the outer one
-in other words (llama.cpp reads four for R1). The fence is the dialect's own. Source: the models' tokenizer_config.json (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324).
+Servers replace the tokens' bars by ASCII, gateways take them away (`<tool_call_begin>function<tool_sep>`), and models
+leave out the outer marks and the fence, or write the outer one in other words (llama.cpp reads four for R1). The fence
+is the dialect's own.
 """
 
 import re
 
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="DeepSeek V3, R1, their distills and Cogito",
+    source="tokenizer_config.json of the models (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324)",
+    example="""\
+<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
+```json
+{"path": "src/a.ts"}
+```<｜tool▁call▁end｜><｜tool▁calls▁end｜>""",
+    since="0.1.0",
+)
 
 _BARS = (("<｜", "▁", "｜>"), ("<|", "▁", "|>"), ("<", "_", ">"))
 _SECTIONS = (

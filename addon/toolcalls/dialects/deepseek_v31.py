@@ -1,15 +1,23 @@
 """`deepseek_v31`: DeepSeek V3.1's form, name and JSON on either side of one special token.
 
-    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>
-    <｜tool▁calls▁end｜>
-
-Servers replace the tokens' bars by ASCII, gateways take them away, and models leave out the outer marks. Source: the
-model's chat template (https://huggingface.co/deepseek-ai/DeepSeek-V3.1).
+Servers replace the tokens' bars by ASCII, gateways take them away, and models leave out the outer marks.
 """
 
 import re
 
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="DeepSeek V3.1",
+    source="the chat template of https://huggingface.co/deepseek-ai/DeepSeek-V3.1",
+    example=(
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>'
+        "<｜tool▁calls▁end｜>"
+    ),
+    since="0.1.0",
+)
 
 
 def _tokens(token: str) -> tuple[str, ...]:

@@ -1,13 +1,20 @@
 """`fenced_json`: JSON calls in a code fence, and nothing else in the message.
 
-    ```json
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-    ```
-
-Written by Qwen2.5-Coder and other models without a template for calls (omlx #2565, hermes-agent PR#83023). The JSON is
-an object or an array, read as `bare_json` reads it. A fence with anything else in it is a code block.
+The JSON is an object or an array, read as `bare_json` reads it. A fence with anything else in it is a code block.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.openjson import OpenJson
+
+ABOUT = About(
+    form="JSON in the open",
+    written_by="Qwen2.5-Coder and other models without a template for calls",
+    source="omlx #2565, hermes-agent PR#83023",
+    example="""\
+```json
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}
+```""",
+    since="0.1.0",
+)
 
 DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in ("json", "JSON", "")))

@@ -1,13 +1,21 @@
 """`flattened_history`: a past call told in three lines, which a model then imitates.
 
-    [Previous assistant tool use]
-    Tool: read_file
-    Input: {"path": "src/a.ts"}
-
-Source: Memoh #446, where another wording only changed what the model imitated.
+In that report another wording only changed what the model imitated.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.namedjson import NamedJson
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models that imitate a history that was flattened like this",
+    source="Memoh #446",
+    example="""\
+[Previous assistant tool use]
+Tool: read_file
+Input: {"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 DIALECT = NamedJson(
     "flattened_history",

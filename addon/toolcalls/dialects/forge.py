@@ -1,28 +1,18 @@
 """`forge`: elements named after the arguments inside `<tool>`, as Forge teaches them (ADR-0019, ADR-0024).
 
-    <tool>
-    <server_name>local</server_name>
-    <tool_name>write_to_file</tool_name>
-    <arguments>
-      <path>src/main.go</path>
-      <content><![CDATA[package main]]></content>
-    </arguments>
-    </tool>
-
-Written by any model under Forge's prompt (github.com/entrhq/forge). The form is XML: entities are decoded and CDATA is
-text; a bare `&` or `<` is tolerated, and CDATA is never repaired. Repeated elements are an array, elements in an
-element an object (`shapes.nested`). Without a schema, values are typed by the table of ADR-0019; CDATA and quotes force
-a string, and the quotes go. The older form with one JSON object in `<tool>` is read too, and so are JSON arguments in
-`<arguments>`. Without a `<tool_name>` it is text.
+The form is XML: entities are decoded and CDATA is text; a bare `&` or `<` is tolerated, and CDATA is never repaired.
+Repeated elements are an array, elements in an element an object (`shapes.nested`). Without a schema, values are typed
+by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
+object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
 A string argument streams; a value that may be an array waits for the next element, which may be its next item.
-Everything that only this form has stands here, hence more than 300 lines.
+Everything that only this form has is in this file, hence more than 300 lines.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
@@ -34,6 +24,23 @@ from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.transducer import Transducer
+
+ABOUT = About(
+    form="elements",
+    written_by="any model under Forge's prompt",
+    source="ADR-0019 and ADR-0024 of https://github.com/entrhq/forge",
+    example="""\
+<tool>
+<server_name>local</server_name>
+<tool_name>write_to_file</tool_name>
+<arguments>
+  <path>src/main.go</path>
+  <content><![CDATA[package main]]></content>
+</arguments>
+</tool>""",
+    calls=(Call("write_to_file", '{"path": "src/main.go", "content": "package main"}'),),
+    since="0.1.0",
+)
 
 RESULT = "Tool '{name}' result:\n{text}"
 
@@ -51,19 +58,19 @@ class Forge:
 
     name = "forge"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tag, also in capitals and with attributes."""
         return tuple(f"<{name}{behind}" for name in _SPELLINGS for behind in "> \t\r\n")
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call with its parts."""
         return all(f"<{tag}>" in text for tag in ("tool", "tool_name", "arguments"))
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         tag = yield from _named(scan, "tool", 0)
         if tag is None or tag[1]:
@@ -71,7 +78,7 @@ class Forge:
         offset = yield from scan.space(tag[0])
         if (yield from scan.starts("{", offset)):
             scan.take(offset)
-            return (yield from self._legacy(scan, calls, tools))
+            return (yield from self._legacy(scan, sink, tools))
         name = ""
         for _ in range(2):
             for element in ("server_name", "tool_name"):
@@ -85,22 +92,22 @@ class Forge:
         if arguments is None and not (yield from _closing(scan, _TOOL_END, offset)):
             return False
         scan.take(arguments[0] if arguments else offset)
-        call = _Call(scan, calls, tools, tools.resolve(name))
+        call = _Call(scan, sink, tools, tools.resolve(name))
         return (yield from call.read(without=arguments is None or arguments[1]))
 
-    def _legacy(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _legacy(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """`{"server_name": S, "tool_name": N, "arguments": J}`."""
-        body = CallObject(scan, calls, tools, stream=True)
+        body = CallObject(scan, sink, tools, stream=True)
         if not (yield from body.read()):
             if body.begun and not scan.ended:
-                calls.broken()
+                sink.fail()
                 yield from inside(scan, "tool", Kept(), _anything)
             return False
         if not body.begun:
             if body.problem is not None:
                 return False
             body.begin()
-        return (yield from _end(scan, calls))
+        return (yield from _end(scan, sink))
 
     # Writing
 
@@ -126,14 +133,14 @@ DIALECT = Forge()
 class _Call:
     """One call from its commit point on."""
 
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._tools = tools
         self._name = name
         self._rules = Rules(untyped=lambda text, marked: _inferred(text, infer=tools.infer and not marked))
-        calls.begin(name)
-        self._arguments = Arguments(calls, tools, name)
+        sink.begin(name)
+        self._arguments = Arguments(sink, tools, name)
         self._several = Members(self._arguments, self._in_schema)
 
     def read(self, *, without: bool) -> Step[bool]:
@@ -155,7 +162,7 @@ class _Call:
             except Unfit:
                 return (yield from self._broken())
         self._several.end()
-        return (yield from _end(scan, self._calls, self._arguments))
+        return (yield from _end(scan, self._sink, self._arguments))
 
     def _in_schema(self, key: str) -> InSchema:
         return InSchema(self._tools, self._name, (key,))
@@ -176,7 +183,7 @@ class _Call:
             scan.take(size)
             return True
         if (yield from _closing(scan, _TOOL_END)) or scan.stops_short((_ARGUMENTS_END[0],)):
-            self._calls.repair("missing_closer")
+            self._sink.note_repair("missing_closer")
             return True
         return False
 
@@ -205,9 +212,9 @@ class _Call:
 
     def _json(self) -> Step[bool]:
         """JSON arguments, in CDATA or not."""
-        scan, calls = self._scan, self._calls
+        scan, sink = self._scan, self._sink
         if (yield from scan.starts("{")):
-            if not (yield from value(scan, calls, calls.piece)):
+            if not (yield from value(scan, sink, sink.piece)):
                 return False if scan.ended else (yield from self._broken())
             if not (yield from self._closed()):
                 return (yield from self._broken())
@@ -219,18 +226,18 @@ class _Call:
             made, _ = reader.feed(text_of(kept.sections).strip(SPACE), 0)
             if not reader.done:
                 return (yield from self._broken())
-            calls.piece(made)
-        return (yield from _end(scan, calls))
+            sink.piece(made)
+        return (yield from _end(scan, sink))
 
     def _broken(self) -> Step[bool]:
         """The arguments can be read no further: consume the call, whose payload is never searched for others."""
         if not self._scan.ended or self._scan.rest():
-            self._calls.broken()
+            self._sink.fail()
             yield from inside(self._scan, "tool", Kept(), _anything)
         return False
 
 
-def _end(scan: Scanner, calls: Calls, arguments: Arguments | None = None) -> Step[bool]:
+def _end(scan: Scanner, sink: CallSink, arguments: Arguments | None = None) -> Step[bool]:
     """The call's closer. `arguments`: they have to be closed as well."""
     space = yield from scan.space()
     size = yield from _closing(scan, _TOOL_END, space)
@@ -239,12 +246,12 @@ def _end(scan: Scanner, calls: Calls, arguments: Arguments | None = None) -> Ste
         if short and scan.cut:
             scan.take(scan.rest())
             return False
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         scan.take(scan.rest() if short else 0)
     else:
         scan.take(space + size)
     if arguments is None:
-        calls.end()
+        sink.end()
     else:
         arguments.end()
     return True

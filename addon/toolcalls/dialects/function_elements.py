@@ -1,16 +1,23 @@
 """`function_elements`: `function` and `parameter` elements that carry their names in attributes.
 
-    <tool_call>
-    <function name="read_file">
-    <parameter name="path">src/a.ts</parameter>
-    </function>
-    </tool_call>
-
-What models write that know both Qwen's form and Claude's; the wrapper is either's, or missing. No model's template has
-it. With `param` in the place of `parameter` it is `minicpm5`.
+The wrapper is Qwen's or Claude's, or missing. With `param` in the place of `parameter` it is `minicpm5`.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.attributed import Attributed
+
+ABOUT = About(
+    form="invoke",
+    written_by="models that know both Qwen's form and Claude's",
+    source="no model's template; public reports",
+    example="""\
+<tool_call>
+<function name="read_file">
+<parameter name="path">src/a.ts</parameter>
+</function>
+</tool_call>""",
+    since="0.1.0",
+)
 
 
 class _Elements(Attributed):
@@ -18,9 +25,9 @@ class _Elements(Attributed):
         """The wrappers' tags, and a call's up to its name."""
         return (*(f"<{wrapper}>" for wrapper in self.wrappers), f"<{self.call} name=")
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form with a parameter."""
-        return super().speaks(text) and f"<{self.parameter} name=" in text
+        return super().shown_in(text) and f"<{self.parameter} name=" in text
 
 
 DIALECT = _Elements("function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function")

@@ -1,23 +1,29 @@
 """`functionary_v2`: messages with a recipient between special tokens, raw JSON for a tool or text for `all`.
 
-    <|from|>assistant
-    <|recipient|>read_file
-    <|content|>{"path": "src/a.ts"}
-
-Written by MeetKai's functionary v2.2 and v2.4, whose prompt ends with `<|recipient|>`, so a reply begins with the
-recipient. Each message ends with `<|stop|>` or where the next one begins. Source: https://github.com/MeetKai/functionary
-(tests/prompt_test_v2.txt).
+The prompt ends with `<|recipient|>`, so a reply begins with the recipient. Each message ends with `<|stop|>` or where
+the next one begins.
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="MeetKai's functionary v2.2 and v2.4",
+    source="https://github.com/MeetKai/functionary (tests/prompt_test_v2.txt)",
+    example="""\
+<|from|>assistant
+<|recipient|>read_file
+<|content|>{"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _FROM, _RECIPIENT, _CONTENT, _STOP = "<|from|>assistant", "<|recipient|>", "<|content|>", "<|stop|>"
 _ALL = "all"
@@ -26,42 +32,42 @@ _ALL = "all"
 class _Functionary:
     name = "functionary_v2"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tokens, or a recipient that a reply may begin with."""
         return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a message to somebody."""
         return _RECIPIENT in text and _CONTENT in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""
         some = False
         while (header := (yield from self._header(scan, tools, marked=some))) is not None:
             name, size = header
             if name != _ALL or _ALL in tools.names:
                 scan.take(size)
-                calls.begin(tools.resolve(name))
-                if not (yield from value(scan, calls, calls.piece)):
+                sink.begin(tools.resolve(name))
+                if not (yield from value(scan, sink, sink.piece)):
                     if scan.rest() or not scan.ended:
-                        calls.broken()
+                        sink.fail()
                     return False
-                calls.end()
+                sink.end()
                 space = yield from scan.space()
                 if (yield from scan.starts(_STOP, space)):
                     scan.take(space + len(_STOP))
-            elif not calls.framed():
+            elif not sink.may_remove_frame():
                 return some
             else:
                 scan.take(size)
-                calls.layout()
-                if (yield from up_to(scan, (_FROM, _RECIPIENT, _STOP), calls.says)) == _STOP:
+                sink.mark_frame()
+                if (yield from up_to(scan, (_FROM, _RECIPIENT, _STOP), sink.mark_text)) == _STOP:
                     scan.take(len(_STOP))
-                    calls.layout()
+                    sink.mark_frame()
             some = True
         return some
 

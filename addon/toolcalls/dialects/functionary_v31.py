@@ -1,20 +1,25 @@
 """`functionary_v31`: a tag that carries the name, around the arguments as JSON.
 
-    <function=read_file>{"path": "src/a.ts"}</function>
-
-Written by MeetKai's Functionary 3.1, and by Llama 3.1 for custom tools, which also leaves the tag open
-(`<function=read_file{"path": "src/a.ts"}></function>`, as `failed_generation` in errors of Groq's API shows it). With
-parameters in tags of their own it is `qwen3_xml`. Source: https://github.com/MeetKai/functionary.
+Llama also leaves the tag open (`<function=read_file{"path": "src/a.ts"}></function>`), as `failed_generation` in errors
+of Groq's API shows it. With parameters in tags of their own it is `qwen3_xml`.
 """
 
 import re
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="MeetKai's Functionary 3.1, and Llama 3.1 for custom tools",
+    source="https://github.com/MeetKai/functionary",
+    example='<function=read_file>{"path": "src/a.ts"}</function>',
+    since="0.1.0",
+)
 
 _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")
 
@@ -22,19 +27,19 @@ _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")
 class _Element(JsonElement):
     """The element, and what is left of it where its opening tag has no bracket."""
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         head = yield from word(scan, _OPEN, len(self.start))
         if not head or not (yield from scan.starts("{", len(self.start) + len(head))):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         scan.take(len(self.start) + len(head))
-        return (yield from self._call(scan, calls, tools, head.rstrip(" =(,")))
+        return (yield from self._call(scan, sink, tools, head.rstrip(" =(,")))
 
-    def _between(self, scan: Scanner, calls: Calls) -> Step[None]:
+    def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The brackets that close the tag behind the object."""
         for literal in (")", ">"):
             if (yield from mark(scan, literal)):
-                calls.repair("unclosed_tag")
+                sink.note_repair("unclosed_tag")
 
 
 DIALECT = _Element("functionary_v31", start="<function=", closing="</function>")

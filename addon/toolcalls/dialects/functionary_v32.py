@@ -1,24 +1,30 @@
 """`functionary_v32`: a recipient on its line behind `>>>`, and raw JSON for a tool or text for `all`.
 
-    all
-    Let me look.
-    >>>read_file
-    {"path": "src/a.ts"}
-
-Written by MeetKai's functionary v3.2, whose prompt ends with the first `>>>`, so a reply begins without it. A recipient
-behind `>>>` counts where JSON or text for it follows; a Python prompt (`>>> f()`) does not.
-Source: https://github.com/MeetKai/functionary.
+The prompt ends with the first `>>>`, so a reply begins without it. A recipient behind `>>>` counts where JSON or text
+for it follows; a Python prompt (`>>> f()`) does not.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="MeetKai's functionary v3.2",
+    source="https://github.com/MeetKai/functionary",
+    example="""\
+all
+Let me look.
+>>>read_file
+{"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _MARK = ">>>"
 _ALL = "all"
@@ -29,39 +35,39 @@ _NAME = re.compile(r"[^\s{}<>\"]*")
 class _Functionary:
     name = "functionary_v32"
     place: Place = "message"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The mark, or a recipient that a reply may begin with."""
         return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a message to everybody."""
         return f"{_MARK}{_ALL}\n" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""
         some = False
         while (header := (yield from self._header(scan, tools, needs_mark=some))) is not None:
             name, size = header
             if name != _ALL:
                 scan.take(size)
-                calls.begin(tools.resolve(name))
-                if not (yield from value(scan, calls, calls.piece)):
+                sink.begin(tools.resolve(name))
+                if not (yield from value(scan, sink, sink.piece)):
                     if scan.rest() or not scan.ended:
-                        calls.broken()
+                        sink.fail()
                     return False
-                calls.end()
-            elif not calls.framed():
+                sink.end()
+            elif not sink.may_remove_frame():
                 return some
             else:
                 if scan.take(size).startswith(_MARK):
-                    calls.layout()
+                    sink.mark_frame()
                 else:  # the prompt wrote the mark, or the reply just begins with that word
-                    calls.says()
-                yield from self._text(scan, calls, tools)
+                    sink.mark_text()
+                yield from self._text(scan, sink, tools)
             some = True
         return some
 
@@ -92,13 +98,13 @@ class _Functionary:
         end = yield from scan.space(end)
         return (name, end) if (yield from scan.starts("{", end)) else None
 
-    def _text(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[None]:
+    def _text(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[None]:
         """Text up to the next message."""
-        while (yield from up_to(scan, (_MARK,), calls.says)) is not None:
+        while (yield from up_to(scan, (_MARK,), sink.mark_text)) is not None:
             if (yield from self._header(scan, tools, needs_mark=True)) is not None:
                 return
             scan.take(len(_MARK))
-            calls.says()
+            sink.mark_text()
 
     # Writing
 

@@ -1,11 +1,16 @@
-"""`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's.
+"""`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's."""
 
-    <start_function_call>call:read_file{limit:20,path:<escape>src/a.ts<escape>}<end_function_call>
-
-Source: https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices.
-"""
-
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.keyed import Keyed
+
+ABOUT = About(
+    form="notations",
+    written_by="Google's FunctionGemma",
+    source="https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices",
+    example="<start_function_call>call:read_file{limit:20,path:<escape>src/a.ts<escape>}<end_function_call>",
+    calls=(Call("read_file", '{"limit": 20, "path": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 RESULT = "<start_function_response>response:{name}{value:<escape>{text}<escape>}<end_function_response>"
 

@@ -1,11 +1,18 @@
 """`gemini_tool_code`: what Gemini prints as text where its API fails to make a call of it.
 
-    [tool_code:read_file{path:<ctrl46>src/a.ts<ctrl46>}]
-
-`<ctrl46>` is the token that strings stand between. Seen in google-gemini/gemini-cli #9346.
+`<ctrl46>` is the token around strings.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.keyed import Keyed
+
+ABOUT = About(
+    form="notations",
+    written_by="Gemini, where its API fails to convert a call",
+    source="google-gemini/gemini-cli #9346",
+    example="[tool_code:read_file{path:<ctrl46>src/a.ts<ctrl46>}]",
+    since="0.1.0",
+)
 
 DIALECT = Keyed(
     "gemini_tool_code",

@@ -1,15 +1,22 @@
 """`gemma3_tool_code`: Python in a fence of its own, as Gemma 3 and Gemini write it when they are told of no format.
 
-    ```tool_code
-    print(default_api.read_file(path="src/a.ts"))
-    ```
-
 `print` and `default_api` may be missing; several calls stand on lines of their own; Gemini also writes `<tool_code>`
-tags in place of the fence. Source: https://ai.google.dev/gemma/docs/capabilities/function-calling and what Gemini
-prints as text.
+tags in place of the fence.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
+
+ABOUT = About(
+    form="Python",
+    written_by="Gemma 3, and Gemini where no format is given",
+    source="https://ai.google.dev/gemma/docs/capabilities/function-calling, and Gemini's leaks",
+    example="""\
+```tool_code
+print(default_api.read_file(path="src/a.ts"))
+```""",
+    since="0.1.0",
+)
 
 DIALECT = Pythonic(
     "gemma3_tool_code",

@@ -1,19 +1,27 @@
 """`gemma4`: Gemma 4's own notation in special tokens, with its channel of thoughts.
 
-    <|channel>thought
-    The file first.<channel|><|tool_call>call:read_file{limit:20,path:<|"|>src/a.ts<|"|>}<tool_call|>
-
 Strings stand between `<|"|>` with nothing escaped; numbers, `true`, `false` and `null` stand bare; keys are sorted. A
-thought goes to the reasoning; its first token may be missing at the start of a reply, so that one alone closes it.
-Source: the model's chat template (https://huggingface.co/google/gemma-4-31B-it, chat_template.jinja).
+thought becomes reasoning; its first token may be missing at the start of a reply, where its last one closes it all the
+same.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.keyed import Keyed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="notations",
+    written_by="Google's Gemma 4",
+    source="chat_template.jinja of https://huggingface.co/google/gemma-4-31B-it",
+    example="""\
+<|channel>thought
+The file first.<channel|><|tool_call>call:read_file{limit:20,path:<|"|>src/a.ts<|"|>}<tool_call|>""",
+    calls=(Call("read_file", '{"limit": 20, "path": "src/a.ts"}'),),
+    since="0.1.0",
+)
 
 _CHANNEL, _CLOSED = "<|channel>", "<channel|>"
 RESULT = '<|tool_response>response:{name}{value:<|"|>{text}<|"|>}<tool_response|>'
@@ -25,37 +33,37 @@ class _Gemma4(Keyed):
         """The call's marker, and those of a channel."""
         return (*super().openers(names), _CHANNEL, _CLOSED)
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call, or one channel."""
         mark = yield from scan.among((_CHANNEL, _CLOSED))
         if mark is None:
-            return (yield from super().read(scan, calls, tools))
-        if not calls.framed():
+            return (yield from super().read(scan, sink, tools))
+        if not sink.may_remove_frame():
             return False
         scan.take(len(mark))
-        calls.layout()
+        sink.mark_frame()
         if mark == _CHANNEL:
-            yield from _channel(scan, calls)
+            yield from _channel(scan, sink)
         return True
 
 
-def _channel(scan: Scanner, calls: Calls) -> Step[None]:
+def _channel(scan: Scanner, sink: CallSink) -> Step[None]:
     """What stands in a channel, behind the line that names it."""
     name = yield from scan.among(("thought\r\n", "thought\n"))
     if name is not None:
         scan.take(len(name))
-        calls.layout()
-    calls.thinks()  # before any of it is here, so that it never matters how much comes at once
+        sink.mark_frame()
+    sink.mark_reasoning()  # before any of it is here, so that it never matters how much comes at once
     while not (yield from scan.starts(_CLOSED)):
         at = scan.text.find("<", scan.pos + 1)
         scan.take((len(scan.text) if at < 0 else at) - scan.pos)
-        calls.thinks()
+        sink.mark_reasoning()
         if not scan.rest():
             if scan.ended:
                 return
             yield
     scan.take(len(_CLOSED))
-    calls.layout()
+    sink.mark_frame()
 
 
 DIALECT = _Gemma4("gemma4", opening=("<|tool_call>",), closing=("<tool_call|>",), delimiter='<|"|>')

@@ -1,35 +1,41 @@
 """`gigachat3`: a JSON object under a role of its own, in messages that special tokens part.
 
-    function call<|role_sep|>
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-
-Written by Sber's GigaChat 3, whose text before the call ends at `<|message_sep|>`; also behind `<|function_call|>`.
-Source: vLLM's `gigachat3` parser.
+The text before the call ends at `<|message_sep|>`. The object is read behind `<|function_call|>`, too.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Sber's GigaChat 3",
+    source="vLLM's `gigachat3` parser",
+    example="""\
+function call<|role_sep|>
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
+    since="0.1.0",
+)
 
 _SEPARATOR = "<|message_sep|>"
 
 
 @dataclass(frozen=True)
 class _GigaChat(JsonTags):
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A call, or the end of a message, which goes."""
         if (yield from scan.starts(_SEPARATOR)):
             space = yield from scan.space(len(_SEPARATOR))
             if (yield from scan.among(self.opening, space)) is None:
-                if not calls.framed():
+                if not sink.may_remove_frame():
                     return False
                 scan.take(len(_SEPARATOR))
-                calls.layout()
+                sink.mark_frame()
                 return True
-        return (yield from super().read(scan, calls, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _GigaChat(

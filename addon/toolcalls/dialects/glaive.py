@@ -1,13 +1,19 @@
 """`glaive`: a JSON object behind a tag that nothing closes, with the arguments as a string in single quotes.
 
-    <functioncall> {"name": "read_file", "arguments": '{"path": "src/a.ts"}'}
-
-Written by the many models that were tuned on Glaive's data. Arguments that are an object are read as well, and a
-closing tag goes with the call. Source: https://huggingface.co/datasets/glaiveai/glaive-function-calling-v2. Arguments
-are written as an object: a quote in the string would end it.
+Arguments that are an object are read as well, and a closing tag is removed with the call. Arguments are written as an
+object: a quote in the string would end it.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="the many models that were tuned on Glaive's data",
+    source="https://huggingface.co/datasets/glaiveai/glaive-function-calling-v2",
+    example='<functioncall> {"name": "read_file", "arguments": \'{"path": "src/a.ts"}\'}',
+    since="0.1.0",
+)
 
 DIALECT = JsonTags("glaive", opening=("<functioncall>",), closing=("</functioncall>",), closed=False, line=" ")
 

@@ -1,18 +1,23 @@
 """`glm_naked`: a call of `glm_xml` whose opening tag was lost.
 
-    read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>
-
-Leaked where a server takes the special token away and leaves the rest (dynamo PR#10144). Only the name of a declared
-tool, at the start of a line, begins one. Nobody writes it on purpose.
+Only the name of a declared tool, at the start of a line, begins one. It is read and never written.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.keyvalue import KeyValue
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="keys and values",
+    written_by="servers that remove the special token of `glm_xml` and leave the rest",
+    source="dynamo PR#10144",
+    example="read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>",
+    since="0.1.0",
+)
 
 
 @dataclass(frozen=True)
@@ -21,11 +26,11 @@ class _Naked(KeyValue):
         """Each declared name with a key behind it, also on the next line, as GLM 4.5 writes it."""
         return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002
         """No prompt teaches it."""
         return False
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call without its opener."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -35,8 +40,8 @@ class _Naked(KeyValue):
         if (yield from self._head(scan, start)) is None:
             return False
         scan.take(start)
-        calls.begin(name)
-        return (yield from self.body(scan, calls, tools, name))
+        sink.begin(name)
+        return (yield from self.body(scan, sink, tools, name))
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """As `glm_xml` does, without the opening tags; a call without arguments cannot be told from its name."""

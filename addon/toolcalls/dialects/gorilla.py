@@ -1,11 +1,21 @@
 """`gorilla`: Python calls behind a mark of their own.
 
-    <<function>>[read_file(path="src/a.ts"), list_files()]
-
-Written by Gorilla OpenFunctions, with brackets around its calls, or without them and the mark before each.
-Source: https://huggingface.co/gorilla-llm/gorilla-openfunctions-v2.
+The calls stand in brackets, or without them and with the mark before each.
 """
 
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.pythonic import Pythonic
+
+ABOUT = About(
+    form="Python",
+    written_by="Gorilla OpenFunctions",
+    source="https://huggingface.co/gorilla-llm/gorilla-openfunctions-v2",
+    example='<<function>>[read_file(path="src/a.ts"), list_files()]',
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("list_files", "{}"),
+    ),
+    since="0.1.0",
+)
 
 DIALECT = Pythonic("gorilla", opening=("<<function>>",))

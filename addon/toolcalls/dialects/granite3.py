@@ -1,12 +1,19 @@
 """`granite3`: a JSON array behind a special token, with nothing to close it.
 
-    <|tool_call|>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
-
-Written by IBM's Granite 3.0 to 3.3; some of them write `<tool_call>` instead, which is also what Hermes begins with, so
-only an array is read behind it. A closing tag goes with the calls. Source: vLLM's `granite` parser.
+Some of them write `<tool_call>` instead, which is also what Hermes begins with, so only an array is read behind it. A
+closing tag is removed with the calls.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsonlist import JsonList
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="IBM's Granite 3.0 to 3.3",
+    source="vLLM's `granite` parser",
+    example='<|tool_call|>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
+    since="0.1.0",
+)
 
 DIALECT = JsonList(
     "granite3",

@@ -1,12 +1,18 @@
 """`granite_20b_fc`: a JSON object behind a tag that nothing closes, once for each call.
 
-    <function_call> {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-
-Written by IBM's granite-20b-functioncalling (https://huggingface.co/ibm-granite/granite-20b-functioncalling). A closing
-tag, which others add, goes with the call.
+A closing tag, which others add, is removed with the call.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="IBM's granite-20b-functioncalling",
+    source="https://huggingface.co/ibm-granite/granite-20b-functioncalling",
+    example='<function_call> {"name": "read_file", "arguments": {"path": "src/a.ts"}}',
+    since="0.1.0",
+)
 
 DIALECT = JsonTags(
     "granite_20b_fc", opening=("<function_call>",), closing=("</function_call>",), closed=False, line=" "

@@ -1,26 +1,32 @@
 """`harmony`: the messages of OpenAI's gpt-oss, whose header names a channel and a recipient.
 
-    <|channel|>analysis<|message|>I must look.<|end|>
-    <|start|>assistant<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>
-
 A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the
-channel may be told again behind it, and the type of the content may be missing, with its mark or without. A message to
-a function is a call and ends where its JSON says; `<|call|>` may be missing. The analysis channel is reasoning, and
-what else the assistant says to nobody is text. The builtin tools (`python`, `browser`, `container`) and messages of
-other roles are left as they stand.
-Source: https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks). Where the special tokens were taken
-away, it is `harmony_stripped`'s.
+channel may be repeated behind it, and the type of the content may be missing, with its mark or without. A message to a
+function is a call and ends where its JSON ends; `<|call|>` may be missing. The analysis channel is reasoning, and the
+assistant's other messages without a recipient are text. The builtin tools (`python`, `browser`, `container`) and
+messages of other roles are left as they are. Where a server removed the special tokens, it is `harmony_stripped`'s.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import payload, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="OpenAI's gpt-oss",
+    source="https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks)",
+    example=(
+        "<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant"
+        '<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>'
+    ),
+    since="0.1.0",
+)
 
 RESULT = "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>{text}<|end|>"
 
@@ -45,7 +51,7 @@ _PREFIX = "functions."
 class _Harmony:
     name = "harmony"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
@@ -53,13 +59,13 @@ class _Harmony:
         glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
         return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a message with a channel."""
         return "<|channel|>" in text and _MESSAGE in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One message, from its header to its closer."""
         header = yield from self._header(scan)
         found = None if header is None else _HEADER.fullmatch(header)
@@ -74,21 +80,21 @@ class _Harmony:
                 recipient = glued
             else:  # the end of some text, behind which a message begins
                 scan.take(len(glued))
-                calls.says()
-                return (yield from self.read(scan, calls, tools))
+                sink.mark_text()
+                return (yield from self.read(scan, sink, tools))
         name = self._called(recipient, tools) if recipient is not None else ""
         if found["role"] not in {None, "", "assistant"} or (recipient is not None and not name):
-            return self._not_ours(scan, calls, found.end() + len(_MESSAGE) if framed else 0)
+            return self._not_ours(scan, sink, found.end() + len(_MESSAGE) if framed else 0)
         if name:
             if not whole:
                 return False
             scan.take(found.end())
-            return (yield from self._call(scan, calls, name, framed=framed))
-        if not framed or not calls.framed():
+            return (yield from self._call(scan, sink, name, framed=framed))
+        if not framed or not sink.may_remove_frame():
             return False
         scan.take(found.end() + len(_MESSAGE))
-        calls.layout()
-        tell = calls.thinks if found["channel"] == "analysis" else calls.says
+        sink.mark_frame()
+        tell = sink.mark_reasoning if found["channel"] == "analysis" else sink.mark_text
         mark = yield from up_to(scan, _MARKS, tell)
         if mark in _CLOSERS:
             scan.take(len(mark))
@@ -107,12 +113,12 @@ class _Harmony:
             seen = max(0, scan.rest() - len(_MESSAGE))
             yield
 
-    def _not_ours(self, scan: Scanner, calls: Calls, size: int) -> bool:
+    def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
         """The header of a message that is left as it stands: shown whole, so that nobody reads a part of it."""
-        if not size or not calls.framed():
+        if not size or not sink.may_remove_frame():
             return False
         scan.take(size)
-        calls.says()
+        sink.mark_text()
         return True
 
     def _object_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -128,7 +134,7 @@ class _Harmony:
             return tools.resolve(recipient.removeprefix(_PREFIX))
         return "" if recipient.partition(".")[0] in _BUILTIN else tools.resolve(recipient)
 
-    def _call(self, scan: Scanner, calls: Calls, name: str, *, framed: bool) -> Step[bool]:
+    def _call(self, scan: Scanner, sink: CallSink, name: str, *, framed: bool) -> Step[bool]:
         """The body of a message to a function."""
         while True:
             space = yield from scan.space()
@@ -141,26 +147,26 @@ class _Harmony:
         string = yield from scan.starts('"')
         if not (empty or string or (yield from scan.starts("{"))):
             return False
-        calls.begin(name)
+        sink.begin(name)
         if not framed:
-            calls.repair("missing_mark")
+            sink.note_repair("missing_mark")
         if empty:
-            calls.piece("{}")
+            sink.piece("{}")
         elif string:
-            written = yield from payload(scan, calls)
-            calls.piece(written or "")
+            written = yield from payload(scan, sink)
+            sink.piece(written or "")
             complete = written is not None
         else:
-            complete = yield from value(scan, calls, calls.piece)
+            complete = yield from value(scan, sink, sink.piece)
         if not empty and not complete:
             if scan.rest() or not scan.ended:
-                calls.broken()
+                sink.fail()
                 mark = yield from up_to(scan, _MARKS, lambda: None)
                 scan.take(len(mark) if mark in _CLOSERS and mark else 0)
             return False
-        return (yield from self._closed(scan, calls))
+        return (yield from self._closed(scan, sink))
 
-    def _closed(self, scan: Scanner, calls: Calls) -> Step[bool]:
+    def _closed(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What stands behind a call's JSON. Returns whether all that is consumed is the call's."""
         closed = wrong = False
         while not closed:
@@ -176,8 +182,8 @@ class _Harmony:
                 scan.take(scan.rest())
                 if scan.cut and not wrong:
                     return False
-            calls.repair("missing_closer")
-        calls.end()
+            sink.note_repair("missing_closer")
+        sink.end()
         return True
 
     # Writing

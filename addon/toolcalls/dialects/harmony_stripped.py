@@ -1,21 +1,30 @@
 """`harmony_stripped`: what is left of gpt-oss's messages where a server takes the special tokens away.
 
-    analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}assistantfinalDone.
-
-Headers run into the text in front of them and behind them. A call is one to a declared tool, and its JSON says where it
+Headers run into the text in front of them and behind them. A call is one to a declared tool, and it ends where its JSON
 ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
-like, which no prose holds, end it. Rapid-MLX #480.
+like, which no prose holds, end it.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="servers that remove gpt-oss's special tokens",
+    source="Rapid-MLX #480",
+    example=(
+        'analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}'
+        "assistantfinalDone."
+    ),
+    since="0.1.0",
+)
 
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256
@@ -41,19 +50,19 @@ _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 class _Stripped:
     name = "harmony_stripped"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The beginnings of headers."""
         return (f"to={_PREFIX}", *_CALLS, *_FRAMES, *_ANALYSIS)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows two messages that run into each other."""
         return f"assistantcommentary to={_PREFIX}" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Messages up to the first that is text."""
         begun = spoken = False
         while True:
@@ -61,25 +70,25 @@ class _Stripped:
             header = yield from self._call_header(scan, tools, space)
             if header is not None:
                 scan.take(space + header[1])
-                calls.begin(header[0])
+                sink.begin(header[0])
                 begun = True
-                if not (yield from value(scan, calls, calls.piece)):
+                if not (yield from value(scan, sink, sink.piece)):
                     if scan.rest() or not scan.ended:
-                        calls.broken()
+                        sink.fail()
                     return False
-                calls.end()
+                sink.end()
                 closer = yield from scan.among(_TOKENS)
                 scan.take(len(closer) if closer else 0)
                 continue
             frame = yield from self._frame(scan, space)
-            if frame is None or not calls.framed():
+            if frame is None or not sink.may_remove_frame():
                 return begun or spoken
             scan.take(space + len(frame))
-            calls.layout()
+            sink.mark_frame()
             spoken = True
             if not frame.endswith("analysis"):
                 return True
-            closer = yield from up_to(scan, _BREAKS, calls.thinks)
+            closer = yield from up_to(scan, _BREAKS, sink.mark_reasoning)
             if closer == "<|end|>":
                 scan.take(len(closer))
 

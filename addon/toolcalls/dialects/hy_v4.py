@@ -1,17 +1,25 @@
 """`hy_v4`: Tencent's Hy4, which writes as Hy3 does but for the separator behind the name.
 
-    <tool_calls>
-    <tool_call>read_file
-    <arg_key>path</arg_key>
-    <arg_value>src/a.ts</arg_value>
-    </tool_call>
-    </tool_calls>
-
-Values stand as they are, and any tag may carry a suffix of the model's tokenizer. Without the wrapper a call is
-`glm_xml`'s. Source: the model's chat template.
+Values are taken verbatim, and any tag may carry a suffix of the model's tokenizer. Without the wrapper a call is
+`glm_xml`'s.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.keyvalue import KeyValue
+
+ABOUT = About(
+    form="keys and values",
+    written_by="Tencent's Hy4",
+    source="the model's chat template",
+    example="""\
+<tool_calls>
+<tool_call>read_file
+<arg_key>path</arg_key>
+<arg_value>src/a.ts</arg_value>
+</tool_call>
+</tool_calls>""",
+    since="0.1.0",
+)
 
 DIALECT = KeyValue("hy_v4", wrapper="tool_calls", suffixed=True, line="\n")
 

@@ -1,19 +1,28 @@
 """`inkling`: messages of special tokens, whose kind of content says what they are.
 
-    <|message_model|>read_file<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "a.ts"}}<|end_message|>
-
-Beside a call stand `<|content_thinking|>` and `<|content_text|>` messages: the frame goes, what is thought is
+Beside a call stand `<|content_thinking|>` and `<|content_text|>` messages: their frame is removed, and the first are
 reasoning. The name in front of a call may stand without its token, since the prompt ends with it; the name in the JSON
-counts. Source: vLLM's `inkling` parser.
+counts.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsontags import JsonTags
 from toolcalls.shapes.wholejson import MAX_NAME
 from toolcalls.text.scanner import Scanner, Step, beginnings
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Inkling",
+    source="vLLM's `inkling` parser",
+    example=(
+        "<|message_model|>read_file"
+        '<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "src/a.ts"}}<|end_message|>'
+    ),
+    since="0.1.0",
+)
 
 _MESSAGE = "<|message_model|>"
 _CALL = "<|content_invoke_tool_json|>"
@@ -29,20 +38,20 @@ class _Inkling(JsonTags):
         """The tokens, and each tool's name with the token of a call behind it."""
         return (*_FRAME, _CALL, *(name + _CALL for name in names))
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A call, or one token of the frame around text; a whole thought."""
         frame = yield from scan.among(_FRAME)
         size = len(frame or "")
         header = yield from self._header(scan, size)
         if header is not None and frame in (None, _MESSAGE):
             scan.take(size + header)
-            return (yield from super().read(scan, calls, tools))
-        if frame is None or not calls.framed():
+            return (yield from super().read(scan, sink, tools))
+        if frame is None or not sink.may_remove_frame():
             return False
         scan.take(size)
-        calls.layout()
+        sink.mark_frame()
         if frame == _THINKING:
-            yield from self._thought(scan, calls)
+            yield from self._thought(scan, sink)
         return True
 
     def _header(self, scan: Scanner, ahead: int) -> Step[int | None]:
@@ -60,20 +69,20 @@ class _Inkling(JsonTags):
                 yield
         return None
 
-    def _thought(self, scan: Scanner, calls: Calls) -> Step[None]:
+    def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to the message's end, told as it comes."""
         prefixes, longest = beginnings((_END,))
         while (at := scan.text.find(_END, scan.pos)) < 0:
             tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)
             scan.take(scan.rest() - (0 if scan.ended else tail))
-            calls.thinks()
+            sink.mark_reasoning()
             if scan.ended:
                 return
             yield
         scan.take(at - scan.pos)
-        calls.thinks()
+        sink.mark_reasoning()
         scan.take(len(_END))
-        calls.layout()
+        sink.mark_frame()
 
 
 DIALECT = _Inkling("inkling", opening=(_CALL,), closing=(_END,), arguments="args", line="", place="anywhere")

@@ -1,12 +1,19 @@
 """`internlm2`: a JSON object between special tokens, addressed to the plugin.
 
-    <|action_start|><|plugin|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}<|action_end|>
-
-Written by InternLM 2 and 2.5 (https://huggingface.co/internlm/internlm2_5-7b-chat). What is addressed to the
-interpreter is code and no call. Servers detokenize with a space or line end between the tokens (vllm PR#57551).
+What is addressed to the interpreter is code and no call. Servers detokenize with a space or line end between the tokens
+(vllm PR#57551).
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="InternLM 2 and 2.5",
+    source="https://huggingface.co/internlm/internlm2_5-7b-chat",
+    example='<|action_start|><|plugin|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}<|action_end|>',
+    since="0.1.0",
+)
 
 DIALECT = JsonTags(
     "internlm2",

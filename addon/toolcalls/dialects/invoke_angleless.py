@@ -1,22 +1,29 @@
 """`invoke_angleless`: `invoke` whose opening tag lost its bracket, so that the namespace stands in the open.
 
-    antml:invoke name="read_file">
-    <parameter name="path">src/a.ts</parameter>
-    </invoke>
-    </function_results>
-
-Leaked by Claude (senpi PR#770), often with a stray `</function_results>` behind it, which goes with the call. A tag
-without its bracket opens a call only at the start of a line, and only with its namespace.
+A stray `</function_results>` often follows the call and is removed with it. A tag without its bracket opens a call only
+at the start of a line, and only with its namespace.
 """
 
 from collections.abc import Sequence
 from functools import cached_property
 
-from toolcalls.shapes import Call
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.attributed import Attributed, spelt
 from toolcalls.shapes.tags import Tags, named_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Claude, as a leak",
+    source="senpi PR#770",
+    example="""\
+antml:invoke name="read_file">
+<parameter name="path">src/a.ts</parameter>
+</invoke>
+</function_results>""",
+    since="0.1.0",
+)
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
 
@@ -29,7 +36,7 @@ class _Angleless(Attributed):
         wrappers = (*spelt(_NAMESPACES, "function_calls>"), *spelt("<", ("", *_NAMESPACES), "function_calls>"))
         return (*wrappers, *spelt(_NAMESPACES, "invoke name="))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
         """Never."""
         return False
 
@@ -70,6 +77,6 @@ DIALECT = _Angleless(
     wrappers=("function_calls",),
     prefix=(("", *_NAMESPACES),),
     orphans=("function_results",),
-    strays=("court", "count", "call", "card"),
+    stray_words=("court", "count", "call", "card"),
     place="start",
 )

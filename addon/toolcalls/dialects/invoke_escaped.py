@@ -1,19 +1,14 @@
 """`invoke_escaped`: `invoke` that was escaped for HTML as a whole, tags and values.
 
-    &lt;invoke name="read_file"&gt;
-    &lt;parameter name="path"&gt;src/a.ts&lt;/parameter&gt;
-    &lt;/invoke&gt;
-
-Made by clients that escape what they keep of a reply, and by models that see it again (opencode #16735). Everything was
-escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind it, and not
-inside a whole call that the value quotes. It opens only at the start of a line.
+Everything was escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind
+it, and not inside a whole call that the value quotes. It opens only at the start of a line.
 """
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import spelt
 from toolcalls.shapes.entities import ENTITIES, unescape
@@ -21,6 +16,17 @@ from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="clients that escape what they keep of a reply, and models that see it again",
+    source="opencode #16735",
+    example="""\
+&lt;invoke name="read_file"&gt;
+&lt;parameter name="path"&gt;src/a.ts&lt;/parameter&gt;
+&lt;/invoke&gt;""",
+    since="0.1.0",
+)
 
 _PREFIXES = ("", *(f"{name}:" for name in ("antml", "tml")))
 _ELEMENTS = ("function_calls", "invoke", "parameter")
@@ -44,19 +50,19 @@ class _Tag(NamedTuple):
 class _Escaped:
     name = "invoke_escaped"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's up to its name."""
         return (*spelt("&lt;", _PREFIXES, "function_calls&gt;"), *spelt("&lt;", _PREFIXES, "invoke name="))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
         """Never."""
         return False
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
         wrapper = yield from _tag(scan)
         wrapped = wrapper is not None and wrapper.element == "function_calls"
@@ -71,9 +77,9 @@ class _Escaped:
                 break
             scan.take(space + tag.length)
             name = tools.resolve(tag.name)
-            calls.begin(name)
+            sink.begin(name)
             begun = True
-            if not (yield from _body(scan, calls, tools, name)):
+            if not (yield from _body(scan, sink, tools, name)):
                 return False
             if not wrapped:
                 break
@@ -85,7 +91,7 @@ class _Escaped:
             scan.take(space + tag.length)
             return True
         if wrapped and scan.ended:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             if space == scan.rest() or _half(scan, space):
                 scan.take(scan.rest())
                 return True
@@ -124,14 +130,14 @@ def _behind(scan: Scanner, ahead: int) -> Step[str]:
     return tag.element if tag else ""
 
 
-def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
     """The parameters and the call's closer. Returns whether the call is complete."""
-    arguments = Arguments(calls, tools, name)
+    arguments = Arguments(sink, tools, name)
     while True:
         space = yield from scan.space()
         tag = yield from _tag(scan, space)
         if tag is None or tag.element not in {"parameter", "/invoke"}:  # the call's own closer is what is missing
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             if tag is None:
                 scan.take(scan.rest())
             arguments.end()

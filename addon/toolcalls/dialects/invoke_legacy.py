@@ -1,14 +1,5 @@
 """`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
 
-    <function_calls>
-    <invoke>
-    <tool_name>read_file</tool_name>
-    <parameters>
-    <path>src/a.ts</path>
-    </parameters>
-    </invoke>
-    </function_calls>
-
 `</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags, one line end
 on either side is layout. A parameter is an element that the tool declares; where it declares none, any element.
 """
@@ -17,7 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
@@ -26,6 +17,22 @@ from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, 
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="Claude 2",
+    source="the prompt documentation of Claude 2",
+    example="""\
+<function_calls>
+<invoke>
+<tool_name>read_file</tool_name>
+<parameters>
+<path>src/a.ts</path>
+</parameters>
+</invoke>
+</function_calls>""",
+    since="0.1.0",
+)
 
 _MAX_WORD = 256
 _WORD = re.compile(r"[\w.:/@-]*+")
@@ -46,19 +53,19 @@ _CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", 
 class _Legacy:
     name = "invoke_legacy"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's, which has no attributes."""
         return "<function_calls>", "<invoke>"
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call with its name in an element."""
         return "<invoke>" in text and "<tool_name>" in text and "</invoke>" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
         _, wrapper = yield from _WRAPPER.at(scan)
         if wrapper:
@@ -69,23 +76,23 @@ class _Legacy:
             written, size = opening
             scan.take(size)
             name = tools.resolve(written)
-            calls.begin(name)
+            sink.begin(name)
             begun = True
-            if not (yield from _body(scan, calls, tools, name)):
+            if not (yield from _body(scan, sink, tools, name)):
                 return False
             if not wrapper:
                 break
             scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
+        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
 
-    def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
+    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
         space = yield from scan.space()
         kind, length = yield from _ENDS.at(scan, space)
         if kind == "wrapper_end":
             scan.take(space + length)
             return True
         if wrapped and scan.ended:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return False
@@ -146,9 +153,9 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
     return word if _KEY.fullmatch(word) and (yield from scan.starts(">", end)) else ""
 
 
-def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
     """The parameters and the closers. Returns whether the call is complete."""
-    arguments, declared = Arguments(calls, tools, name), tools.keys(name)
+    arguments, declared = Arguments(sink, tools, name), tools.keys(name)
     closed = False  # something stands behind `<parameters>`, and all of it is closed
     while True:
         space = yield from scan.space()
@@ -163,7 +170,7 @@ def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
         key = yield from _element(scan, declared, space)
         if not key:
             scan.take(space)
-            return (yield from _ends_early(scan, calls, arguments, closed=closed))
+            return (yield from _ends_early(scan, sink, arguments, closed=closed))
         closed = True
         scan.take(space + len(key) + 2)
         value = arguments.value(key)
@@ -173,24 +180,24 @@ def _body(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
             return False
         value.end()
         if repair:
-            calls.repair(DUPLICATE_CLOSER)
+            sink.note_repair(DUPLICATE_CLOSER)
 
 
-def _ends_early(scan: Scanner, calls: Calls, arguments: Arguments, *, closed: bool) -> Step[bool]:
+def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: bool) -> Step[bool]:
     """Neither a parameter nor the call's own closer stands here. Returns whether the call is complete all the same.
 
     closed   something stands behind `<parameters>`, and all of it is closed
     """
     wrapper_end, _ = yield from _ENDS.at(scan)
     if wrapper_end or (closed and not scan.cut and _ENDS.stops_short(scan)):
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         scan.take(0 if wrapper_end else scan.rest())
         arguments.end()
         return True
     if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
         scan.take(scan.rest())
         return False
-    calls.broken()
+    sink.fail()
     yield from skip(scan, _CALL_ENDS)
     return False
 

@@ -1,10 +1,17 @@
 """`iquest`: IQuest's form, GLM's pairs in a tag of its own.
 
-    <iquest_tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></iquest_tool_call>
-
-Values stand as they are, white space between tags means nothing. Source: the model's chat template.
+Values are taken verbatim, white space between tags means nothing.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.keyvalue import KeyValue
+
+ABOUT = About(
+    form="keys and values",
+    written_by="IQuest's models",
+    source="the model's chat template",
+    example="<iquest_tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></iquest_tool_call>",
+    since="0.1.0",
+)
 
 DIALECT = KeyValue("iquest", call="iquest_tool_call")

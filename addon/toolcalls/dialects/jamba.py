@@ -1,11 +1,18 @@
 """`jamba`: a JSON array in `<tool_calls>` tags.
 
-    <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>
-
-Written by AI21's Jamba. Apriel and Hunyuan write the same inside frames of their own (`apriel`, `hunyuan_a13b`); which
-of the three is named for a block without such a frame means nothing. Source: vLLM's `jamba` parser.
+Apriel and Hunyuan write the same inside frames of their own (`apriel`, `hunyuan_a13b`); which of the three is named for
+a block without such a frame means nothing.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsonlist import JsonList
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="AI21's Jamba",
+    source="vLLM's `jamba` parser",
+    example='<tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>',
+    since="0.1.0",
+)
 
 DIALECT = JsonList("jamba", opening=("<tool_calls>",), closing=("</tool_calls>",))

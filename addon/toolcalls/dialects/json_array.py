@@ -1,11 +1,17 @@
 """`json_array`: a JSON array of calls in the open, and nothing else in the message.
 
-    [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
-
-What models write that were trained on several forms of it, when a server has no template for them. Its objects are
-read as those of `bare_json` are, and every one must be a call.
+Its objects are read as those of `bare_json` are, and every one must be a call.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.openjson import OpenJson
+
+ABOUT = About(
+    form="JSON in the open",
+    written_by="models that were trained on several forms of it, where a server has no template for them",
+    source="public reports",
+    example='[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
+    since="0.1.0",
+)
 
 DIALECT = OpenJson("json_array", brackets=("[",))

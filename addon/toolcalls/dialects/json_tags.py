@@ -1,14 +1,22 @@
 """`json_tags`: JSON calls in a tag that no template has, as models mix what they have seen.
 
-    <function_calls>
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-    </function_calls>
-
-Claude's and Olmo's tag with Hermes' object in it, or tags with other names (`<function_invocation>`: ollama #16383,
-which calls it drift; `<tool_use>`, after the Messages API). The object, or an array of them, is a call by its keys.
+Claude's and Olmo's tag with Hermes' object in it, or tags with other names (`<function_invocation>`, which the report
+calls drift; `<tool_use>`, after the Messages API). The object, or an array of them, is a call by its keys.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="models that mix the forms they have seen",
+    source="no model's template; ollama #16383",
+    example="""\
+<function_calls>
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}
+</function_calls>""",
+    since="0.1.0",
+)
 
 _NAMES = ("function_calls", "function_invocation", "tool_use", "tool_request", "tool_invocation")
 

@@ -1,24 +1,33 @@
 """`kimi_k2`: a header token with the tool's name and a counter, and raw JSON.
 
-    <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "src/a.ts"}
-    <|tool_call_end|><|tool_calls_section_end|>
-
-Written by Moonshot's Kimi K2, K2-Thinking and K2.5. The counter runs over the whole conversation; on writing it starts
-from 0. A header that holds a counter and no name means the one tool whose parameters the arguments fit; those are held
-until they are whole. Section marks may be missing or in the singular; a name with neither counter, mark nor JSON behind
-it is no call. Source: docs/tool_call_guidance.md at
-https://huggingface.co/moonshotai/Kimi-K2-Instruct, vllm PR#38579 #28543 (leaks).
+The counter runs over the whole conversation; on writing it starts from 0. A header that holds a counter and no name
+means the one tool whose parameters the arguments fit; those are held until they are whole. Section marks may be missing
+or in the singular; a name with neither counter, mark nor JSON behind it is no call.
 """
 
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import payload
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="Moonshot's Kimi K2, K2-Thinking and K2.5",
+    source=(
+        "docs/tool_call_guidance.md at https://huggingface.co/moonshotai/Kimi-K2-Instruct; vllm PR#38579, #28543 "
+        "(leaks)"
+    ),
+    example=(
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0"
+        '<|tool_call_argument_begin|>{"path": "src/a.ts"}<|tool_call_end|><|tool_calls_section_end|>'
+    ),
+    since="0.1.0",
+)
 
 _PREFIX = "functions."
 _ARGUMENTS = "<|tool_call_argument_begin|>"
@@ -47,11 +56,11 @@ class _Kimi(Header):
             return found
         return found if (yield from scan.among(("{", '"'), ahead + len(found))) else None
 
-    def nameless(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def nameless(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The one tool that has all the arguments' keys as parameters, and none that it requires besides them."""
         if not (yield from scan.starts("{")):
             return False
-        written = yield from payload(scan, calls)
+        written = yield from payload(scan, sink)
         if written is None:
             return False
         keys = {key for key, _ in members(written)}
@@ -61,9 +70,9 @@ class _Kimi(Header):
         exact = [name for name in fitting if len(tools.keys(name)) == len(keys)]
         if len(exact or fitting) != 1:
             return False
-        calls.begin((exact or fitting)[0])
-        calls.repair("inferred_name")
-        calls.piece(written)
+        sink.begin((exact or fitting)[0])
+        sink.note_repair("inferred_name")
+        sink.piece(written)
         return True
 
 

@@ -1,24 +1,33 @@
 """`kimi_k3`: Kimi K3's elements of special tokens ("XTML"), in which calls, reasoning and text are channels.
 
-    <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>
-    src/a.ts<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
-
-All of it stands on one line. Values stand as they are: `string` means the text, any other type JSON, and text where it
+All of it stands on one line. Values are taken verbatim: `string` means the text, any other type JSON, and text where it
 is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark. The marks of the response
-channel go, the think channel is reasoning. vllm #50604.
+channel are removed, the think channel is reasoning.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import up_to
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="channels",
+    written_by="Moonshot's Kimi K3",
+    source="vllm #50604",
+    example=(
+        '<|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|>'
+        '<|open|>argument key="path" type="string"<|sep|>src/a.ts<|close|>argument<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|>"
+    ),
+    since="0.1.0",
+)
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
 _BOTH = (_OPEN, _CLOSE)
@@ -46,31 +55,31 @@ class _Mark:
 class _Xtml:
     name = "kimi_k3"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """What every mark begins with."""
         return _BOTH
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows marks."""
         return _OPEN in text and _SEP in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls of one section, or one mark of a channel; all of the think channel."""
         mark = yield from self._mark(scan, 0)
         if mark is None:
             return False
         if mark.is_("tools") or mark.is_("call"):
-            return (yield from self._calls(scan, calls, tools))
-        if mark.element not in _CHANNELS or not calls.framed():
+            return (yield from self._calls(scan, sink, tools))
+        if mark.element not in _CHANNELS or not sink.may_remove_frame():
             return False
         scan.take(mark.length)
-        calls.layout()
+        sink.mark_frame()
         if mark.is_("think"):
-            yield from self._thought(scan, calls)
+            yield from self._thought(scan, sink)
         return True
 
     def _mark(self, scan: Scanner, ahead: int) -> Step[_Mark | None]:
@@ -91,19 +100,19 @@ class _Xtml:
         attributes = {key: _decoded(text) for key, text in _ATTRIBUTE.findall(found["attributes"])}
         return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
 
-    def _thought(self, scan: Scanner, calls: Calls) -> Step[None]:
+    def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel."""
-        while (yield from up_to(scan, _BOTH, calls.thinks)) is not None:
+        while (yield from up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
             mark = yield from self._mark(scan, 0)
             if mark is not None and mark.is_("/think"):
                 scan.take(mark.length)
-                calls.layout()
+                sink.mark_frame()
             if mark is not None and (mark.opens or mark.is_("/think")):
                 return
             scan.take(1)
-            calls.thinks()
+            sink.mark_reasoning()
 
-    def _calls(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _calls(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         begun = section = False
         while True:
             space = yield from scan.space()
@@ -119,17 +128,17 @@ class _Xtml:
                 break
             scan.take(space + mark.length)
             name = tools.resolve(mark.attributes["tool"])
-            calls.begin(name)
+            sink.begin(name)
             begun = True
-            if not (yield from self._body(scan, calls, Arguments(calls, tools, name))):
+            if not (yield from self._body(scan, sink, Arguments(sink, tools, name))):
                 return False
         if begun and scan.stops_short((_CLOSE,)):
             if section:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             scan.take(scan.rest())
         return begun
 
-    def _body(self, scan: Scanner, calls: Calls, arguments: Arguments) -> Step[bool]:
+    def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments) -> Step[bool]:
         """The arguments and the call's closing mark. Returns whether the call is complete."""
         while True:
             space = yield from scan.space()
@@ -148,7 +157,7 @@ class _Xtml:
                 scan.take(scan.rest())
                 return False
             else:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             arguments.end()
             return True
 

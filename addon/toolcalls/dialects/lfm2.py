@@ -1,21 +1,27 @@
 """`lfm2`: Liquid's list of Python calls between markers; a JSON array or object may stand there instead.
 
-    <|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>
-
-LFM2 often says its calls once more as text behind the closing marker. A list of exactly the same calls that stands
-there goes with them; any other text stays. Source: https://docs.liquid.ai/lfm/key-concepts/tool-use.
+LFM2 often repeats its calls as text behind the closing marker. A list of exactly the same calls there is removed with
+them; any other text stays.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="Python",
+    written_by="Liquid's LFM2",
+    source="https://docs.liquid.ai/lfm/key-concepts/tool-use",
+    example='<|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>',
+    since="0.1.0",
+)
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
 _CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))
@@ -40,81 +46,81 @@ class _Heard:
         if len(self.arguments[-1]) <= _MAX_ECHO:
             self.arguments[-1] += json
 
-    def collects(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
+    def collect(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
         return len(self.arguments[-1]) <= _MAX_ECHO
 
     def end(self) -> None:
         """Nothing to note."""
 
-    def broken(self) -> None:
+    def fail(self) -> None:
         self.broke = True
 
-    def repair(self, name: Repair) -> None:
+    def note_repair(self, name: Repair) -> None:
         """An echo may be written otherwise."""
 
-    def framed(self) -> bool:
+    def may_remove_frame(self) -> bool:
         return False
 
-    def layout(self) -> None:
+    def mark_frame(self) -> None:
         """There is no frame."""
 
-    def says(self) -> None:
+    def mark_text(self) -> None:
         """There is no frame."""
 
-    def thinks(self) -> None:
+    def mark_reasoning(self) -> None:
         """There is no frame."""
 
 
 class _Both(_Heard):
     """Calls that are listened to and passed on."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, sink: CallSink) -> None:
         super().__init__()
-        self._calls = calls
+        self._sink = sink
 
     def begin(self, name: str, refused: Reason | None = None) -> None:
         super().begin(name, refused)
-        self._calls.begin(name, refused)
+        self._sink.begin(name, refused)
 
     def piece(self, json: str) -> None:
         super().piece(json)
-        self._calls.piece(json)
+        self._sink.piece(json)
 
-    def collects(self, size: int) -> bool:
-        return self._calls.collects(size)
+    def collect(self, size: int) -> bool:
+        return self._sink.collect(size)
 
     def end(self) -> None:
-        self._calls.end()
+        self._sink.end()
 
-    def broken(self) -> None:
-        super().broken()
-        self._calls.broken()
+    def fail(self) -> None:
+        super().fail()
+        self._sink.fail()
 
-    def repair(self, name: Repair) -> None:
-        self._calls.repair(name)
+    def note_repair(self, name: Repair) -> None:
+        self._sink.note_repair(name)
 
 
 @dataclass(frozen=True)
 class _Lfm2:
     name: str = "lfm2"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The marker."""
         return _CODE.openers(names)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows the markers."""
-        return _CODE.speaks(text)
+        return _CODE.shown_in(text)
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The block, and its echo."""
         bracket = yield from scan.space(len(_START))
         first = yield from scan.space(bracket + 1)
         if (yield from character(scan, bracket)) in {"[", "{"} and (yield from character(scan, first)) in {"{", '"'}:
-            return (yield from _JSON.read(scan, calls, tools))
-        made = _Both(calls)
+            return (yield from _JSON.read(scan, sink, tools))
+        made = _Both(sink)
         step = _CODE.read(scan, made, tools)
         while (own := _advance(step)) is None:
             scan.expect = None  # every piece is to be heard
@@ -122,7 +128,7 @@ class _Lfm2:
         if own and not made.broke:
             echo = yield from _echo(scan, tools, made)
             if echo:
-                calls.repair("echoed")
+                sink.note_repair("echoed")
                 scan.take(echo)
         return own
 

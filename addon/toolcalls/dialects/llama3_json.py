@@ -1,15 +1,12 @@
 """`llama3_json`: JSON objects behind Llama 3's token, with semicolons between them.
 
-    <|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}
-
-Written by Llama 3.1 to 3.3. Without the token it is `bare_json`, which counts only as a whole message. The built-in
-tools are called as Python, `brave_search.call(query="weather")`; other code behind the token is no call. Source: the
-prompt format at https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/.
+Without the token it is `bare_json`, which counts only as a whole message. The built-in tools are called as Python,
+`brave_search.call(query="weather")`; other code behind the token is no call.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.wholejson import MAX_NAME
@@ -17,27 +14,41 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
+ABOUT = About(
+    form="JSON in the open",
+    written_by="Llama 3.1 to 3.3",
+    source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/",
+    example=(
+        '<|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}'
+    ),
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("ls", "{}"),
+    ),
+    since="0.1.0",
+)
+
 _TAG = "<|python_tag|>"
 _CALL = ".call"
 
 
 @dataclass(frozen=True)
 class _Llama3(JsonList):
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls behind one token: a built-in one, or JSON."""
         ahead = yield from scan.space(len(_TAG))
         dotted = yield from _word(scan, ahead)
         if not dotted.endswith(_CALL) or not (yield from scan.starts("(", ahead + len(dotted))):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         key_at = yield from scan.space(ahead + len(dotted) + 1)
         key = yield from _word(scan, key_at)
         behind = yield from scan.space(key_at + len(key))
         if not (yield from scan.starts("=" if key else ")", behind)):
             return False
         scan.take(key_at)
-        block = self._reader(scan, calls, tools)
+        block = self._reader(scan, sink, tools)
         block.begin(tools.resolve(dotted.removesuffix(_CALL)), [])
-        return (yield from _keywords(scan, calls)) and (yield from self._close(scan, calls, block))
+        return (yield from _keywords(scan, sink)) and (yield from self._close(scan, sink, block))
 
 
 def _word(scan: Scanner, ahead: int) -> Step[str]:
@@ -57,7 +68,7 @@ def _word(scan: Scanner, ahead: int) -> Step[str]:
     return scan.text[start : start + size]
 
 
-def _keywords(scan: Scanner, calls: Calls) -> Step[bool]:
+def _keywords(scan: Scanner, sink: CallSink) -> Step[bool]:
     """Keyword arguments and the parenthesis behind them. Returns whether the call is complete."""
     opening = "{"
     while not (yield from mark(scan, ")")):
@@ -66,15 +77,15 @@ def _keywords(scan: Scanner, calls: Calls) -> Step[bool]:
         scan.take(len(key))
         whole = False
         if key and (yield from mark(scan, "=")):
-            calls.piece(f"{opening}{quote(key)}:")
+            sink.piece(f"{opening}{quote(key)}:")
             opening = ","
             scan.take((yield from scan.space()))
-            whole = yield from value(scan, calls, calls.piece)
+            whole = yield from value(scan, sink, sink.piece)
         if not whole or not ((yield from mark(scan, ",")) or (yield from _closes(scan))):
             if not scan.ended:
-                calls.broken()
+                sink.fail()
             return False
-    calls.piece("}" if opening == "," else "{}")
+    sink.piece("}" if opening == "," else "{}")
     return True
 
 

@@ -1,19 +1,28 @@
 """`llama4_pythonic`: Llama 4's list of calls between markers, the second of which may be missing.
 
-    <|python_start|>[read_file(path="src/a.ts"), list_files()]<|python_end|>
-
 Without the first marker it is `pythonic`. Where a prompt asked for JSON, an object of Llama 3's stands between the
-markers. Source: the model's chat template (https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E-Instruct,
-chat_template.jinja).
+markers.
 """
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Pythonic
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="Python",
+    written_by="Llama 4",
+    source="chat_template.jinja of https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E-Instruct",
+    example='<|python_start|>[read_file(path="src/a.ts"), list_files()]<|python_end|>',
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("list_files", "{}"),
+    ),
+    since="0.1.0",
+)
 
 _START, _END = ("<|python_start|>",), ("<|python_end|>",)
 _JSON = JsonList(
@@ -23,11 +32,11 @@ _JSON = JsonList(
 
 @dataclass(frozen=True)
 class _Llama4(Pythonic):
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls between the markers."""
         if (yield from scan.starts("{", (yield from scan.space(len(_START[0]))))):
-            return (yield from _JSON.read(scan, calls, tools))
-        return (yield from super().read(scan, calls, tools))
+            return (yield from _JSON.read(scan, sink, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _Llama4("llama4_pythonic", opening=_START, closing=_END)

@@ -1,13 +1,21 @@
 """`lm_studio`: JSON between the marks that LM Studio teaches models without a template for tools.
 
-    [TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "src/a.ts"}}[END_TOOL_REQUEST]
-
-Written by any model that LM Studio serves in its default format, and seen as text where its parser is not in the way.
-`[TOOL_CALL]` with its closer is what models make of it. Sources: https://lmstudio.ai/docs/developer/openai-compat/tools
-(default tool use), https://docs.openclaw.ai/gateway/local-models.
+It shows as text where LM Studio's parser is not in the way. `[TOOL_CALL]` with its closer is what models make of it.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="any model that LM Studio serves in its default format",
+    source=(
+        "https://lmstudio.ai/docs/developer/openai-compat/tools (default tool use), "
+        "https://docs.openclaw.ai/gateway/local-models"
+    ),
+    example='[TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "src/a.ts"}}[END_TOOL_REQUEST]',
+    since="0.1.0",
+)
 
 DIALECT = JsonTags(
     "lm_studio",

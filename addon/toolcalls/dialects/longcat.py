@@ -1,10 +1,14 @@
-"""`longcat`: Hermes' form with a tag of its own.
+"""`longcat`: Hermes' form with a tag of its own."""
 
-    <longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</longcat_tool_call>
-
-Written by Meituan's LongCat-Flash. Source: the model's chat template.
-"""
-
+from toolcalls.shapes import About
 from toolcalls.shapes.jsontags import JsonTags
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Meituan's LongCat-Flash",
+    source="the model's chat template",
+    example='<longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</longcat_tool_call>',
+    since="0.1.0",
+)
 
 DIALECT = JsonTags("longcat", opening=("<longcat_tool_call>",), closing=("</longcat_tool_call>",), line="")

@@ -1,16 +1,25 @@
 """`longcat_xml`: LongCat's later form, GLM's pairs in tags of its own.
 
-    <longcat_tool_call>read_file
-    <longcat_arg_key>path</longcat_arg_key>
-    <longcat_arg_value>src/a.ts</longcat_arg_value>
-    </longcat_tool_call>
-
-Written by Meituan's LongCat 2.0 and LongCat-Flash, which write an object of JSON in the same tag as well (`longcat`).
-Values stand as they are. Source: the model's chat template (https://huggingface.co/meituan-longcat/LongCat-2.0) and
-https://community.vercel.com/t/parsing-custom-xml-tool-calls-from-longcat-flash-models-in-vercel-ai-sdk/33601.
+The models write an object of JSON in the same tag as well (`longcat`). Values are taken verbatim.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.keyvalue import KeyValue
+
+ABOUT = About(
+    form="keys and values",
+    written_by="Meituan's LongCat 2.0 and LongCat-Flash",
+    source=(
+        "the chat template of https://huggingface.co/meituan-longcat/LongCat-2.0, "
+        "https://community.vercel.com/t/parsing-custom-xml-tool-calls-from-longcat-flash-models-in-vercel-ai-sdk/33601"
+    ),
+    example="""\
+<longcat_tool_call>read_file
+<longcat_arg_key>path</longcat_arg_key>
+<longcat_arg_value>src/a.ts</longcat_arg_value>
+</longcat_tool_call>""",
+    since="0.1.0",
+)
 
 DIALECT = KeyValue("longcat_xml", call="longcat_tool_call", key="longcat_arg_key", value="longcat_arg_value", line="\n")
 

@@ -1,24 +1,30 @@
 """`marker`: a JSON object behind a word that says that it is a call, as selectools' ToolCallParser reads it.
 
-    TOOL_CALL
-    {"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
-
-Written by models under prompts that ask for it; https://github.com/johnnichev/selectools (`ToolCallParser`). The word
-is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in brackets
-there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a whole call,
-so a call is held until its JSON has ended; only where there is no limit do arguments stream.
+The word is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in
+brackets there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a
+whole call, so a call is held until its JSON has ended; only where there is no limit do arguments stream.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="models under prompts that ask for it",
+    source="https://github.com/johnnichev/selectools (`ToolCallParser`)",
+    example="""\
+TOOL_CALL
+{"tool_name": "read_file", "parameters": {"path": "src/a.ts"}}""",
+    since="0.1.0",
+)
 
 _FENCES = ("`", "```", "````", "`````", "~~~", "~~~~")
 _INFO = re.compile(r"[ \t]*+[\w+.-]*+[ \t]*+")
@@ -35,20 +41,20 @@ class Marker:
     name: str = "marker"
     markers: tuple[str, ...] = ("TOOL_CALL",)
     max_payload_chars: int = 8000
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The words."""
         return self.markers
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a word with an object behind it that names its tool as the form does."""
         return any(re.search(re.escape(word) + r"\W{0,16}\{\s*[\"']tool_name[\"']", text) for word in self.markers)
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One word with the object behind it, or the objects."""
         marker = yield from scan.among(self.markers)
         if marker is None:
@@ -62,28 +68,28 @@ class Marker:
             yield from _info(scan)
         listed = yield from mark(scan, "[")
         while (yield from scan.starts("{", (yield from scan.space()))):
-            call = CallObject(scan, calls, tools, stream=not self.max_payload_chars)
+            call = CallObject(scan, sink, tools, stream=not self.max_payload_chars)
             whole, size = yield from _measured(scan, call.read())
             if not whole:
                 if scan.ended or not call.name:
                     return False
                 if call.begun:
-                    calls.broken()
+                    sink.fail()
                 else:
-                    calls.begin(call.name, "bad_arguments")
+                    sink.begin(call.name, "bad_arguments")
                 yield from _rest_of_line(scan)
                 return False
             reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
             if reason is not None and not call.begun:
-                calls.begin(call.name, reason)
+                sink.begin(call.name, reason)
             another, missing = yield from _behind(scan, fence, listed=listed)
             if missing and scan.ended and scan.cut:
                 return False
             if reason is None and not call.begun:
                 call.begin()
             if missing:
-                calls.repair("missing_closer")
-            calls.end()
+                sink.note_repair("missing_closer")
+            sink.end()
             if not another:
                 return True
         return False

@@ -1,19 +1,17 @@
 """`mimo_xml`: Qwen's function tags without white space between them.
 
-    <tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>
+Values are taken verbatim, line ends included (as vLLM does; SGLang decodes HTML entities, which would damage code).
+That is the whole difference to `qwen3_xml`, so a block is this dialect's only when its first tags stand side by side,
+and `qwen3_xml` reads every other, the naked one too.
 
-Written by Xiaomi's MiMo V2 and later. Values are what stands between the tags, line ends too; nothing is decoded (so
-vLLM; SGLang decodes HTML entities, which would damage code). That is all the difference to `qwen3_xml`, so a block is
-this dialect's only when its first tags stand side by side, and `qwen3_xml` reads every other, the naked one too.
-
-A tool that takes free text gets it without a parameter's tag, and sometimes with its closer (opencodex #5499):
+A tool that takes free text gets it without a parameter's tag, and sometimes with its closer:
 
     <tool_call><function=exec>const a = 1;</parameter></function></tool_call>
 
 That is read where the tool has one parameter or none that is known; it is called `input` then.
 """
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.loosetags import Tag, function_tag
@@ -21,31 +19,39 @@ from toolcalls.shapes.tagvalue import UNCLOSED_VALUE, Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
+ABOUT = About(
+    form="function tags",
+    written_by="Xiaomi's MiMo V2 and later",
+    source="opencodex #5499, and vLLM's and SGLang's parsers",
+    example="<tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>",
+    since="0.1.0",
+)
+
 _FREE = "input"
 
 
 class _MiMo(FunctionTag):
     """The form, and free text in place of parameters."""
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Also one call with free text."""
         _, wrapper = yield from self.opener.at(scan)
         tag = yield from function_tag(scan, wrapper)
         if tag is None or not tag.whole or not (yield from self._takes_text(scan, wrapper, tag, tools)):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         name = tools.resolve(tag.name)
         key = (tools.keys(name) or (_FREE,))[0]
         scan.take(wrapper + tag.length)
-        calls.begin(name)
-        arguments, values = Arguments(calls, tools, name), Parameters(self, tools, name)
+        sink.begin(name)
+        arguments, values = Arguments(sink, tools, name), Parameters(self, tools, name)
         value = arguments.value(values.given(key), string=True)
         repair = yield from tag_value(scan, value, values)
         if repair is None:
             return False
         value.end()
-        calls.repair("free_text" if repair == UNCLOSED_VALUE else repair or "free_text")
-        complete = yield from self.rest(scan, calls, arguments, values)
-        return complete and (yield from self.block_end(scan, calls, 1))
+        sink.note_repair("free_text" if repair == UNCLOSED_VALUE else repair or "free_text")
+        complete = yield from self.rest(scan, sink, arguments, values)
+        return complete and (yield from self.block_end(scan, sink, 1))
 
     def _takes_text(self, scan: Scanner, wrapper: int, tag: Tag, tools: Toolbox) -> Step[bool]:
         name = tools.resolve(tag.name)

@@ -1,19 +1,29 @@
 """`minicpm3`: Python calls on lines of their own, in a fence between markers.
 
-    <|tool_call_start|>
-    ```python
-    read_file(path="src/a.ts")
-    ```
-    <|tool_call_end|>
-
-Written by OpenBMB's MiniCPM3 and MiniCPM4, behind a `<|thought_start|>` and its closer. The fence is the dialect's own;
-the markers are LFM2's as well (`lfm2`). Sources: the chat template of https://huggingface.co/openbmb/MiniCPM3-4B and
-the training data that https://github.com/OpenBMB/MiniCPM shows for MiniCPM4-MCP.
+The models write it behind a `<|thought_start|>` and its closer. The fence is the dialect's own; the markers are LFM2's
+as well (`lfm2`).
 """
 
 from itertools import product
 
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
+
+ABOUT = About(
+    form="Python",
+    written_by="OpenBMB's MiniCPM3 and MiniCPM4",
+    source=(
+        "the chat template of https://huggingface.co/openbmb/MiniCPM3-4B, and the training data of MiniCPM4-MCP "
+        "at https://github.com/OpenBMB/MiniCPM"
+    ),
+    example="""\
+<|tool_call_start|>
+```python
+read_file(path="src/a.ts")
+```
+<|tool_call_end|>""",
+    since="0.1.0",
+)
 
 _START, _END, _FENCE = "<|tool_call_start|>", "<|tool_call_end|>", "```"
 

@@ -1,16 +1,14 @@
 """`minicpm5`: MiniCPM 5's form, `function` and `param` elements that carry names.
 
-    <function name="read_file"><param name="path">src/a.ts</param></function>
-
 A value may stand in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
-one they are read as what they stand for. A `<param>` without a name is the one parameter that is still missing, where
-that is only one. Source: the model's chat template, SGLang's `minicpm` parser.
+one they are read as the characters they encode. A `<param>` without a name is the one parameter that is still missing,
+where there is only one.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Escaped
@@ -19,6 +17,14 @@ from toolcalls.shapes.tags import Parts, Tag, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="MiniCPM 5",
+    source="the model's chat template, and SGLang's `minicpm` parser",
+    example='<function name="read_file"><param name="path">src/a.ts</param></function>',
+    since="0.1.0",
+)
 
 _MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")
 _NAMELESS = "<param>"  # no key can be called so
@@ -64,22 +70,22 @@ class _MiniCPM(Attributed):
         _, length = yield from _PARAM.at(scan, ahead)
         return Tag(_NAMELESS, length, empty=False, attributes={}) if length else None
 
-    def one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """A call whose tag holds a mark has them in its values too."""
         marked = "Ġ" in scan.text[scan.pos : scan.pos + tag.length]
-        return (yield from Attributed.one(_MARKED if marked else self, scan, calls, tools, tag))
+        return (yield from Attributed.one(_MARKED if marked else self, scan, sink, tools, tag))
 
-    def member(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+    def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
         """One without a name is the last one that is missing."""
         if tag.name == _NAMELESS:
             missing = values.missing()
             if len(missing) != 1:
-                calls.broken()
+                sink.fail()
                 yield from skip(scan, self.ends)
                 return False
-            calls.repair("nameless_argument")
+            sink.note_repair("nameless_argument")
             tag = Tag(missing[0], tag.length, tag.empty, tag.attributes)
-        return (yield from super().member(scan, calls, arguments, values, tag))
+        return (yield from super().member(scan, sink, arguments, values, tag))
 
 
 class _Unmarked:

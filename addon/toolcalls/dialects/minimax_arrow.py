@@ -1,27 +1,34 @@
 """`minimax_arrow`: what MiniMax M2 writes where nobody gave it its template.
 
-    [TOOL_CALL]
-    {tool => "read_file", args => {
-      --path "src/a.ts"
-      --limit 20
-    }}
-    [/TOOL_CALL]
-
 A value is a string in double quotes, with the escapes of JSON, or the rest of its line, which may be empty; an object
-or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind. Seen in
-RooCodeInc/Roo-Code #11187.
+or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.jsonvalue import mark, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="notations",
+    written_by="MiniMax M2 without its template",
+    source="RooCodeInc/Roo-Code #11187",
+    example="""\
+[TOOL_CALL]
+{tool => "read_file", args => {
+  --path "src/a.ts"
+  --limit 20
+}}
+[/TOOL_CALL]""",
+    calls=(Call("read_file", '{"path": "src/a.ts", "limit": 20}'),),
+    since="0.1.0",
+)
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
 _ENDS_BARE = re.compile(r"[\n},]").search
@@ -30,20 +37,20 @@ _ENDS_BARE = re.compile(r"[\n},]").search
 @dataclass(frozen=True)
 class _Arrow:
     name: str = "minimax_arrow"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The mark."""
         return (_OPENER,)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows the mark and an arrow."""
         return _OPENER in text and "{tool =>" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call between its marks."""
         if not (yield from scan.starts(_OPENER)):
             return False
@@ -52,7 +59,7 @@ class _Arrow:
             if not (yield from mark(scan, literal)):
                 return False
         scan.take((yield from scan.space()))
-        written = (yield from string(scan, calls)) if (yield from scan.starts('"')) else (yield from _plain(scan))
+        written = (yield from string(scan, sink)) if (yield from scan.starts('"')) else (yield from _plain(scan))
         if not written or len(written) > MAX_WORD:
             return False
         yield from mark(scan, ",")
@@ -60,10 +67,10 @@ class _Arrow:
             if not (yield from mark(scan, literal)):
                 return False
         name = tools.resolve(written)
-        calls.begin(name)
-        if not (yield from _arguments(scan, calls, tools, name)):
+        sink.begin(name)
+        if not (yield from _arguments(scan, sink, tools, name)):
             if scan.rest():
-                calls.broken()
+                sink.fail()
                 yield from past(scan, (_CLOSER,))
             return False
         brace = yield from mark(scan, "}")
@@ -73,9 +80,9 @@ class _Arrow:
         if short and scan.cut:
             scan.take(scan.rest())
             return False
-        calls.end()
+        sink.end()
         if not (brace and closed):
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
         if closed:
             scan.take(space + len(_CLOSER))
         elif short:
@@ -96,14 +103,14 @@ def _plain(scan: Scanner) -> Step[str]:
     return found
 
 
-def _arguments(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
     """The members with the brace behind them. Returns whether all of it is complete."""
     seen: set[str] = set()
-    calls.piece("{")
+    sink.piece("{")
     while True:
         yield from mark(scan, ",")
         if (yield from mark(scan, "}")):
-            calls.piece("}")
+            sink.piece("}")
             return True
         if not (yield from mark(scan, "--")):
             return False
@@ -113,19 +120,19 @@ def _arguments(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[b
             return False
         line_ends = "\n" in scan.take(space)
         if key in seen:
-            calls.repair("duplicate_argument")
-        calls.piece(f"{',' if seen else ''}{quote(key)}:")
+            sink.note_repair("duplicate_argument")
+        sink.piece(f"{',' if seen else ''}{quote(key)}:")
         seen.add(key)
         if line_ends and (yield from scan.among(("--", "}"))) is not None:  # the rest of its line is empty
-            calls.piece(to_json("", tools.types(name, key), infer=tools.infer))
+            sink.piece(to_json("", tools.types(name, key), infer=tools.infer))
         elif (yield from scan.among(('"', "{", "["))) is not None:
-            if not (yield from value(scan, calls, calls.piece)):
+            if not (yield from value(scan, sink, sink.piece)):
                 return False
         else:
             text = yield from _bare(scan, tools.keys(name))
             if text is None:
                 return False
-            calls.piece(to_json(text, tools.types(name, key), infer=tools.infer))
+            sink.piece(to_json(text, tools.types(name, key), infer=tools.infer))
 
 
 def _bare(scan: Scanner, keys: tuple[str, ...]) -> Step[str | None]:

@@ -1,23 +1,17 @@
 """`minimax_m3`: elements that are named after the arguments and nest, with a marker before each tag (MiniMax M3).
 
-    ]<]minimax[>[<tool_call>
-    ]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
-    ]<]minimax[>[</tool_call>
-
 Only a tag behind the marker is a tag, so values hold any other markup; nothing is decoded. Elements in an element are
 an object, or the items of an array where the schema says array; a name that comes twice is an array, text beside
 elements is kept as `$text`. A sibling changes what an element means, so the arguments leave when the call closes. The
 model elides the opening tag of the first parameter now and then (vllm PR#51075): its closer names it. The template
 leaves out members that are null, so a call that has one cannot be written.
-
-Its source: the chat template of MiniMax-M3, and vLLM's `minimax_m3` parser.
 """
 
 import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.nested import Rules, Spelling, Unfit, to_object
@@ -26,6 +20,18 @@ from toolcalls.shapes.trees import MAX_DEPTH, Element
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, to_json
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="MiniMax-M3",
+    source="the model's chat template, and vLLM's `minimax_m3` parser",
+    example="""\
+]<]minimax[>[<tool_call>
+]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
+]<]minimax[>[</tool_call>""",
+    calls=(Call("order", '{"id": 42}'),),
+    since="0.1.0",
+)
 
 RESULT = "<response>{text}</response>"
 
@@ -42,19 +48,19 @@ class MinimaxM3:
 
     name = "minimax_m3"
     place: Place = "anywhere"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper, and a call without one."""
         return _WRAPPER, _CALL
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call."""
         return _CALL in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one call without."""
         wrapped = yield from scan.starts(_WRAPPER)
         scan.take(len(_WRAPPER) if wrapped else 0)
@@ -67,8 +73,8 @@ class MinimaxM3:
             scan.take(space + tag.length)
             begun = True
             name = tools.resolve(tag.name)
-            calls.begin(name)
-            if not (yield from _Body(scan, calls, tools, name).read(empty=tag.empty)):
+            sink.begin(name)
+            if not (yield from _Body(scan, sink, tools, name).read(empty=tag.empty)):
                 return False
         if not begun:
             return False
@@ -77,7 +83,7 @@ class MinimaxM3:
             return True
         if wrapped and scan.stops_short((_WRAPPER_END,)):
             if not scan.cut:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return False
@@ -104,9 +110,9 @@ DIALECT = MinimaxM3()
 class _Body:
     """What stands in one call: its elements, folded as they close."""
 
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._tools = tools
         self._name = name
         self._parts: list[str | Element] = []
@@ -114,20 +120,20 @@ class _Body:
 
     def read(self, *, empty: bool) -> Step[bool]:
         """Read it with the call's closer. Returns whether the call is complete."""
-        scan, calls = self._scan, self._calls
+        scan, sink = self._scan, self._sink
         while not empty:
             if not (yield from self._text()):
                 if scan.cut or self._open or not self._closes_alone():
                     scan.take(scan.rest())
                     return False
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
                 scan.take(scan.rest())
                 break
             if not self._open and (yield from scan.among((_CALL_END, _WRAPPER_END, f"{_CALL} "))):
                 if (yield from scan.starts(_CALL_END)):
                     scan.take(len(_CALL_END))
                 else:
-                    calls.repair("missing_closer")
+                    sink.note_repair("missing_closer")
                 break
             if not (yield from self._tag()):
                 return (yield from self._broken())
@@ -138,10 +144,10 @@ class _Body:
         beside = "".join(part for part in parts if isinstance(part, str)).strip(SPACE)
         elements = [part for part in parts if isinstance(part, Element)]
         try:
-            calls.piece(to_object(elements, place.member, rules, beside))
+            sink.piece(to_object(elements, place.member, rules, beside))
         except Unfit:
             return (yield from self._broken())
-        calls.end()
+        sink.end()
         return True
 
     def _text(self) -> Step[bool]:
@@ -186,7 +192,7 @@ class _Body:
             # The opener of the first parameter is what may be missing.
             if any(isinstance(part, Element) for part in self._parts) or not self._parts:
                 return False
-            self._calls.repair("missing_opener")
+            self._sink.note_repair("missing_opener")
             self._open.append((name, 0))
         scan.take(found.end() - scan.pos)
         if closes:
@@ -204,7 +210,7 @@ class _Body:
     def _broken(self) -> Step[bool]:
         """The call can be read no further: consume it up to its closer."""
         scan = self._scan
-        self._calls.broken()
+        self._sink.fail()
         while (yield from self._text()):
             closer = yield from scan.among((_CALL_END, _WRAPPER_END))
             scan.take(len(closer) if closer else len(_MARK))

@@ -1,14 +1,21 @@
 """`minimax_text01`: TypeScript in a fence behind a tag, one call with its arguments as JSON.
 
-    <function_call>```typescript
-    functions.read_file({"path": "src/a.ts"})
-    ```
-
-Written by MiniMax-Text-01, MiniMax-VL-01 and MiniMax's models before M1. The fence is the dialect's own. Source: the
-function call guide of https://huggingface.co/MiniMaxAI/MiniMax-Text-01.
+The fence is the dialect's own.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.namedjson import NamedJson
+
+ABOUT = About(
+    form="notations",
+    written_by="MiniMax-Text-01, MiniMax-VL-01 and MiniMax's models before M1",
+    source="the function call guide of https://huggingface.co/MiniMaxAI/MiniMax-Text-01",
+    example="""\
+<function_call>```typescript
+functions.read_file({"path": "src/a.ts"})
+```""",
+    since="0.1.0",
+)
 
 _OPENINGS = tuple(f"<function_call>{gap}```typescript" for gap in ("", "\n"))
 

@@ -1,24 +1,36 @@
 """`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array behind the token.
 
-    [TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}
-    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
+Small 3.2 writes `[CALL_ID]` and an id behind the name. Some fine-tunes close the array with `[/TOOL_CALLS]`. Models
+leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms are read, the first is
+written; the second is:
 
-The first is written by Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3, by Small 3.2 with
-`[CALL_ID]` and an id behind the name; the second by Mistral 7B, Nemo and their fine-tunes, some of which close it with
-`[/TOOL_CALLS]`. Models leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms
-are read, the first is written. Source: https://github.com/mistralai/mistral-common; vllm #13622 PR#41730, dynamo
-PR#10725 (leaks).
+    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
 """
 
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    written_by=(
+        "Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3; with arrays Mistral 7B, Nemo and "
+        "their fine-tunes"
+    ),
+    source="https://github.com/mistralai/mistral-common; vllm #13622, PR#41730, dynamo PR#10725 (leaks)",
+    example='[TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}',
+    calls=(
+        Call("read_file", '{"path": "src/a.ts"}'),
+        Call("list_files", "{}"),
+    ),
+    since="0.1.0",
+)
 
 _MARK = "[TOOL_CALLS]"
 _CLOSER = "[/TOOL_CALLS]"
@@ -37,7 +49,7 @@ class _Mistral(Header):
         """The token, and each tool's name with the token behind it."""
         return (*_OPENERS, *_before_mark(names))
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One array, or calls that follow each other."""
         glued = yield from scan.among(_before_mark(tools.names))
         if glued is not None:
@@ -45,17 +57,17 @@ class _Mistral(Header):
             if (yield from self._owns(scan, name, tools)):
                 scan.take(len(name) + len(_MARK))
                 scan.take((yield from scan.space()))
-                calls.begin(name)
-                calls.repair("misplaced_name")
-                return (yield from self._object(scan, calls))
+                sink.begin(name)
+                sink.note_repair("misplaced_name")
+                return (yield from self._object(scan, sink))
             scan.take(len(name))  # the end of some text
-            calls.says()
+            sink.mark_text()
         space = yield from scan.space(len(_MARK))
         bracket = yield from scan.among(("[", "{"), space)
         if bracket is None or not (yield from scan.starts(_MARK)):
-            return (yield from super().read(scan, calls, tools))
+            return (yield from super().read(scan, sink, tools))
         scan.take(space)
-        return (yield from self._listed(scan, calls, tools))
+        return (yield from self._listed(scan, sink, tools))
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing behind it."""
@@ -75,21 +87,21 @@ class _Mistral(Header):
         space = yield from scan.space(space + 1)
         return "name" in tools.keys(name) or not (yield from scan.starts('"name"', space))
 
-    def _object(self, scan: Scanner, calls: Calls) -> Step[bool]:
-        if (yield from value(scan, calls, calls.piece)):
-            calls.end()
+    def _object(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+        if (yield from value(scan, sink, sink.piece)):
+            sink.end()
             return True
         if scan.rest() or not scan.ended:
-            calls.broken()
+            sink.fail()
             yield from self._skip(scan)
         return False
 
-    def _listed(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """An array of calls, or objects one behind the other."""
-        block = CallReader(scan, calls, tools, follow=(_CLOSER, _MARK))
+        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK))
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
-                calls.broken()
+                sink.fail()
                 yield from self._skip(scan)
             return False
         block.end()

@@ -1,26 +1,36 @@
 """`morph_xml`: elements named after the tool, with `<N/>` for a call without arguments.
 
-    <get_time/>
-    <search>
-    <query>lift</query>
-    <tags><item>a</item><item>b</item></tags>
-    </search>
-
-Written by models under the prompts of ai-sdk-tool-call-middleware (#67) and senpi, for declared tools only. An array is
-its name repeated or `<item>`s in an element; an array of objects without `<item>` is no call. Everything but the self-
-closing tag and the array's items is as in `tagged`, which is asked first.
+Only declared tools are called. An array is its name repeated or `<item>`s in an element; an array of objects without
+`<item>` is no call. Everything but the self-closing tag and the array's items is as in `tagged`, which is asked first.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under the prompts of ai-sdk-tool-call-middleware and senpi",
+    source="ai-sdk-tool-call-middleware #67",
+    example="""\
+<get_time/>
+<search>
+<query>lift</query>
+<tags><item>a</item><item>b</item></tags>
+</search>""",
+    calls=(
+        Call("get_time", "{}"),
+        Call("search", '{"query": "lift", "tags": ["a", "b"]}'),
+    ),
+    since="0.1.0",
+)
 
 _FORM = TagNamed("morph_xml", any_items=False, json=False)
 _EMPTY = re.compile(r"<[ \t]{0,4}([\w.-]+)[ \t]{0,4}/[ \t]{0,4}>")
@@ -32,7 +42,7 @@ class Morph:
 
     name = "morph_xml"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Three for each declared tool."""
@@ -40,14 +50,14 @@ class Morph:
         empty = (opener for name in known for opener in (f"<{name}/", f"<{name} ", f"< {name}/", f"< {name} "))
         return (*_FORM.openers(names), *empty)
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002
         """Never: tags are what any prompt holds."""
         return False
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         if (yield from scan.among(_FORM.openers(tools.names))) is not None:
-            return (yield from _FORM.read(scan, calls, tools))
+            return (yield from _FORM.read(scan, sink, tools))
         while (found := _EMPTY.match(scan.text, scan.pos)) is None:
             if scan.ended or scan.rest() > _MAX_TAG or ">" in scan.text[scan.pos :] or "\n" in scan.text[scan.pos :]:
                 return False
@@ -55,8 +65,8 @@ class Morph:
         if found[1] not in tools.names:
             return False
         scan.take(found.end() - scan.pos)
-        calls.begin(found[1])
-        Arguments(calls, tools, found[1]).end()
+        sink.begin(found[1])
+        Arguments(sink, tools, found[1]).end()
         return True
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:

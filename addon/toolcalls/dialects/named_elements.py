@@ -1,23 +1,30 @@
 """`named_elements`: a tag for calls with the name in an element of its own, and the arguments as JSON in another.
 
-    <tool_call>
-    <name>read_file</name>
-    <arguments>{"path": "src/a.ts"}</arguments>
-    </tool_call>
-
-Taught by many agents' own prompts, under several names for each element; no model's template has it. With elements in
-the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge` (in `<tool>`).
+The elements have several names. With elements in the place of the JSON it is `invoke_legacy` (in `<invoke>`) or `forge`
+(in `<tool>`).
 """
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="models under many agents' own prompts",
+    source="no model's template; those prompts, and public reports",
+    example="""\
+<tool_call>
+<name>read_file</name>
+<arguments>{"path": "src/a.ts"}</arguments>
+</tool_call>""",
+    since="0.1.0",
+)
 
 _CALLS = ("tool_call", "function_call", "tool_use")
 _NAMES = ("<name>", "<tool_name>", "<tool>", "<function>")
@@ -31,19 +38,19 @@ def _closer(tag: str) -> str:
 class _Elements:
     name = "named_elements"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The call's tags."""
         return tuple(f"<{name}>" for name in _CALLS)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
         return any(f"<{name}>\n<name>" in text for name in _CALLS) and "<arguments>{" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(()))
         if opener is None:
@@ -66,26 +73,26 @@ class _Elements:
         empty = given == end or (given is not None and (yield from scan.starts(_closer(given), inside)))
         if given is None or not (empty or (yield from scan.starts("{", inside))):
             return False
-        calls.begin(tools.resolve(written))
+        sink.begin(tools.resolve(written))
         if given == end:
             scan.take(space)
         else:
             scan.take(inside)
-            if not empty and not (yield from value(scan, calls, calls.piece)):
+            if not empty and not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
-                    calls.broken()
+                    sink.fail()
                     yield from skip(scan, (end,))
                 return False
             if not (yield from mark(scan, _closer(given))):
                 if scan.cut and scan.stops_short((_closer(given),)):
                     scan.take(scan.rest())
                     return False
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
         if empty:
-            calls.piece("{}")
-        return (yield from self._end(scan, calls, end))
+            sink.piece("{}")
+        return (yield from self._end(scan, sink, end))
 
-    def _end(self, scan: Scanner, calls: Calls, end: str) -> Step[bool]:
+    def _end(self, scan: Scanner, sink: CallSink, end: str) -> Step[bool]:
         """The call's closer. Returns whether what was taken is the call's."""
         closed = yield from mark(scan, end)
         if not closed and scan.stops_short((end,)):
@@ -93,8 +100,8 @@ class _Elements:
             if scan.cut:
                 return False
         if not closed:
-            calls.repair("missing_closer")
-        calls.end()
+            sink.note_repair("missing_closer")
+        sink.end()
         return True
 
     # Writing

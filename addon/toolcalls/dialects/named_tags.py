@@ -1,17 +1,22 @@
 """`named_tags`: a tag for calls that names the tool in an attribute, around the arguments as JSON.
 
-    <tool_call name="read_file">{"path": "src/a.ts"}</tool_call>
-
-Taught by many agents' own prompts and written by models that mix Hermes' tag with Claude's attribute; parameters may
-stand there in elements of their own, as in `invoke`. It goes before `hermes`, which knows attributes, too: an object of
-arguments may have a `name`. No model's template has it.
+Parameters may stand there in elements of their own, as in `invoke`. It goes before `hermes`, which knows attributes,
+too: an object of arguments may have a `name`.
 """
 
-from toolcalls.shapes import Call, Unwritable
+from toolcalls.shapes import About, Call, Unwritable
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="models under many agents' own prompts, and models that mix Hermes' tag with Claude's attribute",
+    source="no model's template; those prompts, and public reports",
+    example='<tool_call name="read_file">{"path": "src/a.ts"}</tool_call>',
+    since="0.1.0",
+)
 
 
 class _Named(Attributed):

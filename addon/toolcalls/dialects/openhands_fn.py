@@ -1,16 +1,25 @@
 """`openhands_fn`: naked function tags, one call a reply, as OpenHands teaches models without native calls.
 
-    <function=execute_bash>
-    <parameter=command>ls -l</parameter>
-    </function>
-
-Source: OpenHands' `fn_call_converter`. Generation stops at `</function`, so a reply's end closes a call as well as the
-closer does. `<parameter=k=v</parameter>` is read as its converter repairs it. Values of several lines stand on lines
-of their own. `qwen3_xml` reads the same text as the same call, but for a function without parameters and closer at the
-reply's end; whichever comes first, a wrapper's closer behind the call goes with it.
+Generation stops at `</function`, so a reply's end closes a call as well as the closer does.
+`<parameter=k=v</parameter>` is read as its converter repairs it. Values of several lines stand on lines of their own.
+`qwen3_xml` reads the same text as the same call, except for a function without parameters and closer at the reply's
+end; whichever comes first, a wrapper's closer behind the call is removed with it.
 """
 
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.functiontag import FunctionTag
+
+ABOUT = About(
+    form="function tags",
+    written_by="models without native calls, under OpenHands' prompt",
+    source="OpenHands' `fn_call_converter`",
+    example="""\
+<function=execute_bash>
+<parameter=command>ls -l</parameter>
+</function>""",
+    calls=(Call("execute_bash", '{"command": "ls -l"}'),),
+    since="0.1.0",
+)
 
 DIALECT = FunctionTag(
     "openhands_fn",

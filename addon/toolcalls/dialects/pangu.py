@@ -1,11 +1,20 @@
 """`pangu`: a JSON array between two tokens without a name.
 
-    [unused11][{"name": "read_file", "arguments": {"path": "src/a.ts"}}][unused12]
-
-Written by Huawei's openPangu, whose tokenizer calls these tokens so. Sources: the model's chat template
-(https://ai.gitcode.com/ascend-tribe/openpangu-embedded-7b-model) and the prompts of agents that serve it.
+The model's tokenizer calls these tokens so.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.jsonlist import JsonList
+
+ABOUT = About(
+    form="arrays behind a mark",
+    written_by="Huawei's openPangu",
+    source=(
+        "the chat template of https://ai.gitcode.com/ascend-tribe/openpangu-embedded-7b-model, and the prompts of "
+        "agents that serve it"
+    ),
+    example='[unused11][{"name": "read_file", "arguments": {"path": "src/a.ts"}}][unused12]',
+    since="0.1.0",
+)
 
 DIALECT = JsonList("pangu", opening=("[unused11]",), closing=("[unused12]",), first=("[", "{"), place="anywhere")

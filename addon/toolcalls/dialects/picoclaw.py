@@ -1,11 +1,18 @@
 """`picoclaw`: an element named after the tool, with the arguments as JSON, in `<toolcall>` tags.
 
-    <toolcall><shell>{"command": "ls"}</shell></toolcall>
-
-Written by MiMo and others where an agent declares no tools to them (picoclaw PR#2104). `<toolcall>` is also a spelling
-of Hermes' tag.
+`<toolcall>` is also a spelling of Hermes' tag.
 """
 
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.jsonelement import JsonElement
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="MiMo and others, where an agent declares no tools to them",
+    source="picoclaw PR#2104",
+    example='<toolcall><shell>{"command": "ls"}</shell></toolcall>',
+    calls=(Call("shell", '{"command": "ls"}'),),
+    since="0.1.0",
+)
 
 DIALECT = JsonElement("picoclaw", start="<", closing="</{name}>", wrapper=("<toolcall>", "</toolcall>"))

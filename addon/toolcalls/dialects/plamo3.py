@@ -1,17 +1,25 @@
 """`plamo3`: PLaMo 3's form, requests within requests, each part between two marks of its own.
 
-    <|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|>
-    <|plamo:begin_tool_name:plamo|>read_file<|plamo:end_tool_name:plamo|>
-    <|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"path": "src/a.ts"}
-    <|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>
-
 All of it stands on one line; `<|plamo:constrain|>json` may be missing. Each mark is several of the model's tokens.
-Source: the model's chat template (https://huggingface.co/pfnet).
 """
 
 import re
 
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="Preferred Networks' PLaMo 3",
+    source="the models' chat template (https://huggingface.co/pfnet)",
+    example=(
+        "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|>"
+        "<|plamo:begin_tool_name:plamo|>read_file<|plamo:end_tool_name:plamo|>"
+        '<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"path": "src/a.ts"}'
+        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"
+    ),
+    since="0.1.0",
+)
 
 
 def _mark(word: str) -> str:

@@ -1,12 +1,21 @@
 """`pythonic`: calls as a Python list of calls, which is the whole message.
 
-    [read_file(path="src/a.ts", limit=20), list_files()]
-
-Written by Llama 3.2 and 4, ToolACE, and small models that are taught it in a prompt. Arguments have names, values are
-Python literals. Source: https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function
-calling).
+Arguments have names, values are Python literals.
 """
 
+from toolcalls.shapes import About, Call
 from toolcalls.shapes.pythonic import Pythonic
+
+ABOUT = About(
+    form="Python",
+    written_by="Llama 3.2 and 4, ToolACE, and small models under a prompt that teaches it",
+    source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function calling)",
+    example='[read_file(path="src/a.ts", limit=20), list_files()]',
+    calls=(
+        Call("read_file", '{"path": "src/a.ts", "limit": 20}'),
+        Call("list_files", "{}"),
+    ),
+    since="0.1.0",
+)
 
 DIALECT = Pythonic("pythonic", opening=("[",), taught=("[func_name1(params_name1=",), place="message")

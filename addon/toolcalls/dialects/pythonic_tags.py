@@ -1,11 +1,18 @@
 """`pythonic_tags`: a Python call in Hermes' tags, as prompts for small models teach it (BitNet and the like).
 
-    <tool_call>read_file(path="src/a.ts")</tool_call>
-
 Brackets around the call are read as well.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
+
+ABOUT = About(
+    form="Python",
+    written_by="small models under prompts that teach it, BitNet's and the like",
+    source="those prompts, and public reports",
+    example='<tool_call>read_file(path="src/a.ts")</tool_call>',
+    since="0.1.0",
+)
 
 DIALECT = Pythonic(
     "pythonic_tags",

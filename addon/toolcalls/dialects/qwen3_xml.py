@@ -1,32 +1,38 @@
 """`qwen3_xml`: function tags in a `<tool_call>`, the form of most open coding models.
 
-    <tool_call>
-    <function=read_file>
-    <parameter=path>
-    src/a.ts
-    </parameter>
-    </function>
-    </tool_call>
+Servers leak it damaged in known ways, and it is read all the same: a wrapper without opener or closer (omlx PR#844,
+opencode #13762), a second wrapper before the first one's closer, a name still open when the function is closed, a
+parameter closed twice, blanks and quotes in tags, an older `<function_invocation>` around the function or its closer
+behind it (ollama #16383, QwenLM/Qwen3.8 #178), a `<toolcall>`, and one object of JSON in the place of the parameters.
 
-Written by Qwen3-Coder, Qwen3.5 and later, Nemotron-3, Step-3.5, Granite 4.2 and their fine-tunes. Source: the chat
-templates of those models, vLLM's and SGLang's `qwen3_coder` parsers. What servers leak is damaged in known ways and is
-read all the same: a wrapper without opener or closer (omlx PR#844, opencode #13762), a second wrapper before the
-first one's closer, a name still open when the function is closed, a parameter closed twice, blanks and quotes in tags,
-an older `<function_invocation>` around the function or its closer behind it (ollama #16383, QwenLM/Qwen3.8 #178), a
-`<toolcall>`, and one object of JSON in the place of the parameters.
-The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer behind it.
-The template prints lists and objects as JSON and every other value as Python does: `True`, `None`, `3`.
+The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer behind it. The
+template prints lists and objects as JSON and every other value as Python does: `True`, `None`, `3`.
 """
 
 from functools import cached_property
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.loosetags import Tag, function_tag
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="function tags",
+    written_by="Qwen3-Coder, Qwen3.5 and later, Nemotron-3, Step-3.5, Granite 4.2 and their fine-tunes",
+    source="the models' chat templates, and vLLM's and SGLang's `qwen3_coder` parsers",
+    example="""\
+<tool_call>
+<function=read_file>
+<parameter=path>
+src/a.ts
+</parameter>
+</function>
+</tool_call>""",
+    since="0.1.0",
+)
 
 _OTHERS = ("function_invocation", "toolcall")
 
@@ -47,13 +53,13 @@ class _Qwen3(FunctionTag):
         """Also one with JSON behind it."""
         return (yield from super()._first(scan, begun=begun)) or (yield from self._before_json(scan, 0))
 
-    def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also JSON."""
         space = yield from scan.space()
         if not (yield from scan.starts("{", space)):
-            return (yield from super()._body(scan, calls, tools, name))
+            return (yield from super()._body(scan, sink, tools, name))
         scan.take(space)
-        return (yield from json_body(scan, calls, self.ends, self._again))
+        return (yield from json_body(scan, sink, self.ends, self._again))
 
     def _again(self, scan: Scanner, ahead: int) -> Step[int]:
         """The length of a function's tag with a body of either kind behind it, 0 for none."""

@@ -1,14 +1,23 @@
 """`qwen_agent`: a name and JSON on lines that begin with marks of their own, as Qwen-Agent taught Qwen and Qwen2.
 
-    ✿FUNCTION✿: read_file
-    ✿ARGS✿: {"path": "src/a.ts"}
-
-Generation stops at `✿RESULT✿`, which is left over where no stop word is set; calls in parallel stand one behind the
-other. Sources: https://qwen.readthedocs.io/en/latest/framework/function_call.html, https://github.com/QwenLM/Qwen-Agent
-(the `qwen` prompt for calls).
+Generation stops at `✿RESULT✿`, which is left over where no stop word is set. Parallel calls follow one another.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.namedjson import NamedJson
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="Qwen and Qwen2 under Qwen-Agent's prompt",
+    source=(
+        "https://qwen.readthedocs.io/en/latest/framework/function_call.html, https://github.com/QwenLM/Qwen-Agent "
+        "(the `qwen` prompt for calls)"
+    ),
+    example="""\
+✿FUNCTION✿: read_file
+✿ARGS✿: {"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 DIALECT = NamedJson(
     "qwen_agent",

@@ -1,14 +1,21 @@
 """`qwen_tools_tag`: JSON calls in the tag that declares tools.
 
-    <tools>
-    {"name": "read_file", "arguments": {"path": "src/a.ts"}}
-    </tools>
-
-Written by Qwen2.5-Coder, which imitates its own system prompt (omlx #2565, hermes-agent PR#83023). The same tag holds
-the declarations, so the objects in it are read as strictly as `bare_json` reads them: with a description, or a schema
-for arguments, they are none.
+The same tag holds the declarations, so the objects in it are read as strictly as `bare_json` reads them: with a
+description, or a schema for arguments, they are none.
 """
 
+from toolcalls.shapes import About
 from toolcalls.shapes.openjson import OpenJson
+
+ABOUT = About(
+    form="JSON in tags",
+    written_by="Qwen2.5-Coder, which imitates its own system prompt",
+    source="omlx #2565, hermes-agent PR#83023",
+    example="""\
+<tools>
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}
+</tools>""",
+    since="0.1.0",
+)
 
 DIALECT = OpenJson("qwen_tools_tag", fences=(("<tools>", "</tools>"),), place="line")

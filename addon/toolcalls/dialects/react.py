@@ -1,22 +1,14 @@
 """`react`: a name and its input in words, as ReAct prompts of agent frameworks ask for.
 
-    Thought: I have to look at the file.
-    Action: read_file
-    Action Input: {"path": "src/a.ts"}
-
-Taught by LangChain, LlamaIndex, CrewAI and Qwen-Agent, and written by models that have seen it. Behind `Action:` there
-may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's structured chat) or
-with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts only for a tool with
-exactly one parameter, or where it says that there is none. A final answer is no call. Sources:
-https://arxiv.org/abs/2210.03629,
-https://python.langchain.com/api_reference/langchain/agents/langchain.agents.react.agent.create_react_agent.html,
-https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggingface.co/docs/smolagents.
+Behind `Action:` there may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's
+structured chat) or with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts
+only for a tool with exactly one parameter, or where it says that there is none. A final answer is no call.
 """
 
 import re
 from typing import NamedTuple
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
@@ -25,6 +17,24 @@ from toolcalls.shapes.words import NAME, character, run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by=(
+        "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
+    ),
+    source=(
+        "https://arxiv.org/abs/2210.03629, "
+        "https://python.langchain.com/api_reference/langchain/agents/"
+        "langchain.agents.react.agent.create_react_agent.html, "
+        "https://docs.llamaindex.ai/en/stable/examples/agent/react_agent/, https://huggingface.co/docs/smolagents"
+    ),
+    example="""\
+Thought: I have to look at the file.
+Action: read_file
+Action Input: {"path": "src/a.ts"}""",
+    since="0.1.0",
+)
 
 _INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")
 _FENCES = ("```json", "```")
@@ -37,18 +47,18 @@ _LINE = re.compile(r"[^\r\n]*+")
 
 
 class _ReAct(NamedJson):
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` teaches this form or holds a call in it."""
-        return super().speaks(text) or "\nAction Input: the input to the action" in text
+        return super().shown_in(text) or "\nAction Input: the input to the action" in text
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A name and its input, or an object that holds both."""
         opener = (yield from scan.among(self.opening)) or ""
         start = yield from scan.space(len(opener))
         fence, brace = yield from _object_at(scan, start)
         if brace:
             scan.take(brace)
-            return (yield from _blob(scan, calls, tools, fenced=bool(fence)))
+            return (yield from _blob(scan, sink, tools, fenced=bool(fence)))
         head = yield from _head(scan, start)
         if head is None:
             return False
@@ -56,13 +66,13 @@ class _ReAct(NamedJson):
         fence, brace = yield from _object_at(scan, head.end)
         if brace:
             scan.take(brace)
-            calls.begin(name)
-            if not (yield from value(scan, calls, calls.piece)):
+            sink.begin(name)
+            if not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
-                    calls.broken()
+                    sink.fail()
                 return False
-            return (yield from _ends(scan, calls, fence or (")" if head.mark == "(" else "")))
-        return not fence and head.mark != "(" and (yield from _line(scan, calls, tools, name, head.end))
+            return (yield from _ends(scan, sink, fence or (")" if head.mark == "(" else "")))
+        return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, name, head.end))
 
 
 class _Head(NamedTuple):
@@ -93,7 +103,7 @@ def _object_at(scan: Scanner, start: int) -> Step[tuple[str, int]]:
     return fence and "```", inside if (yield from scan.starts("{", inside)) else 0
 
 
-def _ends(scan: Scanner, calls: Calls, closer: str) -> Step[bool]:
+def _ends(scan: Scanner, sink: CallSink, closer: str) -> Step[bool]:
     """What closes the object. Returns whether the call is complete."""
     space = (yield from scan.space()) if closer else 0
     if closer and (yield from scan.starts(closer, space)):
@@ -101,12 +111,12 @@ def _ends(scan: Scanner, calls: Calls, closer: str) -> Step[bool]:
     elif closer and scan.cut:
         return False
     elif closer:
-        calls.repair("missing_closer")
-    calls.end()
+        sink.note_repair("missing_closer")
+    sink.end()
     return True
 
 
-def _line(scan: Scanner, calls: Calls, tools: Toolbox, name: str, end: int) -> Step[bool]:
+def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) -> Step[bool]:
     """An input that is no object: the rest of the line from `end` on, which may be text in quotes."""
     start = end + len((yield from word(scan, _BLANKS, end)))
     empty = (yield from character(scan, start)) in {"", "\r", "\n"}
@@ -116,8 +126,8 @@ def _line(scan: Scanner, calls: Calls, tools: Toolbox, name: str, end: int) -> S
     if name not in tools.names or not (nothing or (len(keys) == 1 and not empty)):
         return False
     scan.take(start)
-    calls.begin(name)
-    arguments = Arguments(calls, tools, name)
+    sink.begin(name)
+    arguments = Arguments(sink, tools, name)
     written = yield from run(scan, _LINE)
     if text.startswith('"') and is_json(text):
         arguments.member(keys[0], text)
@@ -131,7 +141,7 @@ def _line(scan: Scanner, calls: Calls, tools: Toolbox, name: str, end: int) -> S
     return True
 
 
-def _blob(scan: Scanner, calls: Calls, tools: Toolbox, *, fenced: bool) -> Step[bool]:
+def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Step[bool]:
     """One object that begins here, read whole."""
     found = yield from whole(scan)
     if found is None:
@@ -144,11 +154,11 @@ def _blob(scan: Scanner, calls: Calls, tools: Toolbox, *, fenced: bool) -> Step[
     call = action(spelt, given, tools)
     if call is None:
         return False
-    calls.begin(call.name)
+    sink.begin(call.name)
     for repair in found.repairs:
-        calls.repair(repair)
-    calls.piece(call.arguments)
-    return (yield from _ends(scan, calls, "```" if fenced else ""))
+        sink.note_repair(repair)
+    sink.piece(call.arguments)
+    return (yield from _ends(scan, sink, "```" if fenced else ""))
 
 
 DIALECT = _ReAct(

@@ -1,14 +1,23 @@
 """`solar_open`: Upstage's Solar Open, an id, a name and raw JSON between special tokens.
 
-    <|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>read_file<|tool_call:args|>{"path": "src/a.ts"}<|tool_call:end|>
-
-The mark `<|tool_calls|>` may stand before the first call and `<|calls|>` behind the last one. Source: the model's chat
-template (https://huggingface.co/upstage/Solar-Open-100B).
+The mark `<|tool_calls|>` may stand before the first call and `<|calls|>` behind the last one.
 """
 
 import re
 
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="Upstage's Solar Open",
+    source="the chat template of https://huggingface.co/upstage/Solar-Open-100B",
+    example=(
+        '<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>read_file<|tool_call:args|>{"path": "src/a.ts"}'
+        "<|tool_call:end|>"
+    ),
+    since="0.1.0",
+)
 
 DIALECT = Header(
     "solar_open",

@@ -1,22 +1,30 @@
 """`step3`: StepFun's Step 3, `invoke` tags with a namespace between special tokens.
 
-    <｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">
-    <steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>
-
 The tokens have underscores, where DeepSeek's have `▁`; servers replace their bars by ASCII. Any of them may be missing,
-and text behind the last is text. Values stand as they are. Source: the model's chat template, vLLM's and SGLang's
-`step3` parsers (vllm #55082).
+and text behind the last is text. Values are taken verbatim.
 """
 
 from collections.abc import Sequence
 from functools import cached_property
 
-from toolcalls.shapes import Call, Calls
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="invoke",
+    written_by="StepFun's Step 3",
+    source="the model's chat template, and vLLM's and SGLang's `step3` parsers (vllm #55082)",
+    example=(
+        '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">'
+        '<steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜>'
+        "<｜tool_calls_end｜>"
+    ),
+    since="0.1.0",
+)
 
 
 def _token(word: str) -> tuple[str, str]:
@@ -41,7 +49,7 @@ class _Step3(Attributed):
         """The first token of a block or a call, and an element that lost both."""
         return *_BEGIN, *_LEAD[0], "<steptml:invoke"
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All calls of a block."""
         wrapped = yield from scan.among(_BEGIN)
         scan.take(len(wrapped or ""))
@@ -53,7 +61,7 @@ class _Step3(Attributed):
                 break
             begun = True
             scan.take(lead)
-            if not (yield from self.one(scan, calls, tools, tag)):
+            if not (yield from self.one(scan, sink, tools, tag)):
                 return False
             own = yield from _take(scan, _CALL_END)
         if not begun:
@@ -61,7 +69,7 @@ class _Step3(Attributed):
         if (yield from _take(scan, _END)):
             return True
         if wrapped and scan.stops_short(_END):
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own

@@ -1,16 +1,23 @@
-"""`step_audio`: a tag that says `function`, a name on its line and raw JSON.
-
-    <tool_call>function
-    read_file
-    {"path": "src/a.ts"}</tool_call>
-
-Written by StepFun's Step-Audio 2. Sources: https://github.com/stepfun-ai/Step-Audio2 (its chat template and the
-`step_audio_2` tool parser of the servers that it names).
-"""
+"""`step_audio`: a tag that says `function`, a name on its line and raw JSON."""
 
 import re
 
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header
+
+ABOUT = About(
+    form="header and JSON",
+    written_by="StepFun's Step-Audio 2",
+    source=(
+        "https://github.com/stepfun-ai/Step-Audio2 (its chat template, and the `step_audio_2` parser of the "
+        "servers that it names)"
+    ),
+    example="""\
+<tool_call>function
+read_file
+{"path": "src/a.ts"}</tool_call>""",
+    since="0.1.0",
+)
 
 _OPENING = "<tool_call>function\n"
 

@@ -1,26 +1,37 @@
 """`tagged`: elements named after the tool, as Cline, Roo Code and Kilo Code teach them and parse them.
 
-    <read_file>
-    <path>src/a.ts</path>
-    </read_file>
-
-Written by models under those agents' prompts, and by models that were trained on such transcripts. Values are strings
-as they stand; the clients decode nothing and escape nothing. The lists below are those of the agents' own prompts and
-parsers (Cline `AssistantMessage`, Roo Code up to 3.41, Kilo Code 5.x); a request's declared tools come first.
+Values are strings as they stand; the clients decode nothing and escape nothing. The lists below are those of the
+agents' own prompts and parsers; a request's declared tools come first.
 
 Roo Code's `read_file` takes several files: `<args><file><path>…</path><line_range>1-50</line_range></file></args>` in
-text, `files: [{path, line_ranges: [[1, 50]]}]` as its native tool (https://github.com/RooCodeInc/Roo-Code, pull request
-10186). Where the latter is declared, the former is read as it.
+text, `files: [{path, line_ranges: [[1, 50]]}]` as its native tool (Roo Code's pull request 10186). Where the latter is
+declared, the former is read as it.
 """
 
 import json
 import re
 from typing import Any
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.nested import Place
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.values.conversion import items, members, quote
+
+ABOUT = About(
+    form="elements",
+    written_by=(
+        "models under the prompts of Cline, Roo Code and Kilo Code, and models that were trained on such transcripts"
+    ),
+    source=(
+        "the prompts and parsers of Cline (`AssistantMessage`), Roo Code up to 3.41 "
+        "(https://github.com/RooCodeInc/Roo-Code) and Kilo Code 5.x"
+    ),
+    example="""\
+<read_file>
+<path>src/a.ts</path>
+</read_file>""",
+    since="0.1.0",
+)
 
 _TOOLS = """
 access_mcp_resource server_name uri
@@ -72,8 +83,8 @@ _LINES = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
 class _Tagged(TagNamed):
-    def _structure(self, text: str, place: Place, calls: Calls) -> str:
-        made = super()._structure(text, place, calls)
+    def _structure(self, text: str, place: Place, sink: CallSink) -> str:
+        made = super()._structure(text, place, sink)
         item = place.item()
         if place.path != (_FILES,) or not item.knows(_RANGES) or item.knows(_RANGE):
             return made

@@ -1,17 +1,22 @@
 """`tool_element`: an element named after the tool, with the arguments as one JSON object.
 
-    <read_file>{"path": "src/a.ts"}</read_file>
-
-Taught by small agents' own prompts and written by models that mix Cline's tags with JSON; in `<toolcall>` tags it is
-`picoclaw`. It counts only for a declared tool, and where the object's first key is one of its parameters: any other
-text in such an element is a value (`zeroclaw`, `tagged`). No model's template has it.
+In `<toolcall>` tags it is `picoclaw`. It counts only for a declared tool, and where the object's first key is one of
+its parameters: any other text in such an element is a value (`zeroclaw`, `tagged`).
 """
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonelement import JsonElement
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under small agents' own prompts, and models that mix Cline's tags with JSON",
+    source="no model's template; those prompts, and public reports",
+    example='<read_file>{"path": "src/a.ts"}</read_file>',
+    since="0.1.0",
+)
 
 
 class _Element(JsonElement):
@@ -19,11 +24,11 @@ class _Element(JsonElement):
         """Each declared tool's tag."""
         return tuple(f"<{name}>" for name in names)
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
         """No prompt is known to teach it."""
         return False
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -35,7 +40,7 @@ class _Element(JsonElement):
         keys = tuple(map(quote, tools.keys(opener[1:-1])))
         if (yield from scan.among((*keys, "}"), first)) is None:
             return False
-        return (yield from super().read(scan, calls, tools))
+        return (yield from super().read(scan, sink, tools))
 
 
 DIALECT = _Element("tool_element", start="<", closing="</{name}>")

@@ -1,16 +1,10 @@
 """`yaml_xml`: an element named after the tool, whose body is a YAML mapping.
 
-    <write_file>
-    path: src/a.ts
-    content: |
-      first line
-    </write_file>
-
-Written by models under the prompts of ai-sdk-tool-call-middleware. The body ends at the closer that begins a line. It
-is read event by event with PyYAML's safe reader, so that values keep the spelling that the model gave them: what the
-schema calls a string is the text as it stands, numbers keep their digits, and without a schema only YAML 1.2's own
-words for null, true and false and JSON's numbers are no strings. Nothing here is a date, and `yes` is a word. Tags,
-anchors and aliases are refused, and so is a body that is too long or nested too deep.
+The body ends at the closer that begins a line. It is read event by event with PyYAML's safe reader, so that values keep
+the spelling that the model gave them: what the schema calls a string is the text as it stands, numbers keep their
+digits, and without a schema only YAML 1.2's own words for null, true and false and JSON's numbers are no strings.
+Nothing here is a date, and `yes` is a word. Tags, anchors and aliases are refused, and so is a body that is too long or
+nested too deep.
 """
 
 import re
@@ -19,13 +13,27 @@ from typing import Any
 
 import yaml
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.elements import character
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="elements",
+    written_by="models under the prompts of ai-sdk-tool-call-middleware",
+    source="ai-sdk-tool-call-middleware",
+    example="""\
+<write_file>
+path: src/a.ts
+content: |
+  first line
+</write_file>""",
+    calls=(Call("write_file", '{"path": "src/a.ts", "content": "first line\\n"}'),),
+    since="0.1.0",
+)
 
 _MAX_BODY = 256 * 1024  # characters
 _MAX_DEPTH = 32
@@ -47,19 +55,19 @@ class YamlXml:
 
     name = "yaml_xml"
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool."""
         return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
-    def speaks(self, text: str) -> bool:  # noqa: ARG002
+    def shown_in(self, text: str) -> bool:  # noqa: ARG002
         """Never: a tag with words and colons behind it is what any prompt holds."""
         return False
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -71,17 +79,17 @@ class YamlXml:
         if (yield from character(scan, offset)) != "\n" or not (yield from _mapping(scan, offset + 1, name, tools)):
             return False
         scan.take(offset + 1)
-        calls.begin(name)
+        sink.begin(name)
         body = yield from _body(scan, f"</{name}>")
         if body is None:
             return False
         try:
-            json = _Reading(body, tools, name, calls).object()
+            json = _Reading(body, tools, name, sink).object()
         except (_Refused, yaml.YAMLError):
-            calls.broken()
+            sink.fail()
             return False
-        calls.piece(json)
-        calls.end()
+        sink.piece(json)
+        sink.end()
         return True
 
     # Writing
@@ -145,13 +153,13 @@ def _body(scan: Scanner, closer: str) -> Step[str | None]:
 class _Reading:
     """One body, read event by event into JSON text."""
 
-    def __init__(self, body: str, tools: Toolbox, name: str, calls: Calls) -> None:
+    def __init__(self, body: str, tools: Toolbox, name: str, sink: CallSink) -> None:
         if len(body) > _MAX_BODY:
             raise _Refused("the body is too long")
         self._body = body
         self._tools = tools
         self._name = name
-        self._calls = calls
+        self._sink = sink
         self._end = 0  # where the last object or array ended
         self._events: Iterator[yaml.Event] = iter(yaml.parse(body, Loader=yaml.SafeLoader))
 
@@ -197,7 +205,7 @@ class _Reading:
                 raise _Refused("a key that is no text")
             key = str(event.value)
             if key in seen:
-                self._calls.repair("duplicate_argument")
+                self._sink.note_repair("duplicate_argument")
             seen.add(key)
             written.append(f"{quote(key)}:{self._value(self._next(), (*path, key), depth + 1)}")
         self._end = _index(event.end_mark)

@@ -1,19 +1,14 @@
 """`zeroclaw`: short forms for tools with one parameter, which hold a bare value.
 
-    shell>ls -la
-    shell/command>ls -la
-    <shell>ls -la</shell>
-
-Written by GLM in agents of other makers (zeroclaw's tests, claude-code-router PR#1340). They look like prose and like
-HTML, so each counts only for a declared tool with exactly one parameter; in the first two the value is the rest of the
-line, in the last it is short. Agents read a call in a fence with the info word `tool_call` as well, in one of these
-forms or as a JSON object, and that is what is written.
+These forms look like prose and like HTML, so each counts only for a declared tool with exactly one parameter; in the
+first two the value is the rest of the line, in the last it is short. Agents read a call in a fence with the info word
+`tool_call` as well, in one of these forms or as a JSON object, and that is what is written.
 """
 
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import mark
@@ -21,6 +16,22 @@ from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    written_by="GLM in agents of other makers",
+    source="zeroclaw's tests, claude-code-router PR#1340",
+    example="""\
+shell>ls -la
+shell/command>ls -la
+<shell>ls -la</shell>""",
+    calls=(
+        Call("shell", '{"command": "ls -la"}'),
+        Call("shell", '{"command": "ls -la"}'),
+        Call("shell", '{"command": "ls -la"}'),
+    ),
+    since="0.1.0",
+)
 
 _FENCE, _FENCE_END = "```tool_call", "```"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -31,30 +42,30 @@ _MAX_VALUE = 1024  # characters of a value between tags, which is looked at whol
 class _Zeroclaw:
     name = "zeroclaw"
     place: Place = "start"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The fence, and each declared name with what may follow it."""
         short = [name for name in names if _NAME.fullmatch(name)]
         return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call in a fence."""
         return _FENCE + "\n" in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         if not (yield from scan.starts(_FENCE)):
-            return (yield from _short(scan, calls, tools))
+            return (yield from _short(scan, sink, tools))
         scan.take(len(_FENCE))
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
-            if not (yield from _short(scan, calls, tools)):
+            if not (yield from _short(scan, sink, tools)):
                 return False
             return (yield from mark(scan, _FENCE_END))
-        return (yield from _in_fence(scan, calls, tools))
+        return (yield from _in_fence(scan, sink, tools))
 
     # Writing
 
@@ -70,12 +81,12 @@ class _Zeroclaw:
         return "\n".join(blocks)
 
 
-def _in_fence(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """A JSON object and the fence's end."""
-    call = CallObject(scan, calls, tools, stream=True)
+    call = CallObject(scan, sink, tools, stream=True)
     if not (yield from call.read()):
         if call.begun and not scan.ended:
-            calls.broken()
+            sink.fail()
         return False
     if call.problem is not None:
         return False
@@ -85,12 +96,12 @@ def _in_fence(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
     if not call.begun:
         call.begin()
     if not closed:
-        calls.repair("missing_closer")
-    calls.end()
+        sink.note_repair("missing_closer")
+    sink.end()
     return True
 
 
-def _short(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """One of the short forms."""
     tagged = yield from scan.starts("<")
     name = yield from word(scan, NAME, int(tagged))
@@ -103,13 +114,13 @@ def _short(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
     if not (yield from scan.starts(">", size)):
         return False
     if tagged:
-        return not slash and (yield from _between_tags(scan, calls, tools, name))
+        return not slash and (yield from _between_tags(scan, sink, tools, name))
     first = yield from character(scan, size + 1)
     if not first or first in " \t\r\n>=":
         return False
     scan.take(size + 1)
-    calls.begin(name)
-    arguments = Arguments(calls, tools, name)
+    sink.begin(name)
+    arguments = Arguments(sink, tools, name)
     value = arguments.value(keys[0])
     while True:
         found = _LINE_END.search(scan.text, scan.pos)
@@ -128,7 +139,7 @@ def _short(scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
     return True
 
 
-def _between_tags(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
     """A bare value in the tool's tags: on one line with them, or on lines of its own."""
     closer, key = f"</{name}>", tools.keys(name)[0]
     start = len(name) + 2
@@ -155,8 +166,8 @@ def _between_tags(scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Ste
         yield
     text = scan.text[scan.pos + start : scan.pos + at].removeprefix("\r").removeprefix("\n").removesuffix("\n")
     scan.take(at + len(closer))
-    calls.begin(name)
-    arguments = Arguments(calls, tools, name)
+    sink.begin(name)
+    arguments = Arguments(sink, tools, name)
     value = arguments.value(key)
     value.add(text.removesuffix("\r"))
     value.end()

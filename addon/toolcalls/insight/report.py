@@ -50,13 +50,13 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     data = {
         "version": VERSION,
         "wire": exchange.wire.name,
-        "route": exchange.terms.route.name,
+        "route": exchange.call_policy.route.name,
         "kind": decision.kind,
         "client": decision.client,
         "upstream": decision.upstream,
         "dialect": decision.dialect,
         "evidence": list(decision.evidence),
-        "policy": exchange.terms.route.policy,
+        "policy": exchange.call_policy.route.policy,
         "model": model,
         "verdicts": verdicts,
         "notes": [

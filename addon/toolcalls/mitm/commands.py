@@ -28,7 +28,7 @@ from mitmproxy.log import ALERT
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.insight.exports import FORMATS
-from toolcalls.mitm import background, flow_metadata, websocket, websocket_turns
+from toolcalls.mitm import background, flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, has_report
@@ -38,6 +38,7 @@ from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.tables import Table, briefly, calls_of, cell, counted, explained, in_a_column, in_lines, told
+from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members, quote
@@ -194,7 +195,7 @@ class Commands:
         routes: set[str] = set()
         for one in flows:
             try:
-                routes.update(reply.plan.terms.route.name for _, reply in self._replies(one))
+                routes.update(reply.plan.call_policy.route.name for _, reply in self._replies(one))
             except ReplyNotParsed:
                 continue
         return routes
@@ -357,8 +358,8 @@ class _Judging:
             return
         for number, data in found:
             if number is not None:
-                websocket_turns.store_report(one, number, data | {"judged": self._how})
-        data = found[-1][1] if one.websocket is None else websocket.joined_report(websocket_turns.reports_of(one))
+                store_report(one, number, data | {"judged": self._how})
+        data = found[-1][1] if one.websocket is None else joined_report(turn_reports(one))
         earlier = one.metadata.get(flow_metadata.REPORT)
         self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != flow_metadata.writable(
             data["verdicts"]

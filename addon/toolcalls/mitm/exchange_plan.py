@@ -12,14 +12,14 @@ from mitmproxy import http
 
 from toolcalls.config import select
 from toolcalls.mitm.content_codings import CodingError, decoded
-from toolcalls.processors import Processors, Watch
+from toolcalls.processors import LoopWatch, Processors
 from toolcalls.processors.reactor_runner import RUNNER
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.call_memory import REFUSED, Recalled, completed, noted, unasked
-from toolcalls.requests.evidence import Decision, decide, terms_of
-from toolcalls.requests.processing import processors_for, screened, steered, watch_for
+from toolcalls.requests.evidence import Decision, call_policy_of, decide
+from toolcalls.requests.processing import loop_watch_for, processors_for, screened, steered
 from toolcalls.requests.rewriting import rewritten
 from toolcalls.requests.turns import formats
 from toolcalls.route import Config
@@ -49,13 +49,13 @@ class ExchangePlan:
     """
 
     wire: Wire
-    terms: Terms
+    call_policy: CallPolicy
     decision: Decision
     tools: Toolbox
     seed: bytes
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
-    watch: Watch | None = None
+    watch: LoopWatch | None = None
     recalled: Recalled | None = None
     doomed: bool = False
 
@@ -77,13 +77,13 @@ class ExchangePlan:
     @property
     def model(self) -> str:
         """The model that the request names, "" for none."""
-        return self.terms.request.model
+        return self.call_policy.request.model
 
     def exchange(self, form: Form) -> Exchange:
         """A new reading of a reply."""
         exchange = Exchange(
-            self.wire, self.terms, self.decision, self.tools, form=form, seed=self.seed, processors=self.processors,
-            watch=self.watch,
+            self.wire, self.call_policy, self.decision, self.tools,
+            form=form, seed=self.seed, processors=self.processors, watch=self.watch,
         )  # fmt: skip
         if self.recalled is not None:
             self.recalled.follow(exchange)
@@ -122,26 +122,26 @@ def plan_for(
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = {name.lower(): request.headers[name] for name in request.headers}
     decision = decide(route, asked, headers, config.vtc_client_patterns)
-    terms, tools = terms_of(route, asked, decision)
+    call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
-    watch = watch_for(wire.name, body, route, decision)
+    watch = loop_watch_for(wire.name, body, route, decision)
     made, notes = None, noted(wire.name, body, recalled, rewrites=route.rewrite_request)
     doomed = bool(notes)
     if route.rewrite_request and not fetched:
-        made, done = _rewritten(wire, body, replace(terms, route=route), decision, processors, recalled)
+        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, processors, recalled)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
     return ExchangePlan(
-        wire, terms, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed
+        wire, call_policy, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed
     )
 
 
 def _rewritten(
     wire: Wire,
     body: bytes,
-    terms: Terms,
+    call_policy: CallPolicy,
     decision: Decision,
     processors: Processors | None,
     recalled: Recalled | None,
@@ -154,7 +154,7 @@ def _rewritten(
         conversation = format_.read(body)
         if decision.upstream == "text" and decision.kind == "lift":  # which is told anew, whatever it was told before
             known = {tool.name for tool in conversation.tools}
-            earlier = (tool for tool in terms.request.brought if tool.name not in known)
+            earlier = (tool for tool in call_policy.request.brought if tool.name not in known)
             conversation = replace(conversation, tools=(*conversation.tools, *earlier))
         offered = screened(conversation, processors.gate if processors is not None else None)
         # A text upstream knows such a call as the text that it was, and its result becomes text, too.
@@ -162,8 +162,8 @@ def _rewritten(
         names = {id_: call.name for id_, call in missing.items()}
         is_text = decision.upstream == "text"
         whole = completed(wire.name, offered.conversation, {} if is_text else missing)
-        made = rewritten(whole.conversation, terms, decision, names)
-        told = steered(made.conversation, terms.route)
+        made = rewritten(whole.conversation, call_policy, decision, names)
+        told = steered(made.conversation, call_policy.route)
         notes = (*offered.notes, *whole.notes, *made.notes, *told.notes)
         if not notes:
             return None, []

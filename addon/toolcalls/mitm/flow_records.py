@@ -14,12 +14,13 @@ from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import Pieces, Seen, State
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import form_of, wire_for
 from toolcalls.mitm.progress import telling
 from toolcalls.mitm.views.message import tap_of
-from toolcalls.mitm.websocket_turns import Turn, TurnReader, reports_of, turns_of
+from toolcalls.mitm.websocket.connection import replies_in_progress
+from toolcalls.mitm.websocket.turns import Turn, TurnReader, turn_reports, turns_of
 from toolcalls.replies.exchange import Exchange
 
 _SWITCHED = 101  # the status of an upgrade
@@ -55,7 +56,7 @@ def state_of(flow: object) -> State | None:
         return None
     if has_report(flow) or failure_report(flow) is not None:
         return "ended"
-    if websocket.replies_in_progress(flow):
+    if replies_in_progress(flow):
         return "streaming"
     if tap_of(flow) is not None:
         return "streaming"
@@ -72,7 +73,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     reading   of the same connection at an earlier look, to be gone on with
     """
     if flow.websocket is not None:
-        coming = {number: _current_report(exchange) for number, exchange in websocket.replies_in_progress(flow)}
+        coming = {number: _current_report(exchange) for number, exchange in replies_in_progress(flow)}
         again = TurnReader() if reading is None else reading
         news = again.news(flow)
 
@@ -107,7 +108,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
 
 
 def _current_report(exchange: Exchange) -> dict[str, Any]:
-    return reports.of(exchange, model=exchange.terms.request.model) | {"summary": telling(exchange)}
+    return reports.of(exchange, model=exchange.call_policy.request.model) | {"summary": telling(exchange)}
 
 
 def _turns_in_progress(
@@ -148,7 +149,7 @@ def records_of(
     """
     if flow.websocket is None:
         return [record_of(flow, report)]
-    reports = {one.get("number"): one for one in [*turns] or reports_of(flow)}
+    reports = {one.get("number"): one for one in [*turns] or turn_reports(flow)}
     upgrade = _http_record(flow, {})
     found = [
         replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place))

@@ -23,15 +23,17 @@ from toolcalls.events import Reason, Text, Verdict
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM, CONDITIONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber
 from toolcalls.insight.vocabulary.reasons import explained, failing
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
-from toolcalls.mitm.websocket_turns import turns_of
-from toolcalls.reading.policy import Terms
+from toolcalls.mitm.websocket.connection import QuotableTexts
+from toolcalls.mitm.websocket.turns import turns_of
+from toolcalls.mitm.websocket.upgrade import websocket_wire
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import Recalled
 from toolcalls.route import Config, Route, Taken
-from toolcalls.text.echo import Quotable
+from toolcalls.text.echo import EchoIndex
 from toolcalls.wires import decoder_of
 from toolcalls.wires.frames import FRAMES, Form
 
@@ -51,11 +53,11 @@ class Recorded:
     body: bytes
     cut: bool
 
-    def read(self, terms: Terms | None = None) -> Exchange:
+    def read(self, call_policy: CallPolicy | None = None) -> Exchange:
         """The reply read from its beginning to its end, on other `terms` as calls to lift."""
         plan = self.plan
-        if terms is not None:
-            plan = replace(plan, terms=terms, decision=replace(plan.decision, kind="lift"), processors=None)
+        if call_policy is not None:
+            plan = replace(plan, call_policy=call_policy, decision=replace(plan.decision, kind="lift"), processors=None)
         exchange = plan.exchange(self.form)
         exchange.feed(self.body)
         if self.cut:
@@ -91,10 +93,10 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
     """
     if flow.websocket is None:
         return [(None, recorded(flow, config))]
-    wire = websocket.wire_for(flow.request)
+    wire = websocket_wire(flow.request)
     if wire is None:
         raise ReplyNotParsed("it is no connection with an API that the addon reads")
-    quotable = websocket.QuotableTexts()
+    quotable = QuotableTexts()
     recalled = Recalled()
     found: list[tuple[int | None, Recorded]] = []
     why = "no reply has come on this connection"
@@ -104,7 +106,7 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
         except ReplyNotParsed as reason:
             why = str(reason)
             continue
-        recalled.bring(plan.terms.request)
+        recalled.bring(plan.call_policy.request)
         found.append((turn.number, Recorded(plan, "ndjson", turn.upstream.body, cut=turn.ended is None)))
     if not found:
         raise ReplyNotParsed(why)
@@ -149,7 +151,7 @@ class _Reading:
 def conditions(reply: Recorded) -> list[Candidate]:
     """All candidates of a reply in order, also those in dialects that the route does not read."""
     today = reply.read()
-    placed, free = (_reading(reply.read(_relaxed(reply.plan.terms, take))) for take in (_NAMES, get_args(Taken)))
+    placed, free = (_reading(reply.read(_relaxed(reply.plan.call_policy, take))) for take in (_NAMES, get_args(Taken)))
     texts = _texts(reply)
     natives = [(record.name, record.arguments) for _, record in today.records if record.dialect is None]
     found = [(lane, verdict) for lane, verdict in today.verdicts if verdict.dialect is not None and verdict.end]
@@ -160,16 +162,16 @@ def conditions(reply: Recorded) -> list[Candidate]:
     made = []
     for lane, verdict in sorted(found, key=lambda one: (one[0], one[1].start)):
         place = (lane, verdict.start)
-        case = _Case(reply.plan.terms, verdict, texts.get(lane, ""), natives)
+        case = _Case(reply.plan.call_policy, verdict, texts.get(lane, ""), natives)
         case.placed, case.free = placed.verdicts.get(place), free.verdicts.get(place)
         case.arguments = placed.call(lane, case.placed) or free.call(lane, case.free)
         made.append(Candidate(lane, verdict, case.written, tuple(case.all())))
     return made
 
 
-def _relaxed(terms: Terms, take: tuple[Taken, ...]) -> Terms:
-    """Terms on which nothing fails but the end, and what `take` does not name."""
-    own = terms.route
+def _relaxed(call_policy: CallPolicy, take: tuple[Taken, ...]) -> CallPolicy:
+    """A policy by which nothing fails but the end, and what `take` does not name."""
+    own = call_policy.route
     route = Route(
         own.name,
         take=take,
@@ -180,8 +182,8 @@ def _relaxed(terms: Terms, take: tuple[Taken, ...]) -> Terms:
         marker=own.marker,
         max_payload_chars=own.max_payload_chars,
     )
-    request = replace(terms.request, tool_choice="auto", quotable=())
-    return replace(terms, route=route, request=request, lift=True, any_name=True)
+    request = replace(call_policy.request, tool_choice="auto", quotable=())
+    return replace(call_policy, route=route, request=request, lift=True, allow_undeclared=True)
 
 
 def _reading(exchange: Exchange) -> _Reading:
@@ -214,8 +216,8 @@ def _texts(reply: Recorded) -> dict[int, str]:
 class _Case:
     """One candidate before its conditions: what is known of it from three readings."""
 
-    def __init__(self, terms: Terms, verdict: Verdict, text: str, natives: list[tuple[str, str]]) -> None:
-        self._terms = terms
+    def __init__(self, call_policy: CallPolicy, verdict: Verdict, text: str, natives: list[tuple[str, str]]) -> None:
+        self._call_policy = call_policy
         self._verdict = verdict
         self._text = text
         self._natives = natives
@@ -247,15 +249,15 @@ class _Case:
             yield Condition(None, BEYOND_THEM, False, explained(reason))
 
     def _route(self) -> tuple[bool | None, str]:
-        dialects = self._terms.route.dialects
+        dialects = self._call_policy.route.dialects
         if dialects is not None and self._verdict.dialect not in dialects:
             return False, f"the route does not read {self._verdict.dialect}"
-        return (True, "") if self._terms.lift else (False, explained("observed"))
+        return (True, "") if self._call_policy.lift else (False, explained("observed"))
 
     def _name(self) -> tuple[bool | None, str]:
         if self._verdict.name is None:
             return None, "no name was read"
-        asking = replace(self._terms, lift=True)
+        asking = replace(self._call_policy, lift=True)
         reason = asking.declines(self._verdict.name, None)
         return (True, "") if reason is None else (False, explained(reason))
 
@@ -273,7 +275,7 @@ class _Case:
 
     def _echo(self) -> tuple[bool | None, str]:
         written = self.written.strip()
-        repeats = bool(written) and Quotable(self._terms.request.quotable).trace(written) is not None
+        repeats = bool(written) and EchoIndex(self._call_policy.request.quotable).trace(written) is not None
         return self._taken("echo") if repeats else (True, "")
 
     def _twin(self) -> tuple[bool | None, str]:
@@ -286,7 +288,7 @@ class _Case:
 
     def _taken(self, reason: Reason) -> tuple[bool | None, str]:
         """A condition that fails, unless the route's policy takes such a call all the same."""
-        if self._terms.takes(reason):
+        if self._call_policy.takes(reason):
             return True, f"{reason}, which the policy takes"
         return False, explained(reason)
 

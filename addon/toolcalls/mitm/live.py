@@ -16,9 +16,10 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.progress import telling
 from toolcalls.mitm.response_tap import ResponseTap
+from toolcalls.mitm.websocket.connection import replies_in_progress
 
 INTERVAL = 0.3  # seconds between two looks at a reply
 _MOST = 8  # replies that are shown at one look; others have their turn at the next
@@ -102,7 +103,7 @@ class Live:
 
     def _refresh_connection(self, flow: http.HTTPFlow, now: float) -> bool:
         """The same for a connection. mitmproxy has its messages already."""
-        shown, coming = self._shown[flow], websocket.replies_in_progress(flow)
+        shown, coming = self._shown[flow], replies_in_progress(flow)
         if not coming:
             del self._shown[flow]
             return False

@@ -19,9 +19,10 @@ from threading import Lock, Thread
 from mitmproxy import http
 from mitmproxy.io import FlowWriter
 
-from toolcalls.mitm import flow_metadata, websocket_turns
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 from toolcalls.mitm.offline.redact import redacted
+from toolcalls.mitm.websocket.turns import original_messages
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ def _size(flow: http.HTTPFlow) -> int:
         *(flow.metadata.get(name) for name in (flow_metadata.UPSTREAM, flow_metadata.REQUEST)),
     ]
     messages = () if flow.websocket is None else flow.websocket.messages
-    said = [*(one.content for one in messages), *websocket_turns.originals_of(flow).values()]
+    said = [*(one.content for one in messages), *original_messages(flow).values()]
     return sum(len(body) for body in (*bodies, *said) if isinstance(body, bytes))
 
 

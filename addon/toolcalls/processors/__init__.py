@@ -4,7 +4,7 @@ They work on the hub's events inside a lane, so they act the same for native and
 wire, streamed and whole, live and replayed. In this order, which `docs/processors.md` states:
 
     access    rules for calls: decided by name at once, by an argument as soon as it is final
-    loops     the guard against circles: the same call, the same result, rounds, a passage of text
+    loops     the guard against loops: the same call, the same result, rounds, a passage of text
     reactors  functions of the user's own, on complete calls; what they changed goes through the rules once more
     filters   replacements in text, and in calls only where asked
     steering  the text in the place of a call that does not leave
@@ -26,13 +26,25 @@ This is also what the files of reactors import: `Call`, and `Keep`, `Drop`, `Edi
 """
 
 from toolcalls.processors.chain import Chain
+from toolcalls.processors.exchange_processors import Processors
 from toolcalls.processors.interface import Left, Processing
-from toolcalls.processors.loops import Made, Watch
-from toolcalls.processors.reactors import Answer, Call, Drop, Edit, Keep, Say, direct
+from toolcalls.processors.loops import EarlierCall, LoopWatch
+from toolcalls.processors.reactors import Answer, Call, Drop, Edit, Keep, Say, unavailable
 from toolcalls.processors.reply import Reply
-from toolcalls.processors.shared import Processors
 
 __all__ = [
-    "Answer", "Call", "Chain", "Drop", "Edit", "Keep", "Left", "Made", "Processing", "Processors", "Reply", "Say",
-    "Watch", "direct",
+    "Answer",
+    "Call",
+    "Chain",
+    "Drop",
+    "EarlierCall",
+    "Edit",
+    "Keep",
+    "Left",
+    "LoopWatch",
+    "Processing",
+    "Processors",
+    "Reply",
+    "Say",
+    "unavailable",
 ]  # fmt: skip

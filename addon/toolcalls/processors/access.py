@@ -58,13 +58,13 @@ class Gate:
         self._rules = [_Rule(rule) for rule in sorted(applying, key=lambda rule: -rule.priority)]
         self._known: dict[str, tuple[list[_Rule], set[_Rule]]] = {}  # by name, the rules that are about it
 
-    def judge(self, name: str, besides: Collection[str] = ()) -> "Judgement":
+    def judge(self, name: str, other_names: Collection[str] = ()) -> "Judgement":
         """A judgement of one call, whose name is final. A rule whose patterns cannot tell is about it if it blocks.
 
-        besides   what a client may take for the name instead, to rules that block
+        other_names   what a client may take for the name instead, to rules that block
         """
-        if besides:
-            return Judgement(self, name, *self._about(name, besides))
+        if other_names:
+            return Judgement(self, name, *self._about(name, other_names))
         known = self._known.get(name)
         if known is None:
             known = self._about(name, ())
@@ -72,13 +72,13 @@ class Gate:
                 self._known[name] = known
         return Judgement(self, name, *known)
 
-    def _about(self, name: str, besides: Collection[str]) -> "tuple[list[_Rule], set[_Rule]]":
+    def _about(self, name: str, other_names: Collection[str]) -> "tuple[list[_Rule], set[_Rule]]":
         """The rules that are about a name, and those of them that could not tell."""
         rules: list[_Rule] = []
         unsure: set[_Rule] = set()
         for rule in self._rules:
             try:
-                if rule.names(name) or (rule.blocks and any(map(rule.names, besides))):
+                if rule.names(name) or (rule.blocks and any(map(rule.names, other_names))):
                     rules.append(rule)
             except TimeoutError:
                 if rule.blocks:
@@ -86,7 +86,7 @@ class Gate:
                     unsure.add(rule)
         return rules, unsure
 
-    def never(self, name: str) -> Refusal | None:
+    def refuses_always(self, name: str) -> Refusal | None:
         """Why a tool may not be called whatever the arguments are, None where some call of it may pass."""
         judgement = self.judge(name)
         return judgement.refusal if judgement.decided else None
@@ -95,7 +95,7 @@ class Gate:
         """What a rule says of a call; None is the default's."""
         text = (rule.message if rule else None) or self._access.message
         called = rule.name if rule else "default"
-        return Refusal(called, reason, text.replace("{tool}", speakable(name)).replace("{rule}", called))
+        return Refusal(called, reason, text.replace("{tool}", printable_name(name)).replace("{rule}", called))
 
     @property
     def denies(self) -> bool:
@@ -143,7 +143,7 @@ class Judgement:
             open_ = (rule for rule, known in self._known if rule.blocks and known.holds(whole=False) is not False)
             self._refuse(next(open_, None), "undecided")
 
-    def spoil(self) -> None:
+    def mark_invalid(self) -> None:
         """What came is no JSON object. A client that mends it may find more in it than a rule that blocks has seen."""
         self.end(whole=False)
         blocking = next((rule for rule, _ in self._known if rule.blocks and rule.conditions), None)
@@ -251,13 +251,13 @@ def visible(name: str) -> str:
     return "".join(sign for sign in usual if sign.isspace() or unicodedata.category(sign) not in {"Cf", "Cc"}).strip()
 
 
-def speakable(name: str) -> str:
+def printable_name(name: str) -> str:
     """A tool's name as a text may say it: models make names up, and may put a call, or a book, into one."""
     return name if _NAME.fullmatch(name) else "the tool"
 
 
 def spellings(name: str) -> Iterator[str]:
-    """What a client may take a tool's name for besides the name itself. Rules match them without regard to case.
+    """What a client may take a tool's name for other_names the name itself. Rules match them without regard to case.
 
     Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more behind; clients that take a
     name nevertheless take away what they know. What shows nothing is left out. Clients that correct a name take `-`,

@@ -1,71 +1,71 @@
 """One lane's processors: what leaves of it, and in which order.
 
-What was read waits in a queue behind the first call whose fate is open (`fates`). What leaves goes through the guard
-that listens for repeated passages, through the filters, and past the texts of our own.
+Events wait in a queue behind the first call that is undecided (`decisions`). Text that leaves is searched for repeated
+passages and goes through the filters; texts of our own are inserted where they belong.
 """
 
 from collections import deque
 from collections.abc import Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Removed, Text, Verdict, Withdrawn
-from toolcalls.processors.decisions import Fates
+from toolcalls.processors.decisions import CallDecisions
 from toolcalls.processors.filters import Filters
 from toolcalls.processors.interface import Left
-from toolcalls.processors.loops import Circle
-from toolcalls.processors.pending_call import Held
-from toolcalls.processors.shared import Shared
-from toolcalls.processors.steering import Voice, notice
+from toolcalls.processors.loops import Loop
+from toolcalls.processors.pending_call import PendingCall
+from toolcalls.processors.reply_state import ReplyState
+from toolcalls.processors.steering import TextInserter, notice
 
 
 class Chain:
     """One lane's processors (`Processing`). `silent`: the text from here on is taken away."""
 
-    def __init__(self, shared: Shared) -> None:
-        of = shared.of
+    def __init__(self, state: ReplyState) -> None:
+        of = state.processors
         route = of.route
-        self._shared = shared
+        self._state = state
         self._loops = of.loops
-        self._acts = of.loops is not None and of.loops.acts
-        self._passages = shared.passages
-        self._filters = Filters(route.filters, shared.replaced, shared.given_up) if route.filters else None
+        self._loops_act = of.loops is not None and of.loops.acts
+        self._text_loops = state.text_loops
+        self._filters = Filters(route.filters, state.replaced, state.disabled) if route.filters else None
         self._notices = route.steering == "request"
-        self._voice = Voice(shared.said)
-        self.silent = shared.silent
-        self._as_text = shared.as_text
-        self._direct = not (shared.whole or shared.as_text)  # a call's markup goes, whatever becomes of the call
+        self._inserter = TextInserter(state.inserted)
+        self.silent = state.silent
+        self._as_text = state.as_text
+        self._direct = not (state.whole or state.as_text)  # a call's markup goes, whatever becomes of the call
         self._alone = False  # only events of the call at its head stand in the queue
-        self._fates = Fates(shared, self._filters)
-        self._calls = self._fates.calls
-        self._queue: deque[tuple[bool, Event, Held | None]] = deque()
+        self._decisions = CallDecisions(state, self._filters)
+        self._calls = self._decisions.calls
+        self._queue: deque[tuple[bool, Event, PendingCall | None]] = deque()
         self._lead: Markup | None = None  # what stands before a call, if one begins behind it
-        self._reading: Held | None = None  # the call whose text is being read, up to its verdict
+        self._reading: PendingCall | None = None  # the call whose text is being read, up to its verdict
         self._out: list[Left] = []
 
     @property
     def stopped(self) -> bool:
         """Whether the reply was stopped: nothing of it leaves any more."""
-        return bool(self._shared.stopped_by)
+        return bool(self._state.stopped_by)
 
     # Text that just passes
 
     def quiet(self, piece: str) -> bool:
         """Whether nothing can happen to a piece of plain text."""
-        if self._queue or self.silent or not self._voice.quiet:
+        if self._queue or self.silent or not self._inserter.quiet:
             return False
-        return not (self._acts and self._passages) and (self._filters is None or self._filters.quiet(piece))
+        return not (self._loops_act and self._text_loops) and (self._filters is None or self._filters.quiet(piece))
 
     def passed(self, piece: str) -> bool:
         """A quiet piece of text has left; always True."""
-        self._voice.heard(piece)
+        self._inserter.shown(piece)
         if self._filters is not None:
             self._filters.passed(piece)
-        if self._passages is not None and self._shared.repeats(self, piece) is not None:
-            self._fates.note(self._passages.circle)
+        if self._text_loops is not None and self._state.repeats(self, piece) is not None:
+            self._decisions.note(self._text_loops.loop)
         return True
 
     def streams(self, piece: CallPiece) -> bool:
         """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
-        return not self._queue and self._fates.streams(piece)
+        return not self._queue and self._decisions.streams(piece)
 
     # In
 
@@ -82,67 +82,67 @@ class Chain:
 
     def release(self) -> list[Left]:
         """No more can be held: what a rule or a reactor that may block has not decided is blocked, the rest passes."""
-        self._fates.release()
+        self._decisions.release()
         self._flow()
         return self._left()
 
     def finish(self) -> list[Left]:
         """Nothing follows: everything is decided now."""
-        fates = self._fates
-        fates.finish()
+        decisions = self._decisions
+        decisions.finish()
         self._flow()
         self._flush()
-        for text in fates.late:
+        for text in decisions.late_texts:
             self._say(text)
         for call in self._calls.values():
-            if call.native and call.fate == "gone" and not call.told:
-                call.told = True
-                self._out.append((False, call.marked(Verdict("blocked", None, None, call.start.name, 0, 0))))
-        self._out.extend((False, note) for note in fates.notes)
-        fates.notes.clear()
+            if call.native and call.state == "dropped" and not call.reported:
+                call.reported = True
+                self._out.append((False, call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0))))
+        self._out.extend((False, note) for note in decisions.notes)
+        decisions.notes.clear()
         return self._left()
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
         """The verdict of a native call that was let through, with what happened to it here."""
         call = self._calls.get((True, index))
-        return verdict if call is None else call.marked(verdict)
+        return verdict if call is None else call.annotated(verdict)
 
-    def give_up(self, circle: Circle, *, besides: Held) -> None:
+    def block_unsent(self, loop: Loop, *, but: PendingCall) -> None:
         """The reply was stopped: no call leaves that has not begun to."""
-        self._fates.give_up(circle, besides=besides)
+        self._decisions.block_unsent(loop, but=but)
 
     def _take(self, event: Event, *, native: bool) -> None:
-        fates, call = self._fates, None
+        decisions, call = self._decisions, None
         if isinstance(event, CallStart):
-            call = fates.begins(event, native=native)
+            call = decisions.begin(event, native=native)
         elif isinstance(event, CallPiece):
             call = self._calls[native, event.index]
-            fates.goes_on(call, event)
+            decisions.add_piece(call, event)
         elif isinstance(event, CallEnd):
             call = self._calls[native, event.index]
-            fates.ends(call)
+            decisions.end(call)
         elif isinstance(event, Verdict) and event.index is not None:
             call = self._calls[native, event.index]
-            if call.fate == "open":
-                fates.over(call)
+            if call.state == "undecided":
+                decisions.break_off(call)
         queue = self._queue
         if queue and self._alone and self._held_alone(event, call, queue[0][2]):
             return
         self._alone = self._direct and not native and not queue and isinstance(event, CallStart)
         queue.append((native, event, call))
         self._flow()
-        if self._alone and queue:  # what stands before a call whose fate is open is decided
+        if self._alone and queue:  # what stands before a call whose state is open is decided
             self._flush()
             self._led()
 
-    def _held_alone(self, event: Event, call: Held | None, head: Held | None) -> bool:
+    def _held_alone(self, event: Event, call: PendingCall | None, head: PendingCall | None) -> bool:
         """The next event of the only call in the queue: its markup goes at once, its pieces wait with its beginning."""
         if isinstance(event, Markup):
             self._out.append((False, event))
             return True
         if isinstance(event, CallPiece) and call is head and call is not None:
-            call.held.append(event.json)
-            if call.fate != "open":
+            call.unsent.append(event.json)
+            if call.state != "undecided":
                 self._flow()
             return True
         return False
@@ -156,11 +156,11 @@ class Chain:
         return out
 
     def _flow(self) -> None:
-        """Let out what stands behind no call whose fate is open."""
+        """Let out what stands behind no call whose state is open."""
         queue = self._queue
         while queue:
             native, event, call = queue[0]
-            if call is not None and call.fate == "open":
+            if call is not None and call.state == "undecided":
                 return
             queue.popleft()
             if isinstance(event, CallStart) and call is not None:
@@ -171,13 +171,13 @@ class Chain:
             if isinstance(event, Markup):
                 self._flush()
                 self._lead = event
-                if self._reading is not None and self._reading.fate in {"gone", "cut"}:
+                if self._reading is not None and self._reading.state in {"dropped", "broken_off"}:
                     self._led(gone=True)
             elif isinstance(event, Text):
                 self._text(event)
             elif isinstance(event, Verdict):
                 self._reading = None if call is self._reading else self._reading
-                self._out.append((False, event if call is None else call.marked(event)))
+                self._out.append((False, event if call is None else call.annotated(event)))
             elif call is None:
                 self._flush()
                 self._out.append((False, event))
@@ -189,31 +189,35 @@ class Chain:
         if self._lead is not None:
             self._out.append((False, Removed(self._lead.text) if gone else self._lead))
             if self._as_text and not gone:
-                self._voice.heard(self._lead.text)
+                self._inserter.shown(self._lead.text)
             self._lead = None
 
-    def _leave(self, call: Held, event: Event, *, native: bool) -> None:
-        """One event of a call whose fate is known."""
+    def _leave(self, call: PendingCall, event: Event, *, native: bool) -> None:
+        """One event of a call whose state is known."""
         out: list[Event | str] = []
         if isinstance(event, CallStart):
-            call.left = True
+            call.begun = True
             texts = call.texts
-            if native and self._shared.whole:
-                self._fates.late.extend(texts)
+            if native and self._state.whole:
+                self._decisions.late_texts.extend(texts)
                 texts = []
-            said = [text for text in map(self._voice.say, texts) if text]
-            if call.fate == "passed":
+            said = [text for text in map(self._inserter.insert, texts) if text]
+            if call.state == "passed":
                 self._out.extend((False, text) for text in said if not native)
                 out = [*(said if native else ()), event]
-                if call.held:
-                    out.append(CallPiece(event.index, "".join(call.held)))
+                if call.unsent:
+                    out.append(CallPiece(event.index, "".join(call.unsent)))
             else:
-                out = [Withdrawn(call.start.index), *said, *(call.anew() if call.fate == "made" else ())]
-            self._led(gone=call.fate == "gone" and not native)
+                out = [
+                    Withdrawn(call.start.index),
+                    *said,
+                    *(call.replacement_events() if call.state == "replaced" else ()),
+                ]
+            self._led(gone=call.state == "dropped" and not native)
             self._reading = self._reading if native else call
-        elif call.fate == "passed":
+        elif call.state == "passed":
             out.append(event)
-        elif isinstance(event, CallPiece) and (native or call.fate == "cut"):
+        elif isinstance(event, CallPiece) and (native or call.state == "broken_off"):
             out.append(Withdrawn(call.start.index))
         if native:
             self._out.append((True, tuple(out)))
@@ -225,18 +229,18 @@ class Chain:
         if self.silent:
             self._out.append((False, Removed(text)))
             return
-        at = self._shared.repeats(self, text) if self._passages is not None else None
-        if at is not None and self._passages is not None:
-            circle = self._passages.circle
-            self._fates.note(circle)
-            if self._acts and self._loops is not None:
+        at = self._state.repeats(self, text) if self._text_loops is not None else None
+        if at is not None and self._text_loops is not None:
+            loop = self._text_loops.loop
+            self._decisions.note(loop)
+            if self._loops_act and self._loops is not None:
                 self._show(text[:at])
                 self._flush()
-                self._say(notice(circle.what) if self._notices else self._loops.text.replace("{what}", circle.text))
+                self._say(notice(loop.what) if self._notices else self._loops.text.replace("{what}", loop.text))
                 if self._loops.action == "stop":
-                    self._shared.stop(circle, silence=True)
+                    self._state.stop(loop, silence=True)
                 else:
-                    self._shared.silence()
+                    self._state.silence()
                 if text[at:]:
                     self._out.append((False, Removed(text[at:])))
                 return
@@ -246,7 +250,7 @@ class Chain:
         """Text of the model's, through the filters."""
         if not text:
             return
-        apart = self._voice.before(text)
+        apart = self._inserter.separator(text)
         if apart:
             self._out.append((False, apart))
         shown: list[Event | str] = [Text(text)] if self._filters is None else self._filters.feed(text)
@@ -259,10 +263,10 @@ class Chain:
     def _shown(self, outcomes: Sequence[Event | str]) -> None:
         for outcome in outcomes:
             if isinstance(outcome, Text | str):
-                self._voice.heard(outcome if isinstance(outcome, str) else outcome.text)
+                self._inserter.shown(outcome if isinstance(outcome, str) else outcome.text)
             self._out.append((False, outcome))
 
     def _say(self, text: str) -> None:
-        said = self._voice.say(text)
+        said = self._inserter.insert(text)
         if said:
             self._out.append((False, said))

@@ -60,12 +60,12 @@ class Filters:
     """The filters of one lane, with what is held of its text.
 
     counts     by filter, how many places it replaced
-    given_up   filters whose pattern took too long at some place: they replace nothing any more
+    disabled   filters whose pattern took too long at some place: they replace nothing any more
     """
 
-    def __init__(self, filters: Sequence[Filter], counts: dict[str, int], given_up: set[str] | None = None) -> None:
+    def __init__(self, filters: Sequence[Filter], counts: dict[str, int], disabled: set[str] | None = None) -> None:
         self._all = [_Replacement(filter_) for filter_ in filters]
-        self._given_up = set() if given_up is None else given_up
+        self._disabled = set() if disabled is None else disabled
         self._before = ""
         self._held = ""
         self.counts = counts
@@ -108,12 +108,12 @@ class Filters:
         return out
 
     def _match(self, replacement: _Replacement, text: str, at: int) -> tuple[int, str] | None:
-        if replacement.name in self._given_up:
+        if replacement.name in self._disabled:
             return None
         try:
             return replacement.match(text, at)
         except TimeoutError:
-            self._given_up.add(replacement.name)
+            self._disabled.add(replacement.name)
             return None
 
     def _walk(

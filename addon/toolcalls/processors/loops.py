@@ -1,9 +1,9 @@
-"""The loop guard: whether a model runs in circles, in its calls over the whole conversation and in the text of a reply.
+"""The loop guard: finds models that repeat themselves, in the calls of a conversation and in the text of a reply.
 
-Calls: what the request's history holds (`PastCall`, native or read from text) and what the reply adds are one row. Only
-what came since the user last said something counts. A call closes a circle when it makes one of the guard's numbers
-full. Text: `Passages` looks for a passage that stands there again and again, one behind the other; code, tables and
-what has hardly any letters do not count, since those repeat by nature.
+Calls: those of the request's history, native or read from text, and those of the reply are one row (`CallLoops`). Only
+calls since the user's last message count. A call is a loop when it reaches one of the guard's numbers.
+Text: `TextLoops` looks for a passage that is repeated again and again without anything between. Code, tables and text
+with hardly any letters do not count, since they repeat by nature.
 
 Numbers are the seed's: seven equal calls, seven equal results; windows of 128 characters, eight times, over 2000.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from toolcalls.events import Note
-from toolcalls.processors.access import speakable
+from toolcalls.processors.access import printable_name
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
 from toolcalls.text.patterns import any_is, compiled
@@ -28,8 +28,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A call that the history holds. `arguments` is JSON text; `result` is what the tool said, None while unknown."""
+class EarlierCall:
+    """A call of the history. `arguments` is JSON text; `result` is what the tool answered, None while unknown."""
 
     name: str
     arguments: str
@@ -37,17 +37,17 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
-    """What the guard found: `what` names it in the configuration's words, `text` says it in a line without values."""
+class Loop:
+    """A loop: `what` names it as the configuration does, `text` describes it in a line without values."""
 
     what: str
     text: str
 
 
-class Circles:
-    """The row of calls of one conversation."""
+class CallLoops:
+    """Finds loops in the calls of one conversation."""
 
-    def __init__(self, loops: Loops, history: tuple[Made, ...] = ()) -> None:
+    def __init__(self, loops: Loops, history: tuple[EarlierCall, ...] = ()) -> None:
         self._loops = loops
         self._tools = [compiled(tool, re.DOTALL) for tool in loops.tools]
         self._row: list[tuple[str, str]] = []
@@ -61,24 +61,24 @@ class Circles:
         """Whether calls of this tool are counted."""
         return any_is(self._tools, name)
 
-    def may_close(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
-        """Whether a call of this name whose first arguments are `members` (key, raw JSON) may still close a circle."""
+    def may_loop(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
+        """Whether a call of this name whose first arguments are `members` (key, raw JSON) may be a loop."""
         wanted = [(key, canonical(raw)) for key, raw in members]
         return any(
-            self.closes(*call) is not None and all(f'"{key}": {value}' in call[1] for key, value in wanted)
+            self.detect(*call) is not None and all(f'"{key}": {value}' in call[1] for key, value in wanted)
             for call in dict.fromkeys(self._row)
             if call[0] == name
         )
 
     def add(self, name: str, arguments: str) -> None:
-        """The reply holds this call, whole."""
+        """Add a complete call of the reply."""
         if self.watches(name):
             self._row.append((name, canonical(arguments)))
             self._results.append(None)
             del self._row[:-_RECENT], self._results[:-_RECENT]
 
-    def closes(self, name: str, arguments: str) -> Circle | None:
-        """The circle that this call would close, None for none."""
+    def detect(self, name: str, arguments: str) -> Loop | None:
+        """The loop that this call would make, None for none."""
         if not self.watches(name):
             return None
         call = (name, canonical(arguments))
@@ -86,24 +86,24 @@ class Circles:
         if loops.same_result and len(same) >= loops.same_result:
             results = {self._results[place] for place in same[-loops.same_result :]}
             if len(results) == 1 and None not in results:
-                return Circle("same_result", f"{speakable(name)} gave the same result {loops.same_result} times")
+                return Loop("same_result", f"{printable_name(name)} gave the same result {loops.same_result} times")
         if loops.same_call and len(same) + 1 >= loops.same_call:
             news = self._latest_news(call) if loops.progress else -1
             times = sum(place > news for place in same) + 1
             if times >= loops.same_call:
-                return Circle("same_call", f"{speakable(name)} was called the same way {times} times")
+                return Loop("same_call", f"{printable_name(name)} was called the same way {times} times")
         row = [*self._row, call]
         for size in (2, 3):
             wanted = size * loops.cycle
             tail = row[-wanted:] if wanted else []
             if tail and len(tail) == wanted and len(set(tail[:size])) > 1 and tail == tail[:size] * loops.cycle:
-                return Circle("cycle", f"the same {size} calls followed each other {loops.cycle} times")
+                return Loop("cycle", f"the same {size} calls followed each other {loops.cycle} times")
         return None
 
     def _latest_news(self, call: tuple[str, str]) -> int:
         """The place of the latest other call that had not been made before and was answered, -1 where there is none.
 
-        A test that is run again after each edit is no circle: what was done between is new.
+        A test that is run again after each edit is no loop: what was done between is new.
         """
         firsts: dict[tuple[str, str], int] = {}
         for place, past in enumerate(self._row):
@@ -112,37 +112,37 @@ class Circles:
         return max((place for place in firsts.values() if self._results[place] is not None), default=-1)
 
 
-class Watch:
-    """A loop guard that stands in no reply's way: it is asked when one has ended.
+class LoopWatch:
+    """A loop guard that only reports, when a reply has ended.
 
-    history   the calls of the conversation so far, if calls of these names may close a circle with them
+    history   the calls of the conversation so far, if calls of these names may make a loop with them
     """
 
-    def __init__(self, loops: Loops, history: Callable[[frozenset[str]], tuple[Made, ...]]) -> None:
+    def __init__(self, loops: Loops, history: Callable[[frozenset[str]], tuple[EarlierCall, ...]]) -> None:
         self._loops = loops
         self._history = history
 
     def notes(self, calls: Iterable[tuple[str, str]]) -> list[Note]:
-        """What is noticed of a reply's whole calls, each its name and argument JSON: the last of each kind and tool."""
+        """The loops of a reply's complete calls (name, argument JSON), of each kind and tool the last one."""
         row = list(calls)
         names = frozenset(name for name, _ in row)
-        circles = Circles(self._loops, self._history(names) if row else ())
+        call_loops = CallLoops(self._loops, self._history(names) if row else ())
         found: dict[tuple[str, str], Note] = {}
         for name, arguments in row:
-            circle = circles.closes(name, arguments)
-            circles.add(name, arguments)
-            if circle is not None:
-                found[circle.what, name] = noted(circle, self._loops)
+            loop = call_loops.detect(name, arguments)
+            call_loops.add(name, arguments)
+            if loop is not None:
+                found[loop.what, name] = note_of(loop, self._loops)
         return list(found.values())
 
 
-def noted(circle: Circle, loops: Loops) -> Note:
-    """What is said of a circle; whether it is a warning depends on whether the guard only observes."""
-    return Note(circle.what, circle.text, loops.action != "observe")
+def note_of(loop: Loop, loops: Loops) -> Note:
+    """A loop as a note, which warns unless the guard only observes."""
+    return Note(loop.what, loop.text, loops.action != "observe")
 
 
-class Passages:
-    """Looks for a passage of a reply's text that repeats itself. `before` is what was said before it, a text each."""
+class TextLoops:
+    """Finds a passage that a reply's text repeats. `before` are the earlier texts of the conversation."""
 
     def __init__(self, times: int, before: Iterable[str] = ()) -> None:
         self._times = times
@@ -156,17 +156,17 @@ class Passages:
         self._looks = False
         for text in before:
             self.feed(text)
-            self.apart()
+            self.start_block()
         self._looks = True
 
-    def apart(self) -> None:
+    def start_block(self) -> None:
         """What follows stands in another block of the reply, where a line begins and no code block is open."""
         self._line, self._known, self._counts, self._fence = "", False, True, ""
 
     def feed(self, text: str) -> int | None:
-        """The next piece of text. The offset in it at which a passage has come too often, None where none has.
+        """Take the next piece of text. The offset in it at which a passage was repeated too often, None for none.
 
-        It is told once.
+        A reply has at most one such offset.
         """
         if self._reported:
             return None
@@ -190,9 +190,9 @@ class Passages:
         return None
 
     @property
-    def circle(self) -> Circle:
-        """What is said of it."""
-        return Circle("message", f"the same passage stood in the reply {self._times} times")
+    def loop(self) -> Loop:
+        """The loop that was found."""
+        return Loop("message", f"the same passage stood in the reply {self._times} times")
 
     def _classify(self, line: str) -> None:
         """What a line is, from its beginning."""

@@ -67,8 +67,8 @@ type Answer = Keep | Drop | Edit | Say | None
 type Runner = Callable[[Reactor, Call], Answer]
 
 
-def direct(reactor: Reactor, call: Call) -> Answer:
-    """A runner for hosts without reactors: there is nobody to load their files."""
+def unavailable(reactor: Reactor, call: Call) -> Answer:
+    """A `Runner` for hosts that load no files of reactors: each call stays as it is."""
     raise LookupError(f"{reactor.function} of {reactor.file} is not loaded; {call.name} stays")
 
 
@@ -77,7 +77,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reacted:
+class ReactorResult:
     """What the reactors made of a call: its name and argument JSON, None where one dropped it.
 
     changes   each that changed it, in order: the function's name, name and argument JSON behind it (None: dropped)
@@ -103,7 +103,7 @@ class Reactors:
         """Whether any of them is for this tool."""
         return any(any_is(tools, name) for _, tools in self._reactors)
 
-    def react(self, name: str, arguments: str, dialect: str | None) -> Reacted:
+    def react(self, name: str, arguments: str, dialect: str | None) -> ReactorResult:
         """Ask each in turn; one that fails leaves the call as it was."""
         call = (name, arguments)
         changes: list[tuple[str, tuple[str, str] | None]] = []
@@ -122,11 +122,11 @@ class Reactors:
                 texts.append(answer.text)
             if isinstance(answer, Drop):
                 changes.append((reactor.function, None))
-                return Reacted(None, tuple(changes), tuple(texts), tuple(failures))
+                return ReactorResult(None, tuple(changes), tuple(texts), tuple(failures))
             if made != call:
                 call = made
                 changes.append((reactor.function, call))
-        return Reacted(call, tuple(changes), tuple(texts), tuple(failures))
+        return ReactorResult(call, tuple(changes), tuple(texts), tuple(failures))
 
 
 def _answer(answer: object) -> Answer:
@@ -160,16 +160,16 @@ def _edited(call: tuple[str, str], edit: Edit) -> tuple[str, str]:
     name = call[0] if edit.name is None else edit.name
     if not name:
         raise Failed("gave the call no name")
-    return name, call[1] if edit.arguments is None else rewritten(call[1], edit.arguments)
+    return name, call[1] if edit.arguments is None else with_values(call[1], edit.arguments)
 
 
-def rewritten(arguments: str, wanted: Mapping[str, Any], *, rest: bool = False) -> str:
+def with_values(arguments: str, wanted: Mapping[str, Any], *, keep_others: bool = False) -> str:
     """Argument JSON with the values of `wanted`; a value that is the same keeps its spelling. Raises Failed.
 
-    rest   what `wanted` does not name stays; else it goes
+    keep_others   what `wanted` does not name stays; else it goes
     """
     was = dict(members(arguments))
-    if rest:
+    if keep_others:
         wanted = {key: wanted[key] if key in wanted else _Spelt(raw) for key, raw in was.items()}
     parts: list[str] = []
     for key, value in wanted.items():

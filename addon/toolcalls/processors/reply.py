@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from toolcalls.events import Note
 from toolcalls.processors.chain import Chain
-from toolcalls.processors.reactors import direct
-from toolcalls.processors.shared import Processors, Shared
+from toolcalls.processors.exchange_processors import Processors
+from toolcalls.processors.reactors import unavailable
+from toolcalls.processors.reply_state import ReplyState
 
 
 class Reply:
@@ -16,23 +17,23 @@ class Reply:
     """
 
     def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
-        self._shared = Shared(of, whole=whole, as_text=as_text)
+        self._state = ReplyState(of, whole=whole, as_text=as_text)
 
     def chain(self) -> Chain:
         """The processors of one lane."""
-        made = Chain(self._shared)
-        self._shared.lanes.append(made)
+        made = Chain(self._state)
+        self._state.lanes.append(made)
         return made
 
     def screen(self) -> Chain | None:
         """The rules alone, for a second look at a lane's text; None where none may block."""
-        of = self._shared.of
+        of = self._state.processors
         if of.gate is None or not of.blocks:
             return None
-        rules = Processors(replace(of.route, loops=None, reactors=(), filters=()), run=direct)
+        rules = Processors(replace(of.route, loops=None, reactors=(), filters=()), run=unavailable)
         rules.gate = of.gate
-        second = Reply(rules, whole=self._shared.whole, as_text=True)
-        second._shared.said.texts = self._shared.said.texts  # each is said once
+        second = Reply(rules, whole=self._state.whole, as_text=True)
+        second._state.inserted.texts = self._state.inserted.texts  # each is said once
         return second.chain()
 
     def notes(self) -> list[Note]:
@@ -41,7 +42,7 @@ class Reply:
         return [
             *(
                 Note(name, f"replaced {count} place{'' if count == 1 else 's'}")
-                for name, count in self._shared.replaced.items()
+                for name, count in self._state.replaced.items()
             ),
-            *(Note(name, said, True) for name in sorted(self._shared.given_up)),
+            *(Note(name, said, True) for name in sorted(self._state.disabled)),
         ]

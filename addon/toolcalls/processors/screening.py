@@ -25,7 +25,7 @@ import msgspec
 
 from toolcalls.events import CallPiece, Event, Markup, Note, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors import Chain
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.route import Taken
 from toolcalls.values.toolbox import Toolbox
@@ -42,9 +42,9 @@ class Screen[Other]:
     `Other` is what else leaves a lane: it keeps its place among the text. `silent`: no text is shown any more.
     """
 
-    def __init__(self, terms: Terms, tools: Toolbox, rules: Chain, trip: RoundTrip) -> None:
+    def __init__(self, call_policy: CallPolicy, tools: Toolbox, rules: Chain, trip: RoundTrip) -> None:
         route = replace(
-            terms.route,
+            call_policy.route,
             dialects=(trip.dialect,),
             take=get_args(Taken),
             require=(),
@@ -56,12 +56,14 @@ class Screen[Other]:
             max_depth=_NO_LIMIT,
             max_payload_chars=0,
         )
-        request = replace(terms.request, tool_choice="auto", quotable=(), response_format=False)
+        request = replace(call_policy.request, tool_choice="auto", quotable=(), response_format=False)
         self.silent = False
-        self._reader = Reader(Terms(route, request, any_name=True, frames=False, begun=True), tools=tools)
+        self._reader = Reader(
+            CallPolicy(route, request, allow_undeclared=True, remove_frames=False, emit_incomplete=True), tools=tools
+        )
         self._chain = rules
         self._trip = trip
-        self._most = terms.route.max_call_chars
+        self._most = call_policy.route.max_call_chars
         self._held = 0  # characters in the queue that are undecided
         self._at = 0  # how many of its first text's are decided
         self._queue: deque[tuple[Other | Event | str, str]] = deque()  # each with its text

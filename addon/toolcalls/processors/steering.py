@@ -1,9 +1,8 @@
-"""Steering: what a model is told where its call was blocked, or where it runs in circles.
+"""Steering: texts for the model where its call was blocked, or where it loops.
 
-The text stands either in the reply, in the place of the call, or in the next request, before the turn that follows the
-reply; never in both. For the second the reply holds a short notice with the rule's name in the call's place, and the
-request's own history is all that is asked: the same request always gets the same text in the same place, and a place
-that has it already does not get it twice.
+A text is either in the reply, in the place of the call, or in the next request, before the turn that follows the reply;
+never in both. For the second, the reply holds a short notice with the rule's name in the call's place. Only the notices
+in the request's own history count: the same request always gets the same text in the same place, and no text twice.
 """
 
 import re
@@ -15,7 +14,7 @@ _NOTICE = re.compile(r"\[blocked: ([^\]\n]{1,200})\]")
 
 
 def notice(rule: str) -> str:
-    """What stands in a reply in the place of a call whose text goes into the next request."""
+    """The notice in a reply in the place of a call whose text goes into the next request."""
     return f"[blocked: {_label(rule)}]"
 
 
@@ -24,13 +23,13 @@ def _label(rule: str) -> str:
     return rule.replace("]", ")")
 
 
-def noticed(text: str) -> list[str]:
-    """The rules whose notices stand in a text, each once, in order."""
+def rules_in_notices(text: str) -> list[str]:
+    """The rules named by the notices in a text, each once, in order."""
     return list(dict.fromkeys(_NOTICE.findall(text)))
 
 
-def texts_of(route: Route) -> Mapping[str, str]:
-    """What is said for each rule, without the tool's name, which a history does not tell."""
+def steering_texts(route: Route) -> Mapping[str, str]:
+    """The text for each rule, without the tool's name, which the history does not hold."""
     found: dict[str, str] = {}
     if route.loops is not None:
         for what in ("same_call", "same_result", "cycle", "message"):
@@ -43,47 +42,50 @@ def texts_of(route: Route) -> Mapping[str, str]:
     return found
 
 
-class Said:
-    """What a reply's client was told by us: the `texts`, and whether nothing parts the latest from what follows."""
+class InsertedTexts:
+    """The texts of our own that a reply's client was sent.
 
-    __slots__ = ("glued", "texts")
+    needs_separator  the latest one is the last thing that the client was sent
+    """
+
+    __slots__ = ("needs_separator", "texts")
 
     def __init__(self) -> None:
         self.texts: set[str] = set()
-        self.glued = False
+        self.needs_separator = False
 
 
-class Voice:
-    """The texts that one lane's client is given, parted from what stands around them, also in the reply's next lane.
+class TextInserter:
+    """Separates texts of our own from the model's text around them, for one lane.
 
-    `said` are those of the whole reply, each of which is said once.
+    inserted   those of the whole reply: no text is inserted twice
     """
 
-    __slots__ = ("_last", "_said")
+    __slots__ = ("_inserted", "_last")
 
-    def __init__(self, said: Said) -> None:
-        self._said = said
+    def __init__(self, inserted: InsertedTexts) -> None:
+        self._inserted = inserted
         self._last = ""  # the latest text that was shown
 
     @property
     def quiet(self) -> bool:
-        """Whether the next text needs nothing before it."""
-        return not self._said.glued
+        """Whether the next text needs no separator."""
+        return not self._inserted.needs_separator
 
-    def heard(self, text: str) -> None:
-        """The model's own text was shown."""
+    def shown(self, text: str) -> None:
+        """The model's own text was sent."""
         self._last = text
 
-    def before(self, text: str) -> str:
-        """What parts the model's `text` from one of ours before it, "" for nothing."""
-        glued, self._said.glued = self._said.glued, False
-        return "\n\n" if glued and text and not text[0].isspace() else ""
+    def separator(self, text: str) -> str:
+        """What separates the model's `text` from one of ours before it, "" for nothing."""
+        needed, self._inserted.needs_separator = self._inserted.needs_separator, False
+        return "\n\n" if needed and text and not text[0].isspace() else ""
 
-    def say(self, text: str) -> str:
-        """`text` as it is to be shown here; "" when it was said before."""
-        if not text or text in self._said.texts:
+    def insert(self, text: str) -> str:
+        """`text` as it is to be sent here; "" when the client has it already."""
+        if not text or text in self._inserted.texts:
             return ""
-        self._said.texts.add(text)
-        apart = "" if not self._last or self._last[-1] == "\n" else "\n\n"
-        self._last, self._said.glued = text, True
-        return apart + text
+        self._inserted.texts.add(text)
+        separator = "" if not self._last or self._last[-1] == "\n" else "\n\n"
+        self._last, self._inserted.needs_separator = text, True
+        return separator + text

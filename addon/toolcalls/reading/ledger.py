@@ -26,11 +26,11 @@ from toolcalls.events import (
     Text,
     Verdict,
 )
-from toolcalls.reading.policy import Terms
-from toolcalls.text.echo import Trace
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.text.echo import EchoTrace
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import escape, members
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.toolbox import Toolbox
@@ -90,23 +90,23 @@ class Candidate:
         self.waits = False  # in the ledger's row of those that are undecided
         self.size = self.collected = 0  # characters of its argument JSON so far, and of what is still to become some
         self.nesting = nesting
-        self.trace: Trace | None = None  # it may be an echo: where the request holds its text so far
+        self.trace: EchoTrace | None = None  # it may be an echo: where the request holds its text so far
         self.compared = (0, 0)  # how many pieces of the held text the trace has seen, and their characters
 
 
 class Ledger:
-    """Keeps the books of one reply's text. Grammars report to it (`shapes.Calls`), the reader drives it."""
+    """Keeps the books of one reply's text. Grammars report to it (`shapes.CallSink`), the reader drives it."""
 
-    def __init__(self, scan: Scanner, terms: Terms, tools: Toolbox, position: Position) -> None:
+    def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
         self.out: list[Event] = []
-        self.natives = Alike()
+        self.natives = CallIndex()
         self._scan = scan
-        self._terms = terms
+        self._call_policy = call_policy
         self._tools = tools
         self._position = position
         self._fate = Fate.SHOWN
-        self._most = terms.route.max_call_chars
-        self._deepest = terms.route.max_depth
+        self._most = call_policy.route.max_call_chars
+        self._deepest = call_policy.route.max_depth
         self._half = self._most // 2
         # How many characters can be read at once without a look: no limit of a call is passed inside them.
         self.slack = self._calm = min(self._half // _GROWTH, self._deepest // 2)
@@ -295,7 +295,7 @@ class Ledger:
     def close_frame(self, *, own: bool) -> None:
         """The grammar is done with a frame in which no call stood. `own`: what it consumed last is frame too."""
         if own:
-            self.layout()
+            self.mark_frame()
         else:
             self._scan.rewind(self._start - self.drained)
         if not self._waiting:
@@ -329,9 +329,9 @@ class Ledger:
             self._flush(candidate)
             return
         self._let_go(candidate)
-        if self._terms.begun:
+        if self._call_policy.emit_incomplete:
             self._tell_begun(candidate)
-        if self._terms.takes("inline") and not self._scan.cut:
+        if self._call_policy.takes("inline") and not self._scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
             self._scan.rewind(self._body - self.drained)
             candidate.end = self.at
@@ -360,7 +360,7 @@ class Ledger:
             last.end = self.at
         self._fate = Fate.HELD
 
-    # What a grammar reports (`shapes.Calls`)
+    # What a grammar reports (`shapes.CallSink`)
 
     def begin(self, name: str, refused: Reason | None = None) -> None:
         """A call's name is complete and its arguments follow: the commit point."""
@@ -373,15 +373,19 @@ class Ledger:
         self.slack = self._calm
         self._first = self._first or candidate
         self._body = self.at
-        candidate.reason = (self._terms.declines(name, self._place) if name else None) or refused
-        if candidate.reason is None and not self._terms.route.multiple_calls and (self._committed or self._waiting):
+        candidate.reason = (self._call_policy.declines(name, self._place) if name else None) or refused
+        if (
+            candidate.reason is None
+            and not self._call_policy.route.multiple_calls
+            and (self._committed or self._waiting)
+        ):
             candidate.reason = "multiple_calls"
-        if candidate.reason is None and self._committed + len(self._waiting) >= self._terms.route.max_calls:
+        if candidate.reason is None and self._committed + len(self._waiting) >= self._call_policy.route.max_calls:
             candidate.reason = "max_calls"
         if candidate.reason is None and self._spilled:
             candidate.reason = "overflow"
         if candidate.reason is not None:
-            if candidate.reason == "multiple_calls" and self._waiting and not self._terms.requires("terminal"):
+            if candidate.reason == "multiple_calls" and self._waiting and not self._call_policy.requires("terminal"):
                 self._commit_waiting(beside=True)  # what follows is a call as well, though nobody takes it
             self.show()
             if self._quoted:
@@ -417,7 +421,7 @@ class Ledger:
         if limit is not None:
             self._outgrow(candidate, limit)
 
-    def collects(self, size: int) -> bool:
+    def collect(self, size: int) -> bool:
         """So many characters more wait in the grammar."""
         candidate = self._current
         self._heard = self.at
@@ -446,7 +450,9 @@ class Ledger:
             reason = self._judge(candidate)
             if reason is not None:
                 self._refuse(reason)
-            elif not (self._terms.requires("terminal") or (self._whole and not self._terms.takes("inline"))):
+            elif not (
+                self._call_policy.requires("terminal") or (self._whole and not self._call_policy.takes("inline"))
+            ):
                 self._commit_waiting()
         elif candidate.index is not None:
             self._complete(candidate)
@@ -469,7 +475,7 @@ class Ledger:
         if self._current is not None and self._current.reason is None:
             self._outgrow(self._current, "max_call_chars")
 
-    def broken(self) -> None:
+    def fail(self) -> None:
         """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
         candidate = self._current
         if candidate is None or candidate.reason is not None:
@@ -481,24 +487,24 @@ class Ledger:
             if self._echoes_to_limit(candidate):
                 candidate.reason = "echo"
             self._let_go(candidate)
-            if self._terms.begun:
+            if self._call_policy.emit_incomplete:
                 self._tell_begun(candidate)
             self.show()
         else:
             self._flush(candidate)
 
-    def repair(self, name: Repair) -> None:
+    def note_repair(self, name: Repair) -> None:
         """The grammar accepted something that its dialect does not write."""
         if self._current is not None and name not in self._current.repairs:
             self._current.repairs.append(name)
 
     # What a grammar reports of its dialect's frame
 
-    def framed(self) -> bool:
+    def may_remove_frame(self) -> bool:
         """Whether the frame of a message may be taken away here."""
-        return self._terms.lift and self._terms.frames and not self._quoted
+        return self._call_policy.lift and self._call_policy.remove_frames and not self._quoted
 
-    def layout(self) -> None:
+    def mark_frame(self) -> None:
         """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
         self.spoke = True
         if self._waiting and self._overflows():
@@ -508,14 +514,14 @@ class Ledger:
         self._fate = Fate.HELD
         self._start = self.at
 
-    def says(self) -> None:
+    def mark_text(self) -> None:
         """What was consumed and is undecided is text."""
         self.spoke = True
         self.show()
         self._fate = Fate.HELD
         self._start = self.at
 
-    def thinks(self) -> None:
+    def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
         self.spoke = True
         if self._waiting:  # reasoning behind a call that counts only at the end: then it was none
@@ -534,8 +540,8 @@ class Ledger:
         return self._place not in {None, "inline", "escaped"}
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
-        native = not self._terms.takes("duplicate") and (candidate.name or "") in self.natives
-        return (echo and candidate.trace is not None) or native or self._whole or self._terms.waits(self._place)
+        native = not self._call_policy.takes("duplicate") and (candidate.name or "") in self.natives
+        return (echo and candidate.trace is not None) or native or self._whole or self._call_policy.waits(self._place)
 
     def _outgrow(self, candidate: Candidate, limit: Reason) -> None:
         """Its arguments pass a limit. One that was committed stays open, and what follows of its text is shown."""
@@ -560,7 +566,7 @@ class Ledger:
 
     def _echoes_to_limit(self, candidate: Candidate) -> bool:
         """Whether as much of it as may be held is an echo: then it is one, however it goes on."""
-        return self._scan.taken_size > self._terms.route.max_buffer_bytes and self._echoes(candidate)
+        return self._scan.taken_size > self._call_policy.route.max_buffer_bytes and self._echoes(candidate)
 
     def _compare(self, candidate: Candidate) -> None:
         """Begin to watch for an echo.
@@ -570,8 +576,8 @@ class Ledger:
         taken = self._scan.taken
         written = "".join(taken)
         candidate.compared = len(taken), len(written)
-        text = written[candidate.start - self.drained : self._terms.route.max_buffer_bytes]
-        candidate.trace = self._terms.quotable.trace(text)
+        text = written[candidate.start - self.drained : self._call_policy.route.max_buffer_bytes]
+        candidate.trace = self._call_policy.echo_index.trace(text)
 
     def _echoes(self, candidate: Candidate) -> bool:
         """Condition 5: the candidate's text so far stands verbatim in what the request quotes."""
@@ -580,7 +586,7 @@ class Ledger:
         pieces, characters = candidate.compared
         coming = "".join(self._scan.taken[pieces:])
         candidate.compared = len(self._scan.taken), characters + len(coming)
-        if not candidate.trace.grow(coming[: max(0, self._terms.route.max_buffer_bytes - characters)]):
+        if not candidate.trace.grow(coming[: max(0, self._call_policy.route.max_buffer_bytes - characters)]):
             candidate.trace = None
         return candidate.trace is not None
 
@@ -592,17 +598,17 @@ class Ledger:
             return "echo"
         if self._must_wait(candidate, echo=False) and self._overflows():
             return "overflow"
-        if not self._terms.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
+        if not self._call_policy.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
             return "duplicate"
-        if self._whole and self._terms.requires("complete") and "missing_closer" in candidate.repairs:
+        if self._whole and self._call_policy.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
-        if self._terms.requires("arguments"):
+        if self._call_policy.requires("arguments"):
             keys = {key for key, _ in members(arguments)}
             return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
         return None
 
     def _overflows(self) -> bool:
-        size, limit = self._scan.taken_size, self._terms.route.max_buffer_bytes
+        size, limit = self._scan.taken_size, self._call_policy.route.max_buffer_bytes
         watched = self._current is not None and self._current.trace is not None
         if self._fate is not Fate.HELD or 4 * size <= limit or watched:
             return False

@@ -58,9 +58,9 @@ class Openers:
 
     def __init__(self, dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> None:
         by_place: dict[str, dict[str, Dialects]] = {"inline": {}, "start": {}, "message": {}}
-        strays: dict[str, None] = {}
+        stray_words: dict[str, None] = {}
         for dialect in dialects:
-            strays.update(dict.fromkeys(dialect.strays))
+            stray_words.update(dict.fromkeys(dialect.stray_words))
             literals = dialect.openers(names)
             for literal in literals:
                 if dialect.place == "message" and not anywhere and literal[1:] and literal[0] in literals:
@@ -79,13 +79,15 @@ class Openers:
         self._quiet: dict[re.Pattern[str], Search] = {}
         self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
         self._stray_before = self._stray_at_end = None
-        if strays:
-            words = "|".join(map(re.escape, strays))
-            parts = "|".join(re.escape(part) for part in sorted(beginnings(tuple(strays))[0], reverse=True) if part)
+        if stray_words:
+            words = "|".join(map(re.escape, stray_words))
+            parts = "|".join(
+                re.escape(part) for part in sorted(beginnings(tuple(stray_words))[0], reverse=True) if part
+            )
             gap = r"[ \t]*(?:\r?\n)?[ \t]*"
             self._stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
             self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
-            self._reach = max(map(len, strays)) + 32
+            self._reach = max(map(len, stray_words)) + 32
 
     def quiet(self, mattering: re.Pattern[str]) -> Search:
         """What finds a character that matters to the Markdown (`mattering`) or begins an opener inside a line."""
@@ -136,7 +138,7 @@ class Openers:
         found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
         dialects = [dialect for literal in found for known in sets for dialect in known.dialects.get(literal, ())]
         stray = 0
-        if any(dialect.strays for dialect in dialects):
+        if any(dialect.stray_words for dialect in dialects):
             stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
         return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
 

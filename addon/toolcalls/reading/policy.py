@@ -5,7 +5,7 @@ stands where its dialect allows it; 4 it is not quoted (code, block quote, comme
 the request; 6 the reply does not carry the same native call; 7 it is complete.
 
 This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
-are the ledger's, and 7 is the grammar's. `Terms.waits` says where a call must be whole before it is one.
+are the ledger's, and 7 is the grammar's. `CallPolicy.waits` says where a call must be whole before it is one.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from functools import cached_property
 from toolcalls.events import Reason
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
-from toolcalls.text.echo import Quotable
+from toolcalls.text.echo import EchoIndex
 from toolcalls.text.patterns import Pattern, any_is, compiled
 
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
@@ -31,21 +31,21 @@ REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
 
 
 @dataclass(frozen=True)
-class Terms:
+class CallPolicy:
     """What a route and a request say about the calls of one reply.
 
-    lift       False: everything is observed, nothing lifted
-    any_name   undeclared names pass: a text client's tools are not known
-    frames     the frames of a dialect's messages (channels) may be taken away
-    begun      a call that waits and will never be whole is told as one that has begun, since some clients run it
+    lift              False: everything is observed, nothing lifted
+    allow_undeclared  undeclared names pass: a text client's tools are not known
+    remove_frames     the frames of a dialect's messages (channels) may be removed
+    emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
     """
 
     route: Route
     request: Request
     lift: bool = True
-    any_name: bool = False
-    frames: bool = True
-    begun: bool = False
+    allow_undeclared: bool = False
+    remove_frames: bool = True
+    emit_incomplete: bool = False
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -58,9 +58,9 @@ class Terms:
         return frozenset(REQUIRE[self.route.policy] if require is None else require)
 
     @cached_property
-    def quotable(self) -> Quotable:
+    def echo_index(self) -> EchoIndex:
         """What a reply may repeat, for all lanes of it."""
-        return Quotable(() if self.takes("echo") else self.request.quotable)
+        return EchoIndex(() if self.takes("echo") else self.request.quotable)
 
     @cached_property
     def _declared(self) -> frozenset[str]:
@@ -78,7 +78,7 @@ class Terms:
         """
         if not self.lift:
             return "observed"
-        if name not in self._declared and not self.any_name and not self.takes("undeclared"):
+        if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any_is(self._allowed, name):
             return "not_allowed"

@@ -17,7 +17,7 @@ from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.invented_results import RESULTS
 from toolcalls.reading.ledger import Ledger, Quoted
 from toolcalls.reading.openers import Opener, openers_of
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.wrappers import CLOSERS
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
@@ -36,20 +36,27 @@ _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 class Reader:
     """Reads the text of one reply (one choice, one block)."""
 
-    def __init__(self, terms: Terms, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False) -> None:
-        route = terms.route
+    def __init__(
+        self, call_policy: CallPolicy, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False
+    ) -> None:
+        route = call_policy.route
         self._route = route
-        self._anywhere = terms.takes("inline")
+        self._anywhere = call_policy.takes("inline")
         # A route that names such a dialect means it.
-        self._escaped = frozenset() if route.dialects or terms.takes("escaped") else ESCAPED
-        self._tools = Toolbox((*terms.request.tools, *route.tools), infer=route.infer_types) if tools is None else tools
+        self._escaped = frozenset() if route.dialects or call_policy.takes("escaped") else ESCAPED
+        self._tools = (
+            Toolbox((*call_policy.request.tools, *route.tools), infer=route.infer_types) if tools is None else tools
+        )
         self._dialects = configured(
-            chosen(route.dialects), route.marker, route.max_payload_chars, structured=terms.request.response_format
+            chosen(route.dialects),
+            route.marker,
+            route.max_payload_chars,
+            structured=call_policy.request.response_format,
         )
         self._position = Position(reasoning=starts_in_reasoning)
         self._keep = self._position.keep
         self._scan = Scanner()
-        self._ledger = Ledger(self._scan, terms, self._tools, self._position)
+        self._ledger = Ledger(self._scan, call_policy, self._tools, self._position)
         self._gave_up = False
         self.inside = False  # a candidate is being read
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
@@ -65,7 +72,7 @@ class Reader:
         self._results = results
 
     @property
-    def rests(self) -> bool:
+    def idle(self) -> bool:
         """Whether nothing is being read or held."""
         return self._plain
 
@@ -151,7 +158,7 @@ class Reader:
         finally:
             self._ledger.crowded = False
 
-    def native(self, name: str, arguments: str) -> None:
+    def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.add(name, arguments)
         dialects = beside_native(self._dialects)
@@ -334,7 +341,7 @@ class Reader:
                 return found
             found = True
             scan.take(space + len(closer))
-            self._ledger.repair("stray_closer")
+            self._ledger.note_repair("stray_closer")
 
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.

@@ -27,8 +27,8 @@ from collections.abc import Sequence
 import msgspec
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
-from toolcalls.processors import Processors, Reply, Watch
-from toolcalls.reading.policy import Terms
+from toolcalls.processors import LoopWatch, Processors, Reply
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.lane import Lane, Outcome, Record, Settled
 from toolcalls.requests.evidence import Decision
 from toolcalls.values import rawjson
@@ -120,21 +120,21 @@ class Exchange:
     def __init__(
         self,
         wire: Wire,
-        terms: Terms,
+        call_policy: CallPolicy,
         decision: Decision,
         tools: Toolbox,
         *,
         form: Form,
         seed: bytes = b"",
         processors: Processors | None = None,
-        watch: Watch | None = None,
+        watch: LoopWatch | None = None,
     ) -> None:
         self.verdicts: list[tuple[int, Verdict]] = []
         self.notes: list[tuple[int, Note]] = []
         self.guarded = processors is not None and processors.blocks and decision.kind != "observe"
         self.failure: Exception | None = None
         self.wire = wire
-        self.terms = terms
+        self.call_policy = call_policy
         self.decision = decision
         self._tools = tools
         self._seed = seed
@@ -144,7 +144,7 @@ class Exchange:
         # A call that processors stopped in its middle is not for the client, as text neither.
         self._marks = not self._streamed or (wire.calls_are_whole and self._processors is None)
         self._codec = wire.codec(streamed=self._streamed)
-        self._frames = FRAMES.get(form, SSE)(terms.route.max_frame_bytes)
+        self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
         self._unread = False  # a frame grew past its limit
         self._envelope = Envelope(self._probe)
         self._body = bytearray()
@@ -262,7 +262,7 @@ class Exchange:
 
     def _overflow(self) -> None:
         """A frame grew past its limit: it passes unread, and all behind it. Where calls may be blocked nothing does."""
-        said = f"a frame is larger than {self.terms.route.max_frame_bytes} bytes"
+        said = f"a frame is larger than {self.call_policy.route.max_frame_bytes} bytes"
         if self.guarded:
             raise OverflowError(said)
         if not self._unread:
@@ -348,7 +348,7 @@ class Exchange:
                         self._finish(text)
             self._lead(unit)
             self._move()
-            if self._streamed and self._waiting > self.terms.route.max_frame_bytes:
+            if self._streamed and self._waiting > self.call_policy.route.max_frame_bytes:
                 self._make_room(unit)
         return self._send()
 
@@ -427,7 +427,7 @@ class Exchange:
         payloads = self._codec.encode(self._latest.data, unit.parts, can_omit=True)
         return b"".join(self._made(payload, self._latest.raw, keep=False) for payload in payloads)
 
-    def _look_back(self, watch: Watch) -> None:
+    def _look_back(self, watch: LoopWatch) -> None:
         """Note what a loop guard that only looks on notices of the calls that the client has."""
         rows: dict[int, list[tuple[str, str]]] = {}
         for lane, record in self.records:
@@ -499,7 +499,7 @@ class Exchange:
         """Whether it matters if a lane has ended that says so. Parts that follow each other end where they do."""
         if not self._streamed or self.wire.sequential_lanes:
             return False
-        return bool(text.waiting or text.natives or not text.lane.rests)
+        return bool(text.waiting or text.natives or not text.lane.idle)
 
     def _finish(self, text: _Text) -> None:
         """Nothing follows what a lane said of its end."""
@@ -529,7 +529,7 @@ class Exchange:
         prefix = self.wire.call_id_prefix
         reply = None if self._processors is None else self._reply(self._processors, number)
         lane = Lane(
-            self.terms,
+            self.call_policy,
             self.decision,
             self._tools,
             number=number,

@@ -36,12 +36,12 @@ from toolcalls.events import (
 from toolcalls.ids import call_id
 from toolcalls.processors import Chain, Left, Processing
 from toolcalls.processors.screening import Screen
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.twins import Twins
 from toolcalls.requests.evidence import Decision
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import members
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.toolbox import Toolbox
@@ -131,7 +131,7 @@ class Lane:
 
     def __init__(
         self,
-        terms: Terms,
+        call_policy: CallPolicy,
         decision: Decision,
         tools: Toolbox,
         *,
@@ -143,10 +143,10 @@ class Lane:
     ) -> None:
         self.records: list[Record] = []
         self.finished = False
-        self._route = terms.route
-        self._notes_twins = not terms.takes("duplicate")
+        self._route = call_policy.route
+        self._notes_twins = not call_policy.takes("duplicate")
         keeps = self._notes_twins and decision.kind in {"lift", "roundtrip"}
-        self._made = Alike()  # the whole calls that were made of text
+        self._made = CallIndex()  # the whole calls that were made of text
         self._twins = Twins(self._made) if keeps else None
         self._before: list[Outcome] = []  # of the text in front of a native call that begins
         self._kind = decision.kind
@@ -154,7 +154,7 @@ class Lane:
         self._number = number
         self._seed = seed
         self._prefix = prefix
-        self._reader = Reader(terms, tools=tools)
+        self._reader = Reader(call_policy, tools=tools)
         self._read: dict[int, Record] = {}
         self._natives: dict[int, Record] = {}
         self._grown: dict[int, Record] = {}  # native calls of which more came since the last text
@@ -164,12 +164,12 @@ class Lane:
         self._processing = processing
         self._lost = False  # a native call did not leave, so those behind it are numbered anew
         self._broken_off = False  # one that had begun to leave was blocked
-        filters = processing is not None and terms.route.filters
-        self._rereading = Rereading(terms, tools) if self._dialect is not None and filters else None
+        filters = processing is not None and call_policy.route.filters
+        self._rereading = Rereading(call_policy, tools) if self._dialect is not None and filters else None
         self._trip = self._round_trip(self._dialect) if self._dialect and self._kind == "roundtrip" else None
         self._screen: Screen[Outcome] | None = None
         if rules is not None and self._dialect is not None:
-            self._screen = Screen(terms, tools, rules, self._round_trip(self._dialect))
+            self._screen = Screen(call_policy, tools, rules, self._round_trip(self._dialect))
         self._lowered_all = False  # there were native calls, and every one became text
         self._shown = ""  # the end of the text that the client has, for the line ends before a written call
 
@@ -265,7 +265,7 @@ class Lane:
         if self._grown:
             for record in self._grown.values():
                 if record.closes():
-                    self._reader.native(record.name, record.arguments)
+                    self._reader.add_native(record.name, record.arguments)
             self._grown.clear()
 
     def holds(self, event: CallStart | CallPiece | CallEnd) -> bool:
@@ -300,7 +300,7 @@ class Lane:
             self._grown[event.index] = record
         elif isinstance(event, CallEnd) and _is_object(record.arguments):
             record.complete = True
-            self._reader.native(record.name, record.arguments)
+            self._reader.add_native(record.name, record.arguments)
         if self._leaves(record):
             out.append(msgspec.structs.replace(event, index=record.index))
         return out
@@ -326,9 +326,9 @@ class Lane:
         return out
 
     @property
-    def rests(self) -> bool:
+    def idle(self) -> bool:
         """Whether a finish reason would pass and decide nothing: no call was read, none is open, no text is held."""
-        if self._read or self._screen is not None or not self._reader.rests:
+        if self._read or self._screen is not None or not self._reader.idle:
             return False
         return all(record.complete and self._leaves(record) for record in self._natives.values())
 
@@ -411,9 +411,9 @@ class Lane:
             self._grown[part.index] = record
         elif isinstance(part, CallEnd) and _is_object(record.arguments):
             record.complete = True
-            self._reader.native(record.name, record.arguments)
+            self._reader.add_native(record.name, record.arguments)
             if self._rereading is not None:
-                self._rereading.native(record.name, record.arguments)
+                self._rereading.add_native(record.name, record.arguments)
         if not self._leaves(record):
             return None
         if isinstance(part, CallStart):

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Withdrawn
-from toolcalls.values.call_index import Alike
+from toolcalls.values.call_index import CallIndex
 
 # How much longer the same object may be written: every character as an escape, and some white space.
 _GROWTH = 8
@@ -41,7 +41,7 @@ class Twins:
             repetition was found are taken out
     """
 
-    def __init__(self, given: Alike) -> None:
+    def __init__(self, given: CallIndex) -> None:
         self._given = given
         self._calls: dict[int, _Held] = {}
         self._queue: deque[Parts] = deque()

@@ -25,7 +25,7 @@ from itertools import groupby
 from typing import Protocol
 from weakref import WeakSet
 
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting import Rewritten
@@ -65,7 +65,7 @@ class Reading(Protocol):
     @property
     def decision(self) -> Decision: ...
     @property
-    def terms(self) -> Terms: ...
+    def call_policy(self) -> CallPolicy: ...
     @property
     def reply_id(self) -> str: ...
     @property
@@ -95,7 +95,7 @@ class Recalled:
 
     def keep(self, reply: Reading) -> None:
         """A reply has ended."""
-        asked = reply.terms.request
+        asked = reply.call_policy.request
         if asked.brought:
             for id_ in filter(None, (reply.reply_id, asked.goes_on)):
                 self._tools.pop(id_, None)

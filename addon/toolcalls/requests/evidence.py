@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from toolcalls.dialects import all_dialects
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
@@ -76,10 +76,10 @@ def decide(route: Route, request: Request, headers: Mapping[str, str], patterns:
         found.append(f"the client matches {agent}")
     spoken = None
     for name, dialect in all_dialects().items():
-        if request.system and dialect.speaks(request.system):
+        if request.system and dialect.shown_in(request.system):
             found.append(f"the system prompt teaches {name}")
             spoken = spoken or name
-        if any(dialect.speaks(text) for text in request.assistant[-_TURNS:]):
+        if any(dialect.shown_in(text) for text in request.assistant[-_TURNS:]):
             found.append(f"the history holds calls in {name}")
             spoken = spoken or name
     client: str = route.client
@@ -110,7 +110,7 @@ def _kind(client: str, upstream: str) -> Kind:
     return "observe"
 
 
-def terms_of(route: Route, request: Request, decision: Decision) -> tuple[Terms, Toolbox]:
+def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[CallPolicy, Toolbox]:
     """The terms on which a reply is read, and the tools it may call.
 
     A text client declares its tools in the prompt, where every parameter is text; where not even that is in a form
@@ -122,7 +122,9 @@ def terms_of(route: Route, request: Request, decision: Decision) -> tuple[Terms,
         tools = tools_in(request.system)
     reading = replace(request, tools=tools)
     lift = decision.kind in {"lift", "roundtrip"}
-    any_name = decision.client == "text" and not tools
+    allow_undeclared = decision.client == "text" and not tools
     frames = decision.kind == "lift"  # a text client knows the frames of its own model
-    terms = Terms(replace(route, tools=()), reading, lift=lift, any_name=any_name, frames=frames)
-    return terms, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)
+    call_policy = CallPolicy(
+        replace(route, tools=()), reading, lift=lift, allow_undeclared=allow_undeclared, remove_frames=frames
+    )
+    return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)

@@ -10,17 +10,17 @@ All are functions of the request alone, so the same request becomes the same byt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from toolcalls.processors import Processors, Watch
+from toolcalls.processors import LoopWatch, Processors
 from toolcalls.processors.access import Gate
-from toolcalls.processors.loops import HISTORY, Made
+from toolcalls.processors.loops import HISTORY, EarlierCall
 from toolcalls.processors.reactors import Runner
-from toolcalls.processors.steering import noticed, texts_of
+from toolcalls.processors.steering import rules_in_notices, steering_texts
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting import Rewritten, read_back
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn, formats
 from toolcalls.route import Loops, Route
 
-_TURNS = 64  # of the model, the latest: no circle that the guard looks for is longer
+_TURNS = 64  # of the model, the latest: no loop that the guard looks for is longer
 
 
 def processors_for(
@@ -29,7 +29,7 @@ def processors_for(
     """The processors of one exchange, None where the route has none that take part in it. `body` is the request's."""
     if not route.processes or decision.kind == "observe":
         return None
-    calls: tuple[Made, ...] = ()
+    calls: tuple[EarlierCall, ...] = ()
     said: tuple[str, ...] = ()
     if route.loops is not None and route.loops.takes_part:
         past = _past(wire, body, decision)
@@ -37,20 +37,20 @@ def processors_for(
     return Processors(route, model=model, agent=agent, history=calls, said=said, run=run)
 
 
-def watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> Watch | None:
+def loop_watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> LoopWatch | None:
     """The loop guard that only looks on, None where there is none. The request is read when it is asked, if ever."""
     loops = route.loops
     if loops is None or loops.takes_part:
         return None
 
-    def history(names: frozenset[str]) -> tuple[Made, ...]:
+    def history(names: frozenset[str]) -> tuple[EarlierCall, ...]:
         return _calls(_past(wire, body, decision)) if _may_repeat(body, loops, names) else ()
 
-    return Watch(loops, history)
+    return LoopWatch(loops, history)
 
 
 def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
-    """Whether a request names one of these tools often enough for a reply to close a circle. Names may be escaped."""
+    """Whether a request names one of these tools often enough for a reply to close a loop. Names may be escaped."""
     counts = (loops.same_call - 1, loops.same_result, loops.cycle - 1)
     fewest = min((count for count in counts if count > 0), default=0)
     return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in names)
@@ -96,14 +96,14 @@ def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
     return turns
 
 
-def _calls(turns: Sequence[Turn]) -> tuple[Made, ...]:
+def _calls(turns: Sequence[Turn]) -> tuple[EarlierCall, ...]:
     """The calls of some turns, oldest first, with their results where those are there.
 
     What a text client's tools answered may stand in the user's next turn in a form of its own: then that is the result.
     """
     results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
     return tuple(
-        Made(block.name, block.arguments, results[block.id] if block.id in results else _answer(behind, number))
+        EarlierCall(block.name, block.arguments, results[block.id] if block.id in results else _answer(behind, number))
         for turn, behind in zip(turns, [*turns, None][1:], strict=True)
         for number, block in enumerate(block for block in turn.blocks if isinstance(block, PastCall))
     )
@@ -136,7 +136,7 @@ def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
 def screened(conversation: Conversation, gate: Gate | None) -> Rewritten:
     """The conversation without the tools that may never be called, and with a choice that fits what is left."""
     offered = [*(tool.name for tool in conversation.tools), *(tool.name for tool in conversation.untold)]
-    refused = {name: gate.never(name) for name in offered} if gate is not None else {}
+    refused = {name: gate.refuses_always(name) for name in offered} if gate is not None else {}
     forbidden = {name for name, refusal in refused.items() if refusal is not None}
     if not forbidden:
         return Rewritten(conversation)
@@ -153,7 +153,7 @@ def steered(conversation: Conversation, route: Route) -> Rewritten:
     """The conversation with the text for each rule whose notice stands in a reply, before the turn that follows it."""
     if route.steering != "request":
         return Rewritten(conversation)
-    texts = texts_of(route)
+    texts = steering_texts(route)
     turns: list[Turn] = []
     notes: list[str] = []
     due: list[str] = []
@@ -175,7 +175,7 @@ def _due(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str
     """What is to be said behind a reply, each text once."""
     said: set[str] = set()
     for block in turn.blocks:
-        for rule in noticed(block.text) if isinstance(block, Text) else ():
+        for rule in rules_in_notices(block.text) if isinstance(block, Text) else ():
             if rule in texts and texts[rule] not in said:
                 said.add(texts[rule])
                 notes.append(f"steering text for {rule}")

@@ -19,7 +19,7 @@ from itertools import groupby
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.events import Text as Shown
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision
@@ -27,7 +27,7 @@ from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.turns import Block, Conversation, Other, PastCall, Result, Text, Turn
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.text.echo import Said
+from toolcalls.text.echo import RequestText
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -56,17 +56,17 @@ _DEFAULT = "hermes"
 
 
 def rewritten(
-    conversation: Conversation, terms: Terms, decision: Decision, names: Mapping[str, str] | None = None
+    conversation: Conversation, call_policy: CallPolicy, decision: Decision, names: Mapping[str, str] | None = None
 ) -> Rewritten:
     """What the exchange that was decided on makes of its request. Raises Unwritable.
 
     names   those of calls that only their results tell of, by their ids
     """
-    route = terms.route
+    route = call_policy.route
     spoken = route.dialects[0] if route.dialects else _DEFAULT
     if decision.kind == "lift":
         is_text = decision.upstream == "text"
-        return lower(conversation, spoken, route, names) if is_text else mend(conversation, terms)
+        return lower(conversation, spoken, route, names) if is_text else mend(conversation, call_policy)
     if decision.kind == "lower" and decision.dialect:
         return lift(conversation, decision.dialect, route.tools)
     if decision.kind == "roundtrip" and decision.dialect and route.dialects and spoken != decision.dialect:
@@ -198,7 +198,7 @@ def translate(conversation: Conversation, spoken: str, dialect: str, route: Rout
     return Rewritten(replace(conversation, turns=tuple(turns)), notes)
 
 
-def mend(conversation: Conversation, terms: Terms) -> Rewritten:
+def mend(conversation: Conversation, call_policy: CallPolicy) -> Rewritten:
     """Past calls that stand as text, on the terms on which a reply's text is a call, become native ones."""
     tools = Toolbox(conversation.tools)
     turns: list[Turn] = []
@@ -207,10 +207,10 @@ def mend(conversation: Conversation, terms: Terms) -> Rewritten:
     for number, turn in enumerate(conversation.turns):
         native = turn
         if turn.role == "assistant":
-            repeatable = replace(terms, request=replace(terms.request, quotable=tuple(heard)))
+            repeatable = replace(call_policy, request=replace(call_policy.request, quotable=tuple(heard)))
             native = _natively(turn, number, repeatable, tools)
         elif turn.role != "system":
-            heard.extend(map(Said, _heard(turn)))
+            heard.extend(map(RequestText, _heard(turn)))
         leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
         turns.append(native if leaked else turn)
         if leaked:
@@ -405,24 +405,24 @@ def _with_system(turns: Sequence[Turn], text: str, *, apart: bool) -> list[Turn]
 # Text to native
 
 
-def _all_names(dialect: str) -> Terms:
+def _all_names(dialect: str) -> CallPolicy:
     """The terms on which an earlier turn is read: whatever stands where its dialect allows it is a call."""
-    return Terms(Route(dialects=(dialect,), max_buffer_bytes=1 << 40), Request(), any_name=True)
+    return CallPolicy(Route(dialects=(dialect,), max_buffer_bytes=1 << 40), Request(), allow_undeclared=True)
 
 
-def _natively(turn: Turn, number: int, terms: Terms, tools: Toolbox) -> Turn:
+def _natively(turn: Turn, number: int, call_policy: CallPolicy, tools: Toolbox) -> Turn:
     """The turn with the calls in its text as native ones; itself when there are none, or one is not complete."""
     blocks: list[Block] = []
     for block in turn.blocks:
-        blocks.extend(_split(block, (number, len(blocks)), terms, tools) if isinstance(block, Text) else (block,))
+        blocks.extend(_split(block, (number, len(blocks)), call_policy, tools) if isinstance(block, Text) else (block,))
     return turn if len(blocks) == len(turn.blocks) and all(
         one is other for one, other in zip(blocks, turn.blocks, strict=True)
     ) else turn.with_blocks(blocks)  # fmt: skip
 
 
-def _split(block: Text, place: tuple[int, int], terms: Terms, tools: Toolbox) -> Iterator[Block]:
+def _split(block: Text, place: tuple[int, int], call_policy: CallPolicy, tools: Toolbox) -> Iterator[Block]:
     """A text with the calls that stand in it, in order; the block itself when there are none."""
-    reader = Reader(terms, tools=tools)
+    reader = Reader(call_policy, tools=tools)
     events = [*reader.feed(block.text), *reader.finish(cut=False)]
     started = [event for event in events if isinstance(event, CallStart)]
     ended = {event.index for event in events if isinstance(event, CallEnd)}

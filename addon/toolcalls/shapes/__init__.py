@@ -1,7 +1,7 @@
 """The grammar forms that dialects share, and what a dialect is to the reader and the writer.
 
 A shape reads and writes; a dialect is a shape with its strings filled in. What both are given is small: a scanner to
-read from, a `Calls` to report to, a toolbox to ask.
+read from, a `CallSink` to report to, a toolbox to ask.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ class Unwritable(ValueError):
     """A dialect cannot hold this call; the message says which value and why."""
 
 
-class Calls(Protocol):
+class CallSink(Protocol):
     """What a grammar reports to while it reads."""
 
     def begin(self, name: str, refused: Reason | None = None) -> None:
@@ -79,30 +79,30 @@ class Calls(Protocol):
     def piece(self, json: str) -> None:
         """The next piece of the argument JSON."""
 
-    def collects(self, size: int) -> bool:
+    def collect(self, size: int) -> bool:
         """So many characters more are kept for a piece to come. False: nobody wants it, so they need not be."""
 
     def end(self) -> None:
         """Every argument is closed: the call is complete."""
 
-    def broken(self) -> None:
+    def fail(self) -> None:
         """The arguments can be read no further. What is consumed from here to the block's end is still the call's."""
 
-    def repair(self, name: Repair) -> None:
+    def note_repair(self, name: Repair) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""
 
     # A dialect whose messages have a frame of special tokens (channels, roles) reports what stands in it as well.
 
-    def framed(self) -> bool:
+    def may_remove_frame(self) -> bool:
         """Whether a frame may be taken away here; False: leave it as text, and report nothing of it."""
 
-    def layout(self) -> None:
+    def mark_frame(self) -> None:
         """What was consumed and is undecided is frame: it goes, and is shown nowhere."""
 
-    def says(self) -> None:
+    def mark_text(self) -> None:
         """What was consumed and is undecided is text for the client."""
 
-    def thinks(self) -> None:
+    def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
 
 
@@ -118,16 +118,16 @@ class Dialect(Protocol):
         """Where an opener counts."""
 
     @property
-    def strays(self) -> tuple[str, ...]:
+    def stray_words(self) -> tuple[str, ...]:
         """Words that models leak alone in front of an opener; they go with the call."""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The literals that a candidate begins with, where tools of these names are declared."""
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether a prompt or an earlier turn teaches or uses this dialect."""
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Read one block of calls that begins at an opener.
 
         Returns whether what was consumed since the last call's end (or since the opener, when none began) belongs to

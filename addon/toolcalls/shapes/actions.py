@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import up_to
 from toolcalls.text.scanner import Scanner, Step
@@ -28,7 +28,7 @@ class Actions:
 
     name: str
     channel: str
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     @cached_property
@@ -39,39 +39,39 @@ class Actions:
         """The tokens of all channels."""
         return (_ACT, _THINK, _THOUGHT, *self._text)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows calls beside a text channel of this name."""
         return _ACT in text and self._text[0] in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One channel."""
         token = (yield from scan.among(self.openers(()))) or ""
         if token == _ACT:
-            return (yield from self._actions(scan, calls, tools))
-        if not token or not calls.framed():
+            return (yield from self._actions(scan, sink, tools))
+        if not token or not sink.may_remove_frame():
             return False
         scan.take(len(token))
-        calls.layout()
+        sink.mark_frame()
         if token == _THINK:
-            closer = yield from up_to(scan, (_THOUGHT, _ACT, self._text[0]), calls.thinks)
+            closer = yield from up_to(scan, (_THOUGHT, _ACT, self._text[0]), sink.mark_reasoning)
             scan.take(len(_THOUGHT) if closer == _THOUGHT else 0)
         elif token == self._text[0]:
-            yield from self._says(scan, calls)
+            yield from self._says(scan, sink)
         return True
 
-    def _says(self, scan: Scanner, calls: Calls) -> Step[None]:
+    def _says(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The text channel, without the marks of its citations."""
-        while (mark := (yield from up_to(scan, (self._text[1], _ACT, "<co>", "</co"), calls.says))) is not None:
+        while (mark := (yield from up_to(scan, (self._text[1], _ACT, "<co>", "</co"), sink.mark_text))) is not None:
             if mark == _ACT:
                 return
             size = len(mark) if mark != "</co" else (yield from self._citation(scan))
             scan.take(size or 1)
             if size:
-                calls.layout()
+                sink.mark_frame()
             else:
-                calls.says()
+                sink.mark_text()
             if mark == self._text[1]:
                 return
 
@@ -84,19 +84,19 @@ class Actions:
                 return end + 1 - scan.pos if scan.text.startswith(">", end) else 0
             yield
 
-    def _actions(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _actions(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         space = yield from scan.space(len(_ACT))
         if (yield from scan.among(("[", "{"), space)) is None:
             return False
         scan.take(space)
-        found = yield from call_array(scan, calls, tools)
+        found = yield from call_array(scan, sink, tools)
         if not found.whole:
             if found.open and (scan.rest() or not scan.ended):
-                calls.broken()
+                sink.fail()
                 closer = yield from up_to(scan, (_ACTED,), lambda: None)
                 scan.take(len(closer or ""))
             return False
-        if not (yield from close(scan, calls, found, _ACTED)):
+        if not (yield from close(scan, sink, found, _ACTED)):
             return False
         return found.begun
 

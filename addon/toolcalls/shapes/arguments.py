@@ -7,7 +7,7 @@ is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
 import re
 from typing import Protocol
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.text.scanner import SPACE, Search
 from toolcalls.values.conversion import STRING, Types, escape, quote, to_json
 from toolcalls.values.toolbox import Toolbox
@@ -29,10 +29,10 @@ class Value(Protocol):
 
 
 class Arguments:
-    """Writes `{`, the members and `}` to a `Calls`."""
+    """Writes `{`, the members and `}` to a `CallSink`."""
 
-    def __init__(self, calls: Calls, tools: Toolbox, name: str) -> None:
-        self._calls = calls
+    def __init__(self, sink: CallSink, tools: Toolbox, name: str) -> None:
+        self._sink = sink
         self._tools = tools
         self._name = name
         self._seen: set[str] = set()
@@ -46,25 +46,25 @@ class Arguments:
         self._open(key)
         types = _NO_TYPE if string is False else self._tools.types(self._name, key)
         if string or types == STRING:
-            return _Streamed(self._calls)
-        return _Collected(self._calls, types, infer=self._tools.infer)
+            return _Streamed(self._sink)
+        return _Collected(self._sink, types, infer=self._tools.infer)
 
     def member(self, key: str, json: str) -> None:
         """A whole member whose value is JSON already."""
         self._open(key)
-        self._calls.piece(json)
+        self._sink.piece(json)
 
     def _open(self, key: str) -> None:
         opening = "," if self._seen else "{"
         if key in self._seen:
-            self._calls.repair("duplicate_argument")
+            self._sink.note_repair("duplicate_argument")
         self._seen.add(key)
-        self._calls.piece(f"{opening}{quote(key)}:")
+        self._sink.piece(f"{opening}{quote(key)}:")
 
     def end(self) -> None:
         """Close the object and the call."""
-        self._calls.piece("}" if self._seen else "{}")
-        self._calls.end()
+        self._sink.piece("}" if self._seen else "{}")
+        self._sink.end()
 
 
 # What fits none of the types passes where it is JSON.
@@ -79,28 +79,28 @@ _MATTERS = re.compile(r"[<\r\n]").search
 class _Streamed:
     quiet = _MATTERS
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        calls.piece('"')
+    def __init__(self, sink: CallSink) -> None:
+        self._sink = sink
+        sink.piece('"')
 
     def add(self, piece: str) -> None:
-        self._calls.piece(escape(piece))
+        self._sink.piece(escape(piece))
 
     def end(self, *, literal: bool = False) -> None:  # noqa: ARG002 - a string is text either way
-        self._calls.piece('"')
+        self._sink.piece('"')
 
 
 class _Collected:
     quiet = None
 
-    def __init__(self, calls: Calls, types: Types | None, *, infer: bool) -> None:
-        self._calls = calls
+    def __init__(self, sink: CallSink, types: Types | None, *, infer: bool) -> None:
+        self._sink = sink
         self._types = types
         self._infer = infer
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        if self._calls.collects(len(piece)):
+        if self._sink.collect(len(piece)):
             self._pieces.append(piece)
         else:
             self._pieces.clear()
@@ -110,7 +110,7 @@ class _Collected:
         json = to_json(text, self._types, infer=self._infer and not literal)
         if json.startswith('"') and self._types is not None and "string" not in self._types:
             json = self._container(text.strip(SPACE)) or json
-        self._calls.piece(json)
+        self._sink.piece(json)
 
     def _container(self, text: str) -> str | None:
         """The object or array that is asked for and written in another way than JSON; None where the text is none."""
@@ -121,5 +121,5 @@ class _Collected:
         if not reader.done or end < len(text):
             return None
         for repair in reader.repairs:
-            self._calls.repair(repair)
+            self._sink.note_repair(repair)
         return json

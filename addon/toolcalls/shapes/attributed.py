@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
@@ -50,7 +50,7 @@ class Attributed:
     bare: bool = True
     line: str = "\n"
     hollow: str = ""
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     @property
@@ -125,7 +125,7 @@ class Attributed:
         slips = spelt("< ", *self.prefix, self.call)
         return (*wrappers, *(plain + behind for behind in " \t\r\n>/"), *(f"{tag} " for tag in (*others, *slips)))
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
         wrappers = spelt("<", *self.prefix, self.wrappers, ">")
         if not self.bare and not any(tag in text for tag in wrappers):
@@ -135,7 +135,7 @@ class Attributed:
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call with a wrapper closer that lost its opener."""
         _, wrapper = yield from self.wrapper_tag.at(scan)
         if wrapper:
@@ -145,22 +145,22 @@ class Attributed:
         begun = False
         while (tag := (yield from self.first(scan))) is not None:
             begun = True
-            if not (yield from self.one(scan, calls, tools, tag)):
+            if not (yield from self.one(scan, sink, tools, tag)):
                 return False
             if not wrapper:
                 break
             scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
+        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
 
     def _stray(self, scan: Scanner) -> Step[None]:
         """A leaked word between the wrapper's tag and a call's."""
-        word = yield from scan.among(self.strays)
+        word = yield from scan.among(self.stray_words)
         if word is not None:
             space = yield from scan.space(len(word))
             if (yield from self.first(scan, space)) is not None:
                 scan.take(space)
 
-    def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
+    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
         own, open_ = False, wrapped
         while True:
             space = yield from scan.space()
@@ -170,10 +170,10 @@ class Attributed:
             scan.take(space + length)
             own = True
             if kind == CALL_END or (wrapped and not open_):
-                calls.repair(DUPLICATE_CLOSER)
+                sink.note_repair(DUPLICATE_CLOSER)
             open_ = open_ and kind == CALL_END
         if open_ and scan.ended:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own
@@ -213,27 +213,27 @@ class Attributed:
         """Whether another call begins here."""
         return (yield from self.first(scan, ahead)) is not None
 
-    def one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """One call, whose opening tag stands here. Returns whether it is complete."""
         scan.take(tag.length)
         name = tools.resolve(tag.name)
-        calls.begin(name)
+        sink.begin(name)
         if tag.misspelt:
-            calls.repair("misspelt_tag")
-        return (yield from self.body(scan, calls, tools, name, tag))
+            sink.note_repair("misspelt_tag")
+        return (yield from self.body(scan, sink, tools, name, tag))
 
-    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
+    def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
         """What stands behind a call's opening tag. Returns whether the call is complete."""
-        arguments = Arguments(calls, tools, name)
+        arguments = Arguments(sink, tools, name)
         if tag.empty:
             arguments.end()
             return True
         scan.take((yield from scan.space()))
         if (yield from scan.starts("{")):
-            return (yield from json_body(scan, calls, self.ends, self.call_at))
-        return (yield from self.rest(scan, calls, arguments, Parameters(self, tools, name)))
+            return (yield from json_body(scan, sink, self.ends, self.call_at))
+        return (yield from self.rest(scan, sink, arguments, Parameters(self, tools, name)))
 
-    def rest(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters) -> Step[bool]:
+    def rest(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters) -> Step[bool]:
         """All parameters from here on and the call's closer."""
         while True:
             scan.take((yield from scan.space()))
@@ -246,19 +246,19 @@ class Attributed:
             if parameter is None and scan.cut:  # a parameter's tag may have been arriving
                 return False
             if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
                 if scan.ended:
                     scan.take(scan.rest())
                 arguments.end()
                 return True
-            if not (yield from self.member(scan, calls, arguments, values, parameter)):
+            if not (yield from self.member(scan, sink, arguments, values, parameter)):
                 return False
 
-    def member(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+    def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
         """One parameter, whose opening tag stands here. Returns False when the reply ends before its closer."""
         scan.take(tag.length)
         if tag.misspelt:
-            calls.repair("misspelt_tag")
+            sink.note_repair("misspelt_tag")
         value = self.content.member(arguments, values.given(tag.name), tag.attributes)
         if tag.empty:
             value.end()
@@ -269,7 +269,7 @@ class Attributed:
             return False
         value.end(literal=literal)
         if repair:
-            calls.repair(repair)
+            sink.note_repair(repair)
         return True
 
     # Writing

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -21,7 +21,7 @@ class Found(NamedTuple):
     whole: bool
 
 
-def call_array(scan: Scanner, calls: Calls, tools: Toolbox, *, none: frozenset[str] = frozenset()) -> Step[Found]:
+def call_array(scan: Scanner, sink: CallSink, tools: Toolbox, *, none: frozenset[str] = frozenset()) -> Step[Found]:
     """An array of calls, or one object, that begins here.
 
     none   names that stand for no call at all; where there are some, arguments are held until their object has ended
@@ -34,9 +34,9 @@ def call_array(scan: Scanner, calls: Calls, tools: Toolbox, *, none: frozenset[s
         if begun and (yield from scan.starts("]")):
             scan.take(1)
             if opened:
-                calls.repair("trailing_comma")
+                sink.note_repair("trailing_comma")
             return Found(begun, opened, whole=True)
-        item = CallObject(scan, calls, tools, stream=not none)
+        item = CallObject(scan, sink, tools, stream=not none)
         whole = yield from item.read()
         if whole and item.problem is None and not item.begun and item.name not in none:
             item.begin()
@@ -52,10 +52,10 @@ def call_array(scan: Scanner, calls: Calls, tools: Toolbox, *, none: frozenset[s
         if follows == "]":
             return Found(begun, opened, whole=True)
         if opened:
-            calls.end()
+            sink.end()
 
 
-def close(scan: Scanner, calls: Calls, found: Found, closer: str) -> Step[bool]:
+def close(scan: Scanner, sink: CallSink, found: Found, closer: str) -> Step[bool]:
     """End the last call of a whole array, and take `closer`, which may be missing. False where it was cut off."""
     space = yield from scan.space()
     closed = yield from scan.starts(closer, space)
@@ -64,10 +64,10 @@ def close(scan: Scanner, calls: Calls, found: Found, closer: str) -> Step[bool]:
         scan.take(scan.rest())
         return False
     if found.open:
-        calls.end()
+        sink.end()
     if closed:
         scan.take(space + len(closer))
     elif found.begun:
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         scan.take(scan.rest() if short else 0)
     return True

@@ -15,7 +15,7 @@ nothing but calls `callreader` reads them.
 import json
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
 from toolcalls.shapes.wholejson import BESIDE
 from toolcalls.text.scanner import Scanner, Step
@@ -37,9 +37,9 @@ class CallObject:
     problem    why a whole object is no call, else None
     """
 
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox, *, stream: bool = False) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, *, stream: bool = False) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._tools = tools
         self._stream = stream
         self._repairs: list[Repair] = []  # of what was read before it began
@@ -72,16 +72,16 @@ class CallObject:
     def begin(self) -> None:
         """Report the call, with its arguments where they have been read."""
         self.begun = True
-        self._calls.begin(self.name)
+        self._sink.begin(self.name)
         for repair in dict.fromkeys(self._repairs):
-            self._calls.repair(repair)
+            self._sink.note_repair(repair)
         if self.arguments is not None:
-            self._calls.piece(self.arguments)
+            self._sink.piece(self.arguments)
 
-    def repair(self, name: Repair) -> None:
+    def note_repair(self, name: Repair) -> None:
         """Note a repair on the call, or for it while it has not begun."""
         if self.begun:
-            self._calls.repair(name)
+            self._sink.note_repair(name)
         else:
             self._repairs.append(name)
 
@@ -100,7 +100,7 @@ class CallObject:
             if not comma:
                 return (yield from self._mark("}"))
         if comma:
-            self.repair("trailing_comma")
+            self.note_repair("trailing_comma")
         return True
 
     def _mark(self, literal: str) -> Step[bool]:
@@ -118,7 +118,7 @@ class CallObject:
             comment = yield from scan.among(tuple(_COMMENTS))
             if comment is None:
                 return
-            self.repair("comment")
+            self.note_repair("comment")
             scan.take(len(comment))
             end = _COMMENTS[comment]
             while (at := scan.text.find(end, scan.pos)) < 0 and not scan.ended:
@@ -134,7 +134,7 @@ class CallObject:
         if is_object and key in _ARGUMENTS and self._stream and self.name and not self._given:
             self._given = True
             self.begin()
-            return (yield from value(scan, self._calls, self._calls.piece))
+            return (yield from value(scan, self._sink, self._sink.piece))
         written = yield from self._value()
         if written is not None:
             self._keep(key, written)

@@ -18,7 +18,7 @@ are missing are taken as read; where the text ends they are not.
 """
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark, value
 from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, text_of, whole
 from toolcalls.text.scanner import Scanner, Step
@@ -61,13 +61,13 @@ class CallReader:
     def __init__(
         self,
         scan: Scanner,
-        calls: Calls,
+        sink: CallSink,
         tools: Toolbox,
         arguments: str = "arguments",
         follow: tuple[str, ...] = (),
     ) -> None:
         self.scan = scan
-        self.calls = calls
+        self.sink = sink
         self.tools = tools
         self.arguments = arguments
         self.count = 0
@@ -81,22 +81,22 @@ class CallReader:
 
     def begin(self, name: str, repairs: list[Repair]) -> None:
         """A call begins; `repairs` is what was noted before it could be."""
-        self.calls.begin(name)
+        self.sink.begin(name)
         self.count += 1
         self.open = True
         for repair in repairs:
-            self.calls.repair(repair)
+            self.sink.note_repair(repair)
 
     def refuse(self, name: str) -> None:
         """What would be a call has arguments that are none."""
-        self.calls.begin(name, "bad_arguments")
+        self.sink.begin(name, "bad_arguments")
         self.count += 1
         self.open = True
 
     def end(self) -> None:
         """The call that is open is complete."""
         if self.open:
-            self.calls.end()
+            self.sink.end()
             self.open = False
 
     def body(self) -> Step[bool]:
@@ -130,7 +130,7 @@ class CallReader:
             if (yield from scan.starts("]")):  # empty, or behind a trailing comma
                 scan.take(1)
                 if self.begun:
-                    self.calls.repair("trailing_comma")
+                    self.sink.note_repair("trailing_comma")
                 return self.begun
             if not (yield from scan.starts("{")) or not (yield from self.object(depth)):
                 return False
@@ -177,7 +177,7 @@ class _Object:
             if not (yield from self._member(key)):
                 return False
             if self._told and (yield from self._block.lacks_braces()):
-                self._block.calls.repair("missing_brace")
+                self._block.sink.note_repair("missing_brace")
                 return True
             if not (yield from mark(scan, ",")):
                 break
@@ -187,7 +187,7 @@ class _Object:
             self._block.refuse(self._name)
         elif self._name and not self._told:
             self._begin()
-            self._block.calls.piece(self._arguments or "{}")
+            self._block.sink.piece(self._arguments or "{}")
         return True
 
     def _begin(self) -> None:
@@ -206,7 +206,7 @@ class _Object:
         bracket = yield from block.scan.among(_BRACKETS)
         if self._told:
             passed_over: list[str] = []
-            return (yield from value(block.scan, block.calls, passed_over.append))
+            return (yield from value(block.scan, block.sink, passed_over.append))
         if key in WRAPPERS and bracket is not None and not self._name:
             return (yield from self._wrapped(bracket))
         if key in NAMES and not self._name:
@@ -221,7 +221,7 @@ class _Object:
         whole_one = yield from read(self._depth + 1)
         self._told = block.count > before
         if self._told:
-            block.calls.repair("alias")
+            block.sink.note_repair("alias")
         return whole_one
 
     def _named(self, key: str) -> Step[bool]:
@@ -240,7 +240,7 @@ class _Object:
             self._repairs.append("alias")
         if self._name and bracket == "{":
             self._begin()
-            return (yield from value(block.scan, block.calls, block.calls.piece))
+            return (yield from value(block.scan, block.sink, block.sink.piece))
         found = yield from whole(block.scan)
         if found is None:
             return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.loosetags import (
     FUNCTION,
@@ -54,7 +54,7 @@ class FunctionTag:
     naked        whether a function's tag alone is an opener
     compact      a block is this dialect's only when nothing stands between its first tags
     closed       False: the dialect's replies end behind the last parameter, and that closes the call
-    strays       bullets, one of which must stand before a naked call on its line
+    stray_words  bullets, one of which must stand before a naked call on its line
     between      what is written between tags
     written      how a value is written; all but "verbatim" lose one line end on either side when read
     single       only one call can be written into a reply
@@ -66,7 +66,7 @@ class FunctionTag:
     naked: bool = False
     compact: bool = False
     closed: bool = True
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     between: str = "\n"
     written: Layout = "lines"
     single: bool = False
@@ -111,20 +111,20 @@ class FunctionTag:
         naked = ("<function=", "<function =", "< function=", "< function =") if self.naked else ()
         return (f"<{self.wrapper}>", *naked) if self.wrapper else naked
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
         if self.wrapper:
             return f"<{self.wrapper}>{self.between}<function=" in text
-        if self.strays:
-            return f"{self.strays[0]} <function=" in text
+        if self.stray_words:
+            return f"{self.stray_words[0]} <function=" in text
         return "<function=" in text and "</function>" in text and "tool_call>" not in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one naked call with a wrapper closer that lost its opener."""
         # The reader has just consumed the stray word before the opener, "" for none.
-        if self.strays and not scan.taken[-1].startswith(self.strays):
+        if self.stray_words and not scan.taken[-1].startswith(self.stray_words):
             return False
         wrappers = 0
         while wrappers < 2:  # a model may begin twice
@@ -138,30 +138,30 @@ class FunctionTag:
         begun = False
         while (tag := (yield from self._first(scan, begun=begun))) is not None:
             begun = True
-            if not (yield from self._one(scan, calls, tools, tag)):
+            if not (yield from self._one(scan, sink, tools, tag)):
                 return False
             if not wrappers:
                 break
             scan.take((yield from scan.space()))
-        return begun and (yield from self.block_end(scan, calls, wrappers))
+        return begun and (yield from self.block_end(scan, sink, wrappers))
 
     def _first(self, scan: Scanner, *, begun: bool) -> Step[Tag | None]:
         """The opening tag of the block's next call."""
         tag = yield from self.opening(scan, 0, compact=self.compact and not begun)
         return None if tag is not None and not tag.whole and self.compact and not begun else tag
 
-    def _one(self, scan: Scanner, calls: Calls, tools: Toolbox, tag: Tag) -> Step[bool]:
+    def _one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         scan.take(tag.length)
         name = tools.resolve(tag.name)
-        calls.begin(name)
+        sink.begin(name)
         if not tag.whole:
-            calls.repair("unclosed_tag")
+            sink.note_repair("unclosed_tag")
         if tag.empty:
-            Arguments(calls, tools, name).end()
+            Arguments(sink, tools, name).end()
             return True
-        return (yield from self._body(scan, calls, tools, name))
+        return (yield from self._body(scan, sink, tools, name))
 
-    def block_end(self, scan: Scanner, calls: Calls, wrappers: int) -> Step[bool]:
+    def block_end(self, scan: Scanner, sink: CallSink, wrappers: int) -> Step[bool]:
         """What stands behind the last call of a block. Returns whether that is the block's own."""
         own, left = False, max(1, wrappers)
         while True:
@@ -172,10 +172,10 @@ class FunctionTag:
             scan.take(space + length)
             left -= kind != CALL_END
             if kind == CALL_END or left < 0:
-                calls.repair(DUPLICATE_CLOSER)
+                sink.note_repair(DUPLICATE_CLOSER)
             own = True
         if wrappers and left >= wrappers and self._wrapper_end.stops_short(scan):
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own
@@ -194,15 +194,15 @@ class FunctionTag:
             return tag
         if self.closed:
             return None
-        bullet = yield from scan.among(self.strays, space)
+        bullet = yield from scan.among(self.stray_words, space)
         if bullet and (yield from function_tag(scan, (yield from scan.space(space + len(bullet))))) is not None:
             return tag
         return tag if not scan.cut and self.ends.stops_short(scan, behind) else None
 
-    def _body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
-        return (yield from self.rest(scan, calls, Arguments(calls, tools, name), Parameters(self, tools, name)))
+    def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
+        return (yield from self.rest(scan, sink, Arguments(sink, tools, name), Parameters(self, tools, name)))
 
-    def rest(self, scan: Scanner, calls: Calls, arguments: Arguments, values: Parameters) -> Step[bool]:
+    def rest(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters) -> Step[bool]:
         """All parameters from here on and the call's closer. Returns whether the call is complete."""
         while True:
             scan.take((yield from scan.space()))
@@ -214,14 +214,14 @@ class FunctionTag:
             parameter = yield from parameter_tag(scan)
             if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 if self.closed:
-                    calls.repair("missing_closer")
+                    sink.note_repair("missing_closer")
                 if self.ends.stops_short(scan):
                     scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(parameter.length)
             if not parameter.whole:
-                calls.repair("unclosed_tag")
+                sink.note_repair("unclosed_tag")
             value = arguments.value(values.given(parameter.name))
             if self.layout:
                 scan.take((yield from line_end(scan)))
@@ -230,7 +230,7 @@ class FunctionTag:
                 return False
             value.end()
             if repair:
-                calls.repair(repair)
+                sink.note_repair(repair)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that stands here, "" for none."""
@@ -244,7 +244,7 @@ class FunctionTag:
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here, behind the wrapper's opener or a bullet."""
-        bullet = yield from scan.among(self.strays, ahead)
+        bullet = yield from scan.among(self.stray_words, ahead)
         _, wrapper = yield from self.opener.at(scan, ahead)
         lead = len(bullet) if bullet else wrapper
         if lead:
@@ -271,7 +271,7 @@ class FunctionTag:
             tags.append("</function>")
         if self.wrapper:
             tags = [f"<{self.wrapper}>", *tags, f"</{self.wrapper}>"]
-        bullet = f"{self.strays[0]} " if self.strays else ""
+        bullet = f"{self.stray_words[0]} " if self.stray_words else ""
         return bullet + self.between.join(tags)
 
     def _write_value(self, name: str, key: str, raw: str, tools: Toolbox) -> str:

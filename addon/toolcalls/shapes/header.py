@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.jsonvalue import payload, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -53,7 +53,7 @@ class Header:
     closers: tuple[str, ...] = ()
     fences: tuple[str, ...] = ()
     between: str = ""
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     @cached_property
@@ -81,13 +81,13 @@ class Header:
         """The marks of a section and of a call."""
         return self._begin
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows the marks of this form."""
         return all(mark in text for mark in self.shows)
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A section with its calls, or calls that follow each other without one."""
         begun = sectioned = False
         while (opening := (yield from self.opened(scan, tools))) is not None:
@@ -98,25 +98,25 @@ class Header:
             sectioned = sectioned or opening.section
             name = self.called(found["name"] or "", tools)
             if name:
-                calls.begin(name)
-                complete = yield from self._arguments(scan, calls)
-            elif not (yield from self.nameless(scan, calls, tools)):
+                sink.begin(name)
+                complete = yield from self._arguments(scan, sink)
+            elif not (yield from self.nameless(scan, sink, tools)):
                 return False
             else:
                 complete = True
             begun = True
             if not complete and (scan.rest() or not scan.ended):
-                calls.broken()
+                sink.fail()
                 yield from self._skip(scan)
                 return False
-            if not complete or not (yield from self._ended(scan, calls)):
+            if not complete or not (yield from self._ended(scan, sink)):
                 return False
             space = yield from scan.space()
             closer = yield from scan.among(self.closers, space)
             if closer is not None:
                 scan.take(space + len(closer))
                 return True
-        return begun and self._unclosed(scan, calls, sectioned=sectioned)
+        return begun and self._unclosed(scan, sink, sectioned=sectioned)
 
     def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:  # noqa: ARG002 - for other forms
         """The marks that stand here, behind white space, not consumed; None where they begin no call."""
@@ -137,7 +137,7 @@ class Header:
         """The tool that the header's name means; "" where it names none."""
         return tools.resolve(written)
 
-    def nameless(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - for other forms
+    def nameless(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - for other forms
         """Read the arguments of a call whose header names no tool. Returns whether one was found for them."""
         yield from ()
         return False
@@ -159,17 +159,17 @@ class Header:
             seen = max(0, rest - self._longest)
             yield
 
-    def _arguments(self, scan: Scanner, calls: Calls) -> Step[bool]:
+    def _arguments(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """The arguments, which begin here: an object, a string that holds one, or nothing. Returns whether complete."""
         if (yield from scan.starts("{")):
-            return (yield from value(scan, calls, calls.piece))
+            return (yield from value(scan, sink, sink.piece))
         written: str | None = "{}"
         if (yield from scan.starts('"')):
-            written = yield from payload(scan, calls)
-        calls.piece(written or "")
+            written = yield from payload(scan, sink)
+        sink.piece(written or "")
         return written is not None
 
-    def _ended(self, scan: Scanner, calls: Calls) -> Step[bool]:
+    def _ended(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What stands behind the arguments. Returns whether the call is complete."""
         marks = (*self.fences, *self.end)
         while self.end:
@@ -179,22 +179,22 @@ class Header:
                 break
             scan.take(space + len(mark))
             if mark in self.end:
-                calls.end()
+                sink.end()
                 return True
         if self.end:
             if scan.stops_short(marks):
                 scan.take(scan.rest())
                 if scan.cut:
                     return False
-            calls.repair("missing_closer")
-        calls.end()
+            sink.note_repair("missing_closer")
+        sink.end()
         return True
 
-    def _unclosed(self, scan: Scanner, calls: Calls, *, sectioned: bool) -> bool:
+    def _unclosed(self, scan: Scanner, sink: CallSink, *, sectioned: bool) -> bool:
         """No closer stands behind the last call. Returns whether what follows it is still the block's own."""
         if not sectioned:
             return True
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         if not scan.stops_short(self.closers):
             return False
         scan.take(scan.rest())

@@ -6,39 +6,39 @@ its closer, and is never searched for other calls.
 
 from collections.abc import Callable
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 
 
-def json_body(scan: Scanner, calls: Calls, ends: Tags, next_call: Callable[[Scanner, int], Step[int]]) -> Step[bool]:
+def json_body(scan: Scanner, sink: CallSink, ends: Tags, next_call: Callable[[Scanner, int], Step[int]]) -> Step[bool]:
     """The object that begins here, and the call's closer. Returns whether the call is complete.
 
     ends        what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
     next_call   how long the opening of another call is that stands so many characters from here, 0 for none: then the
                 closer is missing
     """
-    complete = yield from value(scan, calls, calls.piece)
+    complete = yield from value(scan, sink, sink.piece)
     if not complete and scan.ended:
         return False
     space = yield from scan.space()
     kind, length = yield from ends.at(scan, space)
     if complete and kind == "call_end":
         scan.take(space + length)
-        calls.end()
+        sink.end()
         return True
     again = complete and not kind and (yield from next_call(scan, space))
     if complete and (kind or again or (ends.stops_short(scan) and not scan.cut)):
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         if not kind and not again:
             scan.take(scan.rest())
-        calls.end()
+        sink.end()
         return True
     if complete and ends.stops_short(scan):
         scan.take(scan.rest())
         return False
-    calls.broken()
+    sink.fail()
     yield from skip(scan, ends)
     return False
 

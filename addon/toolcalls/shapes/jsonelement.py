@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.wholejson import MAX_NAME
@@ -27,13 +27,13 @@ class JsonElement:
     closing: str
     wrapper: tuple[str, str] | None = None
     place: Place = "line"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, else what stands in front of the name."""
         return (self.wrapper[0] if self.wrapper else self.start,)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows an opening tag with an object right behind it."""
         opener = self.openers(())[0]
         at = text.find(opener)
@@ -46,7 +46,7 @@ class JsonElement:
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call, or the calls of one wrapper."""
         if self.wrapper:
             scan.take(len(self.wrapper[0]))
@@ -54,7 +54,7 @@ class JsonElement:
         begun = False
         while (written := (yield from self._name(scan))) is not None:
             begun = True
-            if not (yield from self._call(scan, calls, tools, written)):
+            if not (yield from self._call(scan, sink, tools, written)):
                 return False
             if self.wrapper is None:
                 return True
@@ -65,7 +65,7 @@ class JsonElement:
             scan.take(len(self.wrapper[1]))
             return True
         if scan.stops_short((self.wrapper[1],)) and not scan.cut:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return False
@@ -92,30 +92,30 @@ class JsonElement:
             return None
         return scan.take(space)[len(self.start) : size]
 
-    def _call(self, scan: Scanner, calls: Calls, tools: Toolbox, written: str) -> Step[bool]:
+    def _call(self, scan: Scanner, sink: CallSink, tools: Toolbox, written: str) -> Step[bool]:
         closing = self.closing.format(name=written)
-        calls.begin(tools.resolve(written))
-        if not (yield from value(scan, calls, calls.piece)):
+        sink.begin(tools.resolve(written))
+        if not (yield from value(scan, sink, sink.piece)):
             if not scan.ended:
-                calls.broken()
+                sink.fail()
                 yield from skip(scan, (closing,))
             return False
-        yield from self._between(scan, calls)
+        yield from self._between(scan, sink)
         space = yield from scan.space()
         if (yield from scan.starts(closing, space)):
             scan.take(space + len(closing))
-            calls.end()
+            sink.end()
             return True
         if scan.cut and scan.stops_short((closing,)):
             scan.take(scan.rest())
             return False
-        calls.end()
-        calls.repair("missing_closer")
+        sink.end()
+        sink.note_repair("missing_closer")
         if scan.stops_short((closing,)):
             scan.take(scan.rest())
         return True
 
-    def _between(self, scan: Scanner, calls: Calls) -> Step[None]:  # noqa: ARG002 - for other forms
+    def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:  # noqa: ARG002 - for other forms
         """What may stand between the arguments and the closing tag."""
         yield from ()
 

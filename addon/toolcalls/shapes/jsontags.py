@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.callreader import CallReader, skip
 from toolcalls.shapes.jsonvalue import mark
 from toolcalls.text.scanner import Scanner, Step
@@ -44,7 +44,7 @@ class JsonTags:
     closed: bool = True
     arguments: str = "arguments"
     line: str = "\n"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
@@ -52,7 +52,7 @@ class JsonTags:
         before = self.around[:1] if self.around else ()
         return (*self.opening, *filter(None, (self.attributed,)), *before)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows both tags, or where nothing closes a call an opening one with JSON behind it."""
         if self.closed:
             return any(tag in text for tag in self.opening) and any(tag in text for tag in self.closing)
@@ -61,7 +61,7 @@ class JsonTags:
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One block and its closing tag."""
         scan.take((yield from self._begun_twice(scan)))
         if self.around and (yield from scan.starts(self.around[0])):
@@ -72,21 +72,21 @@ class JsonTags:
             return False
         fenced = yield from self._fence(scan)
         scan.take((yield from scan.space()))
-        block = self._reader(scan, calls, tools)
+        block = self._reader(scan, sink, tools)
         if not (yield from self._body(block)):
             if block.open and not scan.ended:
-                calls.broken()
+                sink.fail()
                 yield from skip(scan, self.closing)
             return False
         for repair in noted:
-            calls.repair(repair)
+            sink.note_repair(repair)
         if fenced:
-            calls.repair("alias")
+            sink.note_repair("alias")
             yield from self._take(scan, (_FENCE,))
             if scan.cut and scan.stops_short((_FENCE,)):
                 scan.take(scan.rest())
                 return False
-        return (yield from self._close(scan, calls, block))
+        return (yield from self._close(scan, sink, block))
 
     def _begun_twice(self, scan: Scanner) -> Step[int]:
         """How far away the opening tag stands that the JSON follows, where this one is followed by another."""
@@ -100,8 +100,8 @@ class JsonTags:
         json = yield from scan.space(space + len(again))
         return space if (yield from scan.starts("{", json)) else 0
 
-    def _reader(self, scan: Scanner, calls: Calls, tools: Toolbox) -> CallReader:
-        return CallReader(scan, calls, tools, self.arguments, (*self.closing, *self.wrong, *self.opening, _FENCE))
+    def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
+        return CallReader(scan, sink, tools, self.arguments, (*self.closing, *self.wrong, *self.opening, _FENCE))
 
     def _fence(self, scan: Scanner) -> Step[bool]:
         """Take a fence around the body, where one stands. Returns whether."""
@@ -123,7 +123,7 @@ class JsonTags:
         if not (yield from block.object()) or not block.begun:
             return False
         if doubled and (yield from mark(scan, "}")):
-            block.calls.repair("alias")
+            block.sink.note_repair("alias")
         while self.closed:
             space = yield from scan.space()
             if (yield from scan.starts(",", space)):
@@ -161,14 +161,14 @@ class JsonTags:
                 yield
         return None
 
-    def _close(self, scan: Scanner, calls: Calls, block: CallReader) -> Step[bool]:
+    def _close(self, scan: Scanner, sink: CallSink, block: CallReader) -> Step[bool]:
         if not self.closed:  # nothing is missing, and a wire that sends a call whole must not wait for what follows
             block.end()
         space = yield from scan.space()
         closer = yield from scan.among((*self.closing, *self.wrong), space)
         if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):
             block.end()
-            calls.repair("wrong_closer")
+            sink.note_repair("wrong_closer")
             scan.take(scan.rest())
             return True
         if closer is None:
@@ -177,14 +177,14 @@ class JsonTags:
                 return False
             block.end()
             if self.closed:
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
             if scan.stops_short(self.closing):
                 scan.take(scan.rest())
             return True
         block.end()
         scan.take(space + len(closer))
         if closer in self.wrong:
-            calls.repair("wrong_closer")
+            sink.note_repair("wrong_closer")
             yield from self._take(scan, self.closing)
         if self.around and self.around[1]:
             yield from self._take(scan, self.around[1:])

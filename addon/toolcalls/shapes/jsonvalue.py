@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.transducer import Transducer
@@ -18,14 +18,14 @@ NAMES = ("name", "tool_name", "tool", "function")
 ARGUMENTS = ("arguments", "parameters", "args", "input")
 
 
-class Noting(Protocol):
+class RepairSink(Protocol):
     """Who is told what was repaired: the calls, or what is not a call yet."""
 
-    def repair(self, name: Repair) -> None:
-        """As `Calls.repair`."""
+    def note_repair(self, name: Repair) -> None:
+        """As `CallSink.repair`."""
 
 
-def value(scan: Scanner, noting: Noting, keep: Callable[[str], None]) -> Step[bool]:
+def value(scan: Scanner, sink: RepairSink, keep: Callable[[str], None]) -> Step[bool]:
     """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete."""
     reader = Transducer()
     while True:
@@ -36,23 +36,23 @@ def value(scan: Scanner, noting: Noting, keep: Callable[[str], None]) -> Step[bo
             break
         yield
     for repair in reader.repairs:
-        noting.repair(repair)
+        sink.note_repair(repair)
     return reader.done
 
 
-def string(scan: Scanner, calls: Calls) -> Step[str | None]:
+def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
     """A JSON string that begins here, decoded; None for any other value, or one that is not complete."""
     pieces: list[str] = []
-    if not (yield from value(scan, calls, pieces.append)):
+    if not (yield from value(scan, sink, pieces.append)):
         return None
     written = "".join(pieces)
     return str(json.loads(written)) if written.startswith('"') else None
 
 
-def payload(scan: Scanner, calls: Calls) -> Step[str | None]:
+def payload(scan: Scanner, sink: CallSink) -> Step[str | None]:
     """The whole arguments of a call that begin here, as `argument_object` has them; None where they are none."""
     pieces: list[str] = []
-    if not (yield from value(scan, calls, pieces.append)):
+    if not (yield from value(scan, sink, pieces.append)):
         return None
     return argument_object("".join(pieces))
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.keyedvalue import Notation, Values
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, past, word
@@ -41,7 +41,7 @@ class Keyed:
     closing: tuple[str, ...]
     delimiter: str
     before: str = "call:"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     @cached_property
@@ -52,13 +52,13 @@ class Keyed:
         """The opening markers."""
         return self.opening
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call's marker, or a delimiter, which both are special tokens."""
         return any(f"{mark}{self.before}" in text for mark in self.opening) or self.delimiter in text
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with its markers."""
         opener = yield from scan.among(self.opening)
         if opener is None:
@@ -75,17 +75,17 @@ class Keyed:
             return False
         name = tools.resolve(name)
         scan.take(space + 1)
-        calls.begin(name)
+        sink.begin(name)
         if bracket != "{":
-            calls.repair("other_brackets")
-        return (yield from self._call(scan, calls, Arguments(calls, tools, name), _BRACKETS[bracket]))
+            sink.note_repair("other_brackets")
+        return (yield from self._call(scan, sink, Arguments(sink, tools, name), _BRACKETS[bracket]))
 
-    def _call(self, scan: Scanner, calls: Calls, arguments: Arguments, closer: str) -> Step[bool]:
+    def _call(self, scan: Scanner, sink: CallSink, arguments: Arguments, closer: str) -> Step[bool]:
         """The members, the bracket and the closing marker. Returns whether the call is complete."""
-        values = Values(scan, calls, self._notation)
+        values = Values(scan, sink, self._notation)
         if not (yield from values.members(arguments, closer)):
             if scan.rest():
-                calls.broken()
+                sink.fail()
                 yield from past(scan, self.closing)
             return False
         space = yield from scan.space()
@@ -99,7 +99,7 @@ class Keyed:
             return False
         arguments.end()
         if mark is None or not bracket:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
         if mark is not None:
             scan.take(space + len(mark))
             return True

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import string as json_string
 from toolcalls.shapes.words import KEY, character, word
@@ -49,9 +49,9 @@ class _Bare:
 class Values:
     """Reads the members of one call."""
 
-    def __init__(self, scan: Scanner, calls: Calls, notation: Notation) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, notation: Notation) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._notation = notation
 
     def members(self, arguments: Arguments, closer: str) -> Step[bool]:
@@ -112,10 +112,10 @@ class Values:
             if not (yield from self._string(value.add, closer, value.quiet)):
                 return False
         elif (yield from scan.starts('"')):
-            text = yield from json_string(scan, self._calls)
+            text = yield from json_string(scan, self._sink)
             if text is None:
                 return False
-            self._calls.repair("missing_quote")
+            self._sink.note_repair("missing_quote")
             value = arguments.value(key, string=True)
             value.add(text)
         elif (yield from scan.among(tuple(_CLOSERS))) is not None:
@@ -140,7 +140,7 @@ class Values:
             scan.take((yield from scan.space()))
             if opened and (yield from scan.starts(opened[-1])):
                 if comma:
-                    self._calls.repair("trailing_comma")
+                    self._sink.note_repair("trailing_comma")
                 keep(opened.pop())
                 scan.take(1)
             else:
@@ -184,10 +184,10 @@ class Values:
                 return False
             keep('"')
         elif (yield from scan.starts('"')):
-            text = yield from json_string(scan, self._calls)
+            text = yield from json_string(scan, self._sink)
             if text is None:
                 return False
-            self._calls.repair("missing_quote")
+            self._sink.note_repair("missing_quote")
             keep(quote(text))
         else:
             bare = yield from self._bare(closer)
@@ -238,7 +238,7 @@ class Values:
                 return _Bare("".join(parts).strip(), string=False)
             elif (yield from scan.starts(delimiter)):
                 scan.take(len(delimiter))
-                self._calls.repair("missing_quote")
+                self._sink.note_repair("missing_quote")
                 return _Bare("".join(parts), string=True)
             else:
                 parts.append(scan.take(1))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Some, Tags
@@ -73,7 +73,7 @@ class KeyValue:
     kind: str = ""
     suffixed: bool = False
     line: str = ""
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     layout = False
@@ -118,14 +118,14 @@ class KeyValue:
         elements = filter(None, (self.wrapper, self.call if self.bare or not self.wrapper else ""))
         return tuple(f"<{element}{end}" for element in elements for end in (">:" if self.suffixed else ">"))
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form with an argument."""
         elements = filter(None, (self.wrapper, self.call, self.separator, self.key, self.value))
         return all(f"<{element}>" in text for element in elements)
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one call where none stands around it."""
         wrapper = 0
         if self.wrapper:
@@ -135,16 +135,16 @@ class KeyValue:
             scan.take(wrapper)
             scan.take((yield from scan.space()) if wrapper else 0)
         begun = False
-        while (complete := (yield from self.one(scan, calls, tools))) is not None:
+        while (complete := (yield from self.one(scan, sink, tools))) is not None:
             begun = True
             if not complete:
                 return False
             if not wrapper:
                 break
             scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, calls, wrapped=wrapper > 0))
+        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
 
-    def _block_end(self, scan: Scanner, calls: Calls, *, wrapped: bool) -> Step[bool]:
+    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
         own, open_ = False, wrapped
         while True:
             space = yield from scan.space()
@@ -153,23 +153,23 @@ class KeyValue:
                 break
             scan.take(space + length)
             if kind == CALL_END or (wrapped and not open_):
-                calls.repair(DUPLICATE_CLOSER)
+                sink.note_repair(DUPLICATE_CLOSER)
             own, open_ = True, open_ and kind == CALL_END
         if open_ and scan.ended:
-            calls.repair("missing_closer")
+            sink.note_repair("missing_closer")
             scan.take(scan.rest())
             return True
         return own
 
-    def one(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool | None]:
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         """One call, and whether it is complete; None where none stands here."""
         opening = yield from self.first(scan)
         if opening is None:
             return None
         scan.take(opening.length)
         name = tools.resolve(opening.name)
-        calls.begin(name)
-        return (yield from self.body(scan, calls, tools, name))
+        sink.begin(name)
+        return (yield from self.body(scan, sink, tools, name))
 
     def first(self, scan: Scanner, ahead: int = 0) -> Step[Opening | None]:
         """A call's opening tag and name `ahead` characters from here, None where no call follows from it."""
@@ -235,9 +235,9 @@ class KeyValue:
         _, length = yield from closer.at(scan, end)
         return (word, end + length) if length else ("", 0)
 
-    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """The pairs and the call's closer. Returns whether the call is complete."""
-        arguments = Arguments(calls, tools, name)
+        arguments = Arguments(sink, tools, name)
         while True:
             scan.take((yield from scan.space()))
             kind, length = yield from self.ends.at(scan)
@@ -247,21 +247,21 @@ class KeyValue:
                 return True
             head = yield from self._head(scan)
             if head is None:  # `goes_on` let it come here: the call's own closer is what is missing
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
                 if self.ends.stops_short(scan):
                     scan.take(scan.rest())
                 arguments.end()
                 return True
             scan.take(head.length)
             if not head.closed:
-                calls.repair("unclosed_key")
+                sink.note_repair("unclosed_key")
             value = arguments.value(tools.key(name, head.key))
             repair = yield from tag_value(scan, value, self)
             if repair is None:
                 return False
             value.end(literal=head.string)
             if repair:
-                calls.repair(repair)
+                sink.note_repair(repair)
 
     # What a value stands in (`tagvalue.Surroundings`)
 
@@ -324,13 +324,13 @@ class KeyValueOrJson(KeyValue):
         space = yield from scan.space(ahead)
         return (yield from scan.starts("{", space))
 
-    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str) -> Step[bool]:
+    def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also an object."""
         space = yield from scan.space()
         if not (yield from scan.starts("{", space)):
-            return (yield from super().body(scan, calls, tools, name))
+            return (yield from super().body(scan, sink, tools, name))
         scan.take(space)
-        return (yield from json_body(scan, calls, self.ends, self.quotes))
+        return (yield from json_body(scan, sink, self.ends, self.quotes))
 
 
 def _word(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[int]:

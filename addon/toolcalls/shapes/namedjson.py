@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place
+from toolcalls.shapes import Call, CallSink, Place
 from toolcalls.shapes.jsonvalue import mark, payload, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
@@ -31,14 +31,14 @@ class NamedJson:
     behind: tuple[tuple[str, tuple[str, ...]], ...]
     layout: str
     before: str = ""
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """What a call begins with."""
         return self.opening
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of this form."""
         words = "|".join(map(re.escape, self.opening))
         marks = "|".join(re.escape(literal) for literal, _ in self.behind)
@@ -47,7 +47,7 @@ class NamedJson:
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.opening)
         if opener is None:
@@ -69,28 +69,28 @@ class NamedJson:
         if not empty and not (yield from scan.among(("{", "null"), space)):
             return False
         scan.take(space)
-        return (yield from self._arguments(scan, calls, tools.resolve(name), closers, empty=empty))
+        return (yield from self._arguments(scan, sink, tools.resolve(name), closers, empty=empty))
 
     def _arguments(
-        self, scan: Scanner, calls: Calls, name: str, closers: tuple[str, ...], *, empty: bool
+        self, scan: Scanner, sink: CallSink, name: str, closers: tuple[str, ...], *, empty: bool
     ) -> Step[bool]:
-        calls.begin(name)
+        sink.begin(name)
         if empty:
-            calls.piece("{}")
+            sink.piece("{}")
         elif (yield from scan.starts("{")):
-            if not (yield from value(scan, calls, calls.piece)):
+            if not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
-                    calls.broken()
+                    sink.fail()
                 return False
         else:
-            calls.piece((yield from payload(scan, calls)) or "{}")
+            sink.piece((yield from payload(scan, sink)) or "{}")
         for closer in closers:
             if not (yield from mark(scan, closer)):
                 if scan.ended and scan.cut:
                     return False
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
                 break
-        calls.end()
+        sink.end()
         return True
 
     # Writing

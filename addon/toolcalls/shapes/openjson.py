@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.wholejson import meant, whole_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
@@ -29,7 +29,7 @@ class OpenJson:
     brackets: tuple[str, ...] = ("{", "[")
     taught: tuple[str, ...] = ()
     place: Place = "message"
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
 
     @cached_property
     def _closers(self) -> dict[str, str]:
@@ -47,15 +47,15 @@ class OpenJson:
         named = (f'{lead}"name":{gap}{quote(name)}' for lead in leads for gap in (" ", "") for name in names)
         return (*self._opening, *self.brackets, *named)
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` teaches this form. Bare JSON says nothing: it stands in any prompt."""
         return any(words in text for words in self.taught)
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One fence with its calls, and those right behind it; or the calls that stand bare."""
-        while (yield from self._block(scan, calls, tools)):
+        while (yield from self._block(scan, sink, tools)):
             space = yield from scan.space()
             fence = yield from scan.among(self._opening, space)
             inside = yield from scan.space(space + len(fence or ""))
@@ -64,23 +64,23 @@ class OpenJson:
             scan.take(space)
         return False
 
-    def _block(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def _block(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         fence = (yield from scan.among(self._opening)) or ""
         scan.take(len(fence))
         scan.take((yield from scan.space()))
         bracket = yield from scan.among(self.brackets)
         if bracket is None or fence not in self._closers:
             return False
-        reader = _Objects(scan, calls, tools)
+        reader = _Objects(scan, sink, tools)
         whole = yield from reader.array() if bracket == "[" else reader.lines()
-        if whole and (yield from self._close(scan, calls, self._closers[fence])):
+        if whole and (yield from self._close(scan, sink, self._closers[fence])):
             reader.end()
             return True
         if reader.open and not scan.ended:  # something else stands there too, so it is no call
-            calls.broken()
+            sink.fail()
         return False
 
-    def _close(self, scan: Scanner, calls: Calls, closer: str) -> Step[bool]:
+    def _close(self, scan: Scanner, sink: CallSink, closer: str) -> Step[bool]:
         """Take the closer of a fence. Returns whether the fence is closed, or the reply has ended instead."""
         space = yield from scan.space()
         if (yield from scan.starts(closer, space)):
@@ -88,7 +88,7 @@ class OpenJson:
             return True
         if scan.cut or not scan.stops_short((closer,)):
             return False
-        calls.repair("missing_closer")
+        sink.note_repair("missing_closer")
         scan.take(scan.rest())
         return True
 
@@ -114,16 +114,16 @@ def _item(call: Call) -> str:
 class _Objects:
     """Reads objects whole, each as the calls that it means. `open`: the last one is not ended."""
 
-    def __init__(self, scan: Scanner, calls: Calls, tools: Toolbox) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._tools = tools
         self.open = False
 
     def end(self) -> None:
         """The last call is complete."""
         if self.open:
-            self._calls.end()
+            self._sink.end()
             self.open = False
 
     def _object(self, *, listed: bool = False) -> Step[bool]:
@@ -133,11 +133,11 @@ class _Objects:
         meaning = meant(found.json, self._tools)
         for call in meaning:
             self.end()
-            self._calls.begin(call.name)
-            self._calls.piece(call.arguments)
+            self._sink.begin(call.name)
+            self._sink.piece(call.arguments)
             self.open = True
         for repair in found.repairs if meaning else ():
-            self._calls.repair(repair)
+            self._sink.note_repair(repair)
         return bool(meaning)
 
     def lines(self) -> Step[bool]:
@@ -165,7 +165,7 @@ class _Objects:
             scan.take((yield from scan.space()))
             if begun and (yield from scan.starts("]")):
                 scan.take(1)
-                self._calls.repair("trailing_comma")
+                self._sink.note_repair("trailing_comma")
                 return True
             if not (yield from scan.starts("{")) or not (yield from self._object(listed=True)):
                 return False

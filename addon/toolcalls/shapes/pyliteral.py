@@ -14,7 +14,7 @@ Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeri
 
 import re
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.pystring import GoesOn, Keep, starts_string, string
 from toolcalls.shapes.words import character, run, word
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -35,14 +35,14 @@ _FLOAT = re.compile(rf"({_D})?\.({_D})?([eE][+-]?{_D})?|({_D})([eE][+-]?{_D})")
 _MAX_BASED = 3500  # digits of an integer in another base: what Python still converts to decimal (4300 digits)
 
 
-def literal(scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn) -> Step[bool]:
+def literal(scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn) -> Step[bool]:
     """One literal that begins here; `keep` is given its JSON in pieces.
 
     goes_on   whether the grammar around it can go on so many characters from here
 
     Returns whether it is complete and is one.
     """
-    return (yield from _Literal(scan, calls, keep, goes_on).read())
+    return (yield from _Literal(scan, sink, keep, goes_on).read())
 
 
 def starts_literal(scan: Scanner, ahead: int) -> Step[bool]:
@@ -67,9 +67,9 @@ class _Open:
 
 
 class _Literal:
-    def __init__(self, scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._keep = keep
         self._around = goes_on
         self._open: list[_Open] = []
@@ -177,7 +177,7 @@ class _Literal:
         if (yield from starts_string(scan)):
             self._put('"')
             direct = not self._undecided
-            if not (yield from string(scan, self._calls, self._put, self._behind_item, direct=direct)):
+            if not (yield from string(scan, self._sink, self._put, self._behind_item, direct=direct)):
                 return False
             self._put('"')
             return True
@@ -192,7 +192,7 @@ class _Literal:
         scan = self._scan
         if (yield from starts_string(scan)):
             parts: list[str] = []
-            if not (yield from string(scan, self._calls, parts.append, self._behind_key)):
+            if not (yield from string(scan, self._sink, parts.append, self._behind_key)):
                 return False
             key = '"' + "".join(parts) + '"'
         else:

@@ -14,7 +14,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import MAX_SPACE, Scanner, Step
 from toolcalls.values.conversion import escape
@@ -56,7 +56,7 @@ def starts_string(scan: Scanner, ahead: int = 0) -> Step[bool]:
     return (yield from scan.among(_LITERALS, ahead)) is not None
 
 
-def string(scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn, *, direct: bool = False) -> Step[bool]:
+def string(scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, *, direct: bool = False) -> Step[bool]:
     """Read the strings that begin here, one behind the other, as one. `keep` is given it without its JSON quotes.
 
     goes_on   whether the grammar can go on so many characters from here
@@ -70,7 +70,7 @@ def string(scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn, *, direct: 
             return False
         scan.take(len(opener))
         quote, raw = _OPENERS[opener]
-        if not (yield from _Body(scan, calls, keep, goes_on, quote, raw=raw, direct=direct).read()):
+        if not (yield from _Body(scan, sink, keep, goes_on, quote, raw=raw, direct=direct).read()):
             return False
         space = yield from scan.space()
         if space >= MAX_SPACE or not (yield from starts_string(scan, space)):
@@ -82,10 +82,10 @@ class _Body:
     """The inside of one string, behind its opening quote."""
 
     def __init__(
-        self, scan: Scanner, calls: Calls, keep: Keep, goes_on: GoesOn, quote: str, *, raw: bool, direct: bool
+        self, scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, quote: str, *, raw: bool, direct: bool
     ) -> None:
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._keep = keep
         self._goes_on = goes_on
         self._quote = quote
@@ -111,7 +111,7 @@ class _Body:
                 if not (yield from self._backslash()):
                     return False
             elif found.group() != self._quote[0]:
-                self._calls.repair("raw_newline")
+                self._sink.note_repair("raw_newline")
                 self._keep(escape(scan.take(1)))
             elif (yield from self._closes()):
                 scan.take(len(self._quote))
@@ -133,7 +133,7 @@ class _Body:
             self._nested -= 1
         else:
             return True
-        self._calls.repair("nested_quotes")
+        self._sink.note_repair("nested_quotes")
         return False
 
     def _backslash(self) -> Step[bool]:
@@ -192,7 +192,7 @@ class _Body:
         self._not_whole()
 
     def _not_whole(self) -> None:
-        self._calls.repair("invalid_escape")
+        self._sink.note_repair("invalid_escape")
         self._keep(escape(self._scan.take(1)))
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.pyliteral import literal, starts_literal
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, past, word
 from toolcalls.text.scanner import Scanner, Step
@@ -56,14 +56,14 @@ class Pythonic:
     around: tuple[str, str] = ("", "")
     module: str = ""
     taught: tuple[str, ...] = ()
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The markers, or the bracket, also with a tool's name behind it, which is likelier a call."""
         return (*self.opening, *(f"[{name}(" for name in names)) if self.opening == ("[",) else self.opening
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows what teaches this form, or a marker with a call behind it."""
         return any(words in text for words in self.taught) or any(
             _CALL.match(text, found.end()) is not None
@@ -74,13 +74,13 @@ class Pythonic:
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One block of calls with its markers."""
         opener = yield from scan.among(self.opening)
         if opener is None:
             return False
         scan.take(len(opener))
-        return (yield from Block(self, scan, calls, tools).read(bracketed=opener == "["))
+        return (yield from Block(self, scan, sink, tools).read(bracketed=opener == "["))
 
     # Writing
 
@@ -108,10 +108,10 @@ class Pythonic:
 class Block:
     """The calls of one block, read behind its opening marker."""
 
-    def __init__(self, form: Pythonic, scan: Scanner, calls: Calls, tools: Toolbox) -> None:
+    def __init__(self, form: Pythonic, scan: Scanner, sink: CallSink, tools: Toolbox) -> None:
         self._form = form
         self._scan = scan
-        self._calls = calls
+        self._sink = sink
         self._tools = tools
         self._bracketed = False
 
@@ -126,7 +126,7 @@ class Block:
         ahead, begun = (yield from scan.space()), False
         while (head := (yield from self._head(ahead))) is not None:
             scan.take(ahead + head.length)
-            self._calls.begin(head.name)
+            self._sink.begin(head.name)
             begun = True
             if not (yield from self._call(head)):
                 return False
@@ -169,21 +169,21 @@ class Block:
 
     def _call(self, head: _Head) -> Step[bool]:
         """The arguments with their parenthesis. Returns whether the call is complete."""
-        scan, calls = self._scan, self._calls
+        scan, sink = self._scan, self._sink
         if not (yield from self._arguments(head)) or not (yield from self._goes_on(0)):
             if scan.rest():
-                calls.broken()
+                sink.fail()
                 yield from past(scan, self._form.closing or ("\n",))
             return False
         if scan.cut and (yield from scan.space()) == scan.rest():
             return False  # nobody knows whether the block would have gone on
-        calls.end()
+        sink.end()
         return True
 
     def _arguments(self, head: _Head) -> Step[bool]:
-        scan, calls = self._scan, self._calls
+        scan, sink = self._scan, self._sink
         seen: set[str] = set()
-        calls.piece("{")
+        sink.piece("{")
         while True:
             scan.take((yield from scan.space()))
             if (yield from scan.starts(")")):
@@ -196,10 +196,10 @@ class Block:
             scan.take((yield from scan.space()) + 1)
             scan.take((yield from scan.space()))
             if key in seen:
-                calls.repair("duplicate_argument")
-            calls.piece(f"{',' if seen else ''}{quote(key)}:")
+                sink.note_repair("duplicate_argument")
+            sink.piece(f"{',' if seen else ''}{quote(key)}:")
             seen.add(key)
-            if not (yield from literal(scan, calls, calls.piece, self._behind_value)):
+            if not (yield from literal(scan, sink, sink.piece, self._behind_value)):
                 return False
             scan.take((yield from scan.space()))
             if not (yield from scan.starts(",")):
@@ -210,7 +210,7 @@ class Block:
             if not (yield from scan.starts(closer)):
                 return False
             scan.take(len(closer))
-        calls.piece("}")
+        sink.piece("}")
         return True
 
     def _behind_value(self, ahead: int) -> Step[bool]:
@@ -253,7 +253,7 @@ class Block:
         closer = yield from scan.among(closing, space)
         if closer is None or not own:
             if closing or not own:
-                self._calls.repair("missing_closer")
+                self._sink.note_repair("missing_closer")
             if closer is None and scan.stops_short((*closing, "]")):
                 scan.take(scan.rest())
                 return True

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from toolcalls.shapes import Call, Calls, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.nested import NAME, Members, Rules, Spelling, Unfit, raw_argument
 from toolcalls.shapes.nested import Place as InSchema
@@ -53,7 +53,7 @@ class TagNamed:
     any_items: bool = True
     json: bool = True
     older: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
-    strays: tuple[str, ...] = ()
+    stray_words: tuple[str, ...] = ()
     place: Place = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,14 +70,14 @@ class TagNamed:
         older = {old: now for old, now in self.older.get(name, {}).items() if now in keys and old not in keys}
         return {f"<{tag}>": key for tag, key in (*zip(keys, keys, strict=True), *older.items())}
 
-    def speaks(self, text: str) -> bool:
+    def shown_in(self, text: str) -> bool:
         """Whether `text` shows a call of one of the tools that the dialect knows."""
         shown = {opener[1] for opener in _shown(tuple(self.known))(text)}
         return any(f"</{name}>" in text for name in shown)
 
     # Reading
 
-    def read(self, scan: Scanner, calls: Calls, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
@@ -90,15 +90,15 @@ class TagNamed:
         if (yield from scan.among(after, space)) is None:
             return False
         scan.take(len(opener))
-        calls.begin(name)
-        arguments = Arguments(calls, tools, name)
+        sink.begin(name)
+        arguments = Arguments(sink, tools, name)
         given: set[str] = set()
         several = Members(arguments, lambda key: InSchema(tools, name, (key,)))
         while True:
             scan.take((yield from scan.space()))
             tag = yield from scan.among(after)
             if tag is None:  # only where the reply ended behind a parameter
-                calls.repair("missing_closer")
+                sink.note_repair("missing_closer")
                 scan.take(scan.rest())
             else:
                 scan.take(len(tag))
@@ -108,7 +108,7 @@ class TagNamed:
                 return True
             key = opening[tag]
             if tag != f"<{key}>":
-                calls.repair("alias")
+                sink.note_repair("alias")
             given.add(key)
             again = {of for of in given if of == key or InSchema(tools, name, (of,)).is_array}
             following = (closer, *(tag for tag, of in opening.items() if of in again or of not in given))
@@ -122,9 +122,9 @@ class TagNamed:
             if not isinstance(value, _Kept):
                 continue
             try:
-                json = self._structure("".join(value.pieces), place, calls)
+                json = self._structure("".join(value.pieces), place, sink)
             except Unfit:
-                calls.broken()
+                sink.fail()
                 yield from self._skip(scan, closer)
                 return False
             if place.is_array:
@@ -132,7 +132,7 @@ class TagNamed:
             else:
                 arguments.member(key, json)
 
-    def _structure(self, text: str, place: InSchema, calls: Calls) -> str:
+    def _structure(self, text: str, place: InSchema, sink: CallSink) -> str:
         """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises Unfit."""
         trimmed = text.strip(SPACE)
         if trimmed[:1] in ("{", "[") and not is_json(trimmed):
@@ -140,7 +140,7 @@ class TagNamed:
             made, end = reader.feed(trimmed, 0)
             if reader.done and end == len(trimmed):
                 for repair in reader.repairs:
-                    calls.repair(repair)
+                    sink.note_repair(repair)
                 text = made
         infer = place.tools.infer
         rules = Rules(

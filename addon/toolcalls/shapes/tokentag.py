@@ -8,7 +8,7 @@ wrapped once more (`arguments`, `input`) though the schema knows no such paramet
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from toolcalls.shapes import Calls
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.content import Verbatim
@@ -59,12 +59,12 @@ class TokenTag(Attributed):
         inner = yield from self.parameter_at(scan, space)
         return replace(tag, misspelt=True) if inner else None
 
-    def body(self, scan: Scanner, calls: Calls, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
+    def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
         """Also arguments that are wrapped once more."""
         scan.take(0 if tag.empty else (yield from scan.space()))
         if tag.empty or (yield from scan.starts("{")):
-            return (yield from super().body(scan, calls, tools, name, tag))
-        arguments, values = Arguments(calls, tools, name), Parameters(self, tools, name)
+            return (yield from super().body(scan, sink, tools, name, tag))
+        arguments, values = Arguments(sink, tools, name), Parameters(self, tools, name)
         first = yield from named_tag(scan, self.parameter_tag)
         declared = tools.keys(name)
         if first is not None and not first.empty and declared and first.name in _WRAPPED and first.name not in declared:
@@ -77,14 +77,14 @@ class TokenTag(Attributed):
             _, length = yield from self.call_end.at(scan, space)
             if inner is not None and length:
                 scan.take(space + length)
-                calls.repair("wrapped_arguments")
-                calls.piece(inner)
-                calls.end()
+                sink.note_repair("wrapped_arguments")
+                sink.piece(inner)
+                sink.end()
                 return True
             value = self.content.member(arguments, values.given(first.name), first.attributes)
             value.add(collected.text())
             value.end()
-        return (yield from self.rest(scan, calls, arguments, values))
+        return (yield from self.rest(scan, sink, arguments, values))
 
 
 class _Text:

@@ -7,9 +7,9 @@ there stands one blank, whatever white space there was. And what stands before a
 taken away from all lines that begin alike (`gutters`): whatever a tool writes in front of lines, it does so in front of
 each.
 
-Strategy. A `Trace` follows one candidate. It begins with the places at which the candidate's first characters stand,
-and every further piece is compared at those places alone, so a piece costs its own length for each place that is left,
-and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
+Strategy. An `EchoTrace` follows one candidate. It begins with the places at which the candidate's first characters
+stand, and every further piece is compared at those places alone. So a piece costs its own length for each place that is
+left, and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
 candidate begins so, and remembered: nearly all candidates of a reply begin alike (an opener, a tool's name).
 
 Where the request holds a beginning more often than `_PLACES` times, the places are not kept. Then only the first one is
@@ -128,8 +128,8 @@ def _without(text: str, gutter: str) -> str:
     return _joined(begins.sub("", line, 1).strip(_BLANKS) for line in text.split("\n"))
 
 
-class Said(str):
-    """A text that is asked about again and again, as each turn of a conversation repeats: it is read once."""
+class RequestText(str):
+    """A text of a request. Each turn of a conversation repeats it, so its variants and readings are computed once."""
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
@@ -158,11 +158,11 @@ def _without_escapes(part: str) -> str:
     return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class Quotable:
+class EchoIndex:
     """The texts of one request that a reply may repeat. Nothing is looked at before the first candidate."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._given = tuple(text if isinstance(text, Said) else Said(text) for text in texts if text)
+        self._given = tuple(text if isinstance(text, RequestText) else RequestText(text) for text in texts if text)
         self._starts: dict[str, tuple[Place, ...] | None] = {}
         self._firsts: set[str] = set()  # first lines of candidates whose gutters are known
         self._gutters: set[tuple[int, str]] = set()  # the number of a text, and a form of what stands before its lines
@@ -176,13 +176,13 @@ class Quotable:
     def _left(self) -> int:
         return max(_BUDGET, _TIMES * sum(map(len, self._texts)))
 
-    def trace(self, text: str) -> "Trace | None":
+    def trace(self, text: str) -> "EchoTrace | None":
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
         if not self._given:
             return None
         text = text.lstrip()
         self._learn(text.partition("\n")[0].rstrip())
-        made = Trace(self, text)
+        made = EchoTrace(self, text)
         return made if made.grow("") else None
 
     def _learn(self, first: str) -> None:
@@ -245,12 +245,12 @@ class Quotable:
         return self._texts[number].startswith(text, at + ahead)
 
 
-class Trace:
+class EchoTrace:
     """One candidate that stands in the request so far. White space at its end does not count until more follows."""
 
     __slots__ = ("_blank", "_first", "_places", "_quotable", "_size", "_text")
 
-    def __init__(self, quotable: Quotable, text: str) -> None:
+    def __init__(self, quotable: EchoIndex, text: str) -> None:
         self._quotable = quotable
         whole = text.rstrip()
         self._blank = text[len(whole) :]

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from toolcalls.values.conversion import meaning
 
 
-class Alike:
+class CallIndex:
     """Calls by name and meaning. The same call may be held several times."""
 
     __slots__ = ("_left", "_longest", "_meanings", "_unread")

@@ -8,7 +8,7 @@ such a client is given is read once more, as it leaves.
 from dataclasses import replace
 
 from toolcalls.events import CallStart, Event, Markup, Note, Removed, Text
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.values.toolbox import Toolbox
 
@@ -21,14 +21,14 @@ class Rereading:
     `found`: a call came of a replacement.
     """
 
-    def __init__(self, terms: Terms, tools: Toolbox) -> None:
-        self._reader = Reader(replace(terms, lift=True), tools=tools)  # the client does, whatever the route says
+    def __init__(self, call_policy: CallPolicy, tools: Toolbox) -> None:
+        self._reader = Reader(replace(call_policy, lift=True), tools=tools)  # the client does, whatever the route says
         self._changed = False
         self.found = False
 
-    def native(self, name: str, arguments: str) -> None:
+    def add_native(self, name: str, arguments: str) -> None:
         """The reply holds this native call, which text may repeat."""
-        self._reader.native(name, arguments)
+        self._reader.add_native(name, arguments)
 
     def shows(self, event: Event | str) -> bool:
         """Whether the next text may be shown: not where it makes a call of what was none, nor behind that."""

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text, Verdict
-from toolcalls.reading.policy import Terms
+from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Route
@@ -97,7 +97,7 @@ def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
 
 def _events(dialect: str, text: str, tools: Toolbox) -> list[Event]:
     route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
-    reader = Reader(Terms(route, Request()), tools=tools)
+    reader = Reader(CallPolicy(route, Request()), tools=tools)
     return [*reader.feed(text), *reader.finish(cut=False)]
 
 

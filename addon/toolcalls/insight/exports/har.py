@@ -14,16 +14,10 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from toolcalls import __version__
+from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.exports.jsonl import record
-from toolcalls.insight.redaction import (
-    REDACTED,
-    redacted_body,
-    redacted_headers,
-    redacted_text,
-    redacted_url,
-    redacted_value,
-)
+from toolcalls.insight.redaction import REDACTED, redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.route import Price
 
 

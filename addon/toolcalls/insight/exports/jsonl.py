@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.prices import cost_of
-from toolcalls.insight.redaction import redacted_body, redacted_text, redacted_url, redacted_value
+from toolcalls.insight.redaction import redacted_text, redacted_url, redacted_value
 from toolcalls.insight.turn import outcome_of, reply_of, told
 from toolcalls.route import Price
 

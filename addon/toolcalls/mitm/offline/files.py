@@ -17,11 +17,12 @@ from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import Seen
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, records_of
 from toolcalls.mitm.judging import recorded
-from toolcalls.mitm.websocket_turns import reports_of
+from toolcalls.mitm.websocket.connection import replay
+from toolcalls.mitm.websocket.turns import joined_report, turn_reports
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 
@@ -80,7 +81,7 @@ def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
     if made is None:
         return []
     turns: list[dict[str, Any]] = []
-    if flow.websocket is not None and not reports_of(flow):
+    if flow.websocket is not None and not turn_reports(flow):
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
     return records_of(flow, made, turns)
 
@@ -91,7 +92,7 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
         if not turns:
             raise ReplyNotParsed("no reply of the connection can be read")
-        return websocket.joined_report(turns)
+        return joined_report(turns)
     reply = recorded(flow, config)
     made: dict[str, Any] = flow_metadata.writable(report.of(reply.read(), model=reply.plan.model))
     return made
@@ -99,8 +100,8 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
 
 def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
     """The reports of a connection's replies, each with the number of the message that asked for it. Raises Unread."""
-    for number, exchange in websocket.replay(flow, config):
-        yield number, flow_metadata.writable(report.of(exchange, model=exchange.terms.request.model))
+    for number, exchange in replay(flow, config):
+        yield number, flow_metadata.writable(report.of(exchange, model=exchange.call_policy.request.model))
 
 
 @contextmanager

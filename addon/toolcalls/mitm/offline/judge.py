@@ -12,9 +12,10 @@ from typing import Any
 
 from toolcalls.commands.console import BadInput, as_json, encoded, put, put_line, read_json
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.mitm.offline.files import configuration, exchanges, today
+from toolcalls.mitm.websocket.upgrade import is_api_websocket
 
 # What makes a verdict another one. Ids are digests of the request, and follow from the rest.
 _COMPARED = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "arguments")
@@ -27,7 +28,7 @@ def run(arguments: Namespace) -> int:
     results = []
     for path, flow in exchanges(arguments.files):
         recorded = flow.metadata.get(flow_metadata.REPORT)
-        if wire_for(flow.request) is None and not isinstance(recorded, dict) and not websocket.is_ours(flow):
+        if wire_for(flow.request) is None and not isinstance(recorded, dict) and not is_api_websocket(flow):
             continue  # no LLM API
         if baseline is not None:
             before = baseline.get(flow.id)

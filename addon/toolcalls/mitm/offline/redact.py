@@ -19,10 +19,12 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
 from toolcalls.commands.console import complain, encoded, put
-from toolcalls.insight.redaction import redacted_body, redacted_headers, redacted_text, redacted_url, redacted_value
-from toolcalls.mitm import flow_metadata, websocket_turns
+from toolcalls.insight.body_redaction import redacted_body
+from toolcalls.insight.redaction import redacted_headers, redacted_text, redacted_url, redacted_value
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
+from toolcalls.mitm.websocket.turns import MESSAGES_KEY, TURNS_KEY, original_messages, turn_reports
 
 _NOBODY = ("127.0.0.1", 0)
 
@@ -114,11 +116,11 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, A
     found = flow.metadata.get(flow_metadata.REPORT)
     if isinstance(found, dict):
         yield flow_metadata.REPORT, redacted_value(found)
-    if reports := websocket_turns.reports_of(flow):
-        yield websocket_turns.TURNS, [redacted_value(one) for one in reports]
-    if originals := websocket_turns.originals_of(flow):
+    if reports := turn_reports(flow):
+        yield TURNS_KEY, [redacted_value(one) for one in reports]
+    if originals := original_messages(flow):
         kept = [[side, number, redacted_body(content)] for (side, number), content in originals.items()]
-        yield websocket_turns.MESSAGES, kept
+        yield MESSAGES_KEY, kept
     same = flow.response is None or made.response is None or made.response.raw_content == flow.response.raw_content
     for name in (flow_metadata.UPSTREAM, flow_metadata.REQUEST):
         body = flow.metadata.get(name)

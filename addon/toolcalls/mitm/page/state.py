@@ -24,13 +24,14 @@ from toolcalls.insight.page import Changes, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import told
-from toolcalls.mitm import flow_metadata, websocket
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.tables import explained
 from toolcalls.mitm.views.message import tap_of
-from toolcalls.mitm.websocket_turns import TurnReader
+from toolcalls.mitm.websocket.connection import replies_in_progress
+from toolcalls.mitm.websocket.turns import TurnReader
 from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class PageState:
         report = flow.metadata[flow_metadata.REPORT] if has_report(flow) else failure_report(flow)
         if report is not None:
             await self._tell_ended(flow, report)
-        if report is None or websocket.replies_in_progress(flow):
+        if report is None or replies_in_progress(flow):
             await self._tell_coming(flow)
         else:
             self._coming.pop(flow.id, None)
@@ -142,7 +143,7 @@ class PageState:
         was, size, now = self._coming.get(flow.id), _size(flow), monotonic()
         if was is not None and was.state == state and (was.size == size or now < was.due):
             return
-        replies = {number for number, _ in websocket.replies_in_progress(flow)}
+        replies = {number for number, _ in replies_in_progress(flow)}
         coming = self._coming[flow.id] = _FlowInProgress(state, size)
         if was is not None:
             coming.reading = was.reading
@@ -153,9 +154,7 @@ class PageState:
             asked = None if before is None else before.asked
             turn = await asyncio.to_thread(told, one, self.sessions.known, asked)
             over = (
-                has_report(flow)
-                if not replies
-                else not replies <= {number for number, _ in websocket.replies_in_progress(flow)}
+                has_report(flow) if not replies else not replies <= {number for number, _ in replies_in_progress(flow)}
             )
             if not over:  # else it has ended meanwhile, and the next look tells all of it
                 self.sessions.put(turn)

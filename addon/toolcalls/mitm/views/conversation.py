@@ -16,13 +16,14 @@ from typing import Any
 from mitmproxy import contentviews, http
 
 from toolcalls.insight.report import visible
-from toolcalls.mitm import websocket, websocket_turns
 from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.flow_metadata import REPORT, original_request_body
 from toolcalls.mitm.views.calls import what_is_done
 from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
 from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
+from toolcalls.mitm.websocket.turns import REQUEST_TYPE, messages_as_received, type_and_stream
+from toolcalls.mitm.websocket.upgrade import is_api_websocket
 from toolcalls.request import Request, Tool
 from toolcalls.requests.turns import Conversation, PastCall, Result, Text, Turn, formats
 from toolcalls.values.toolbox import Toolbox
@@ -73,11 +74,7 @@ def _is_ours(data: bytes, metadata: contentviews.Metadata) -> bool:
     if not isinstance(flow, http.HTTPFlow):
         return False
     if (message := metadata.websocket_message) is not None:
-        return (
-            websocket.is_ours(flow)
-            and message.from_client
-            and websocket_turns.type_and_stream(data)[0] == websocket_turns.REQUEST_TYPE
-        )
+        return is_api_websocket(flow) and message.from_client and type_and_stream(data)[0] == REQUEST_TYPE
     if metadata.http_message is not flow.request:
         return False
     known = isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None
@@ -89,7 +86,7 @@ def _asked(flow: http.HTTPFlow, metadata: contentviews.Metadata) -> bytes | None
     message = metadata.websocket_message
     if message is None:
         return original_request_body(flow)
-    content = next((content for one, content in websocket_turns.messages_as_received(flow) if one is message), None)
+    content = next((content for one, content in messages_as_received(flow) if one is message), None)
     return None if content == message.content else content
 
 

@@ -21,11 +21,11 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls.insight import report as reports
-from toolcalls.mitm import websocket
 from toolcalls.mitm.exchange_plan import form_of
 from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM
 from toolcalls.mitm.progress import telling
-from toolcalls.mitm.websocket_turns import END_TYPES, Turn, TurnReader, reports_of, type_and_stream
+from toolcalls.mitm.websocket.connection import replies_in_progress
+from toolcalls.mitm.websocket.turns import END_TYPES, Turn, TurnReader, turn_reports, type_and_stream
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import Wire, all_wires
 from toolcalls.wires.frames import Form
@@ -76,11 +76,7 @@ def is_ours(metadata: contentviews.Metadata) -> bool:
     flow, message = metadata.flow, metadata.http_message
     if not isinstance(flow, http.HTTPFlow) or flow.response is None or message is not flow.response:
         return False
-    return (
-        isinstance(flow.metadata.get(REPORT), dict)
-        or tap_of(flow) is not None
-        or bool(websocket.replies_in_progress(flow))
-    )
+    return isinstance(flow.metadata.get(REPORT), dict) or tap_of(flow) is not None or bool(replies_in_progress(flow))
 
 
 def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
@@ -89,8 +85,8 @@ def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
     if isinstance(report, dict):
         return report
     tap = tap_of(flow)
-    coming = [exchange for _, exchange in websocket.replies_in_progress(flow)] if tap is None else [tap.exchange]
-    return reports.of(coming[-1], model=coming[-1].terms.request.model) if coming else None
+    coming = [exchange for _, exchange in replies_in_progress(flow)] if tap is None else [tap.exchange]
+    return reports.of(coming[-1], model=coming[-1].call_policy.request.model) if coming else None
 
 
 def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
@@ -171,7 +167,7 @@ def _turn_of(metadata: contentviews.Metadata) -> _Shown | None:
     flow, message = metadata.flow, metadata.websocket_message
     if message is None or message.from_client or not isinstance(flow, http.HTTPFlow) or flow.websocket is None:
         return None
-    if not websocket.replies_in_progress(flow) and type_and_stream(message.content)[0] not in END_TYPES:
+    if not replies_in_progress(flow) and type_and_stream(message.content)[0] not in END_TYPES:
         return None
     return _look(flow).shown.get(id(message))
 
@@ -206,7 +202,7 @@ def latest_of(metadata: contentviews.Metadata, most: int) -> Latest | None:
 def _look(flow: http.HTTPFlow) -> _Looking:
     """What is known of a connection by now."""
     messages = flow.websocket.messages if flow.websocket is not None else []
-    reports = reports_of(flow)
+    reports = turn_reports(flow)
     known = _looking.setdefault(flow, _Looking())
     state = len(messages), hash(tuple(map(id, reports)))
     if known.state != state and known.timer is None:
@@ -215,7 +211,7 @@ def _look(flow: http.HTTPFlow) -> _Looking:
         at_once = len(news) if _loop() is None else _MESSAGES
         known.reading.take(news[:at_once], kept)
         known.unread = len(news[at_once:])
-        places = list(_places(known.reading.turns, ended, dict(websocket.replies_in_progress(flow))))
+        places = list(_places(known.reading.turns, ended, dict(replies_in_progress(flow))))
         known.turns = [shown for _, shown in places]
         known.shown = {id(messages[place]): shown for place, shown in places}
         known.state = (0, 0) if known.unread else state
@@ -257,7 +253,7 @@ def _places(
         if turn.ended is not None and turn.number in ended:
             yield turn.messages[-1], _Shown(turn, ended[turn.number])
         elif (exchange := coming.get(turn.number)) is not None and len(turn.messages) > 1:
-            report = reports.of(exchange, model=exchange.terms.request.model)
+            report = reports.of(exchange, model=exchange.call_policy.request.model)
             yield turn.messages[-1], _Shown(turn, report, telling(exchange))
 
 

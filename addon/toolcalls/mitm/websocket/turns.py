@@ -13,17 +13,18 @@ Whatever stands there may come from a file, so nothing of it is trusted to have 
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
+from toolcalls.insight.report import told, worst
 from toolcalls.mitm import flow_metadata
 
-MESSAGES = "toolcalls_messages"
-TURNS = "toolcalls_turns"
+MESSAGES_KEY = "toolcalls_messages"
+TURNS_KEY = "toolcalls_turns"
 
 # What ends a reply.
 END_TYPES = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
@@ -76,29 +77,42 @@ def is_injected(message: WebSocketMessage) -> bool:
 
 def store_original(flow: http.HTTPFlow, message: WebSocketMessage, number: int, content: bytes) -> None:
     """Keep what a message said when it came."""
-    flow.metadata.setdefault(MESSAGES, []).append([message.from_client, number, flow_metadata.metadata_bytes(content)])
+    flow.metadata.setdefault(MESSAGES_KEY, []).append(
+        [message.from_client, number, flow_metadata.metadata_bytes(content)]
+    )
 
 
 def store_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) -> None:
     """Keep the report of the turn that the client's message `number` asked for; another one of it goes."""
-    kept = [one for one in reports_of(flow) if one.get("number") != number]
-    flow.metadata[TURNS] = [*kept, flow_metadata.writable({**report, "number": number})]
+    kept = [one for one in turn_reports(flow) if one.get("number") != number]
+    flow.metadata[TURNS_KEY] = [*kept, flow_metadata.writable({**report, "number": number})]
 
 
-def reports_of(flow: http.HTTPFlow) -> list[dict[str, Any]]:
+def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
     """The reports of a connection's turns, in the order of their ends."""
-    found = flow.metadata.get(TURNS)
+    found = flow.metadata.get(TURNS_KEY)
     listed = found if isinstance(found, list) else []
     return [one for one in listed if isinstance(one, dict) and isinstance(one.get("number"), int)]
 
 
-def originals_of(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
+def joined_report(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The report of a connection with one reply or more: what the latest one's says, with the verdicts of all."""
+    one = {
+        **{key: value for key, value in reports[-1].items() if key != "number"},
+        "verdicts": [verdict for turn in reports for verdict in turn.get("verdicts", ())],
+        "notes": [note for turn in reports for note in turn.get("notes", ())],
+        "failure": next((turn["failure"] for turn in reports if turn.get("failure")), None),
+    }
+    return {**one, "worst": worst(one), "summary": told(one)}
+
+
+def original_messages(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
     """What messages said that left otherwise, by their side and number."""
     return _originals(_kept(flow))
 
 
 def _kept(flow: http.HTTPFlow) -> list[Any]:
-    found = flow.metadata.get(MESSAGES)
+    found = flow.metadata.get(MESSAGES_KEY)
     return found if isinstance(found, list) else []
 
 
@@ -112,7 +126,7 @@ def _originals(kept: Iterable[Any]) -> dict[tuple[bool, int], bytes]:
 
 def messages_as_received(flow: http.HTTPFlow) -> Iterator[tuple[WebSocketMessage, bytes | None]]:
     """The messages in order, each with what it said when it came; None for one of ours."""
-    changed = originals_of(flow)
+    changed = original_messages(flow)
     counter = MessageNumbers()
     for message in flow.websocket.messages if flow.websocket is not None else ():
         number = counter.number(message)

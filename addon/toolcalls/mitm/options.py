@@ -1,0 +1,108 @@
+"""The addon's options, and what they name: the configuration file, the log of verdicts and the folder of recordings."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mitmproxy import ctx, exceptions
+from mitmproxy.addonmanager import Loader
+
+from toolcalls.config import ConfigError
+from toolcalls.insight import report
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.journal import Journal
+from toolcalls.mitm.recorder import Recorder
+
+_OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
+
+
+class Options:
+    """What the options name, open; None where an option is empty or not read yet."""
+
+    def __init__(self) -> None:
+        self.config_file: ConfigFile | None = None
+        self.journal: Journal | None = None
+        self.recorder: Recorder | None = None
+
+    def declare(self, loader: Loader) -> None:
+        """Add the options to mitmproxy's. A mistake in those given ends mitmproxy."""
+        loader.add_option(
+            "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
+        )
+        loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
+        loader.add_option(
+            "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
+        )
+        mistake = _mistake(ctx.options)
+        if mistake and _is_starting():
+            _exit(mistake)
+
+    def configure(self, updated: set[str]) -> None:
+        """Open what the `updated` options name. Raises OptionsError, on which mitmproxy takes back the change; while
+        mitmproxy starts, a mistake ends it.
+        """
+        try:
+            self._configure(updated)
+        except ConfigError as error:
+            if _is_starting():
+                _exit(" | ".join(error.errors))
+            raise _OPTIONS_ERROR(str(error)) from None
+
+    def _configure(self, updated: set[str]) -> None:
+        """Raises ConfigError."""
+        if "toolcalls_config" in updated or self.config_file is None:
+            self.config_file = ConfigFile(ctx.options.toolcalls_config)
+        if "toolcalls_log" in updated:
+            journal = _open("toolcalls_log", Journal)
+            if self.journal is not None:
+                self.journal.close()
+            self.journal = journal
+        if "toolcalls_record" in updated:
+            recorder = _open("toolcalls_record", Recorder)
+            if self.recorder is not None:
+                self.recorder.close()
+            self.recorder = recorder
+
+    def close(self) -> None:
+        """Close the log and the recording."""
+        for output in (self.journal, self.recorder):
+            if output is not None:
+                output.close()
+
+
+def _open[T](option: str, kind: Callable[[Path], T]) -> T | None:
+    """The output at the path that an option names; None for an empty one. Raises ConfigError."""
+    path = getattr(ctx.options, option)
+    try:
+        return kind(Path(path).expanduser()) if path else None
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: the home of an unknown user
+        raise ConfigError(f"{option}: {error}") from error
+
+
+def _mistake(options: Any) -> str:
+    """What is wrong with our options on the command line; "" for nothing.
+
+    mitmproxy ignores an option that no addon declares. One that is given twice makes it load the addon only halfway.
+    """
+    for name, given in options.deferred.items():
+        if not name.startswith("toolcalls_"):
+            continue
+        if name not in options:
+            known = ", ".join(one for one in sorted(options.keys()) if one.startswith("toolcalls_"))
+            return f"--set {name}: there is no such option; there are {known}"
+        if len(getattr(given, "val", ())) > 1:
+            return f"--set {name} is given {len(given.val)} times"
+    return ""
+
+
+def _is_starting() -> bool:
+    """Whether mitmproxy is still starting: then a mistake may end it, since no traffic is lost."""
+    server = ctx.master.addons.lookup.get("proxyserver")
+    return server is not None and not server.is_running
+
+
+def _exit(why: str) -> NoReturn:
+    """End mitmproxy with one line and status 2. For an OptionsError it would print a traceback and return 1."""
+    print(f"toolcalls: {report.visible(why)}", file=sys.stderr, flush=True)
+    raise SystemExit(2)

@@ -1,0 +1,111 @@
+"""mitmproxy's WebSocket hooks. `ToolCalls` calls the methods, since `error` and `done` end connections, too."""
+
+import logging
+from weakref import WeakKeyDictionary, WeakSet
+
+from mitmproxy import http
+
+from toolcalls.insight import report
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
+from toolcalls.mitm.live import Live
+from toolcalls.mitm.options import Options
+from toolcalls.mitm.reporting import Reporter, exchange_label, log_losses
+from toolcalls.mitm.websocket.connection import Connection, open_connections, replay
+from toolcalls.mitm.websocket.injection import injector_for
+from toolcalls.mitm.websocket.turns import TURNS_KEY, store_original, turn_reports
+from toolcalls.mitm.websocket.upgrade import refusal, websocket_wire
+from toolcalls.replies.exchange import Exchange
+
+logger = logging.getLogger(__name__)
+
+
+class WebSocketHooks:
+    """The connections with an API."""
+
+    def __init__(self, options: Options, reporter: Reporter, live: Live) -> None:
+        self._options = options
+        self._reporter = reporter
+        self._live = live
+        self._connections: WeakKeyDictionary[http.HTTPFlow, Connection] = WeakKeyDictionary()
+        self._replayed: WeakSet[http.HTTPFlow] = WeakSet()
+
+    def refuse(self, flow: http.HTTPFlow) -> None:
+        """Answer an upgrade that the configuration refuses, so that the client goes on with SSE."""
+        wire, config_file = websocket_wire(flow.request), self._options.config_file
+        if wire is None or config_file is None:
+            return
+        response = refusal(wire, flow.request, config_file.current())
+        if response is not None:
+            flow.response = response
+            logger.info(f"{exchange_label(flow)}: refused to speak WebSocket")
+
+    def start(self, flow: http.HTTPFlow) -> None:
+        """A connection is open. If it is an API's, replies will come on it."""
+        wire, config_file = websocket_wire(flow.request), self._options.config_file
+        if wire is None or config_file is None or not flow.live:
+            return
+
+        def plan(body: bytes) -> ExchangePlan | None:
+            try:
+                made = plan_for(wire, flow.request, config_file.current(), body, self._reporter.calls)
+            except ReplyNotParsed as reason:
+                logger.info(f"{exchange_label(flow)}: a reply passes unread: {report.visible(str(reason))}")
+                return None
+            log_losses(flow, made)
+            return made
+
+        inject = injector_for(flow)
+        if inject is None:
+            logger.warning(
+                f"{exchange_label(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy"
+            )
+            return
+
+        def on_end(number: int, exchange: Exchange) -> None:
+            self._live.end(flow)
+            self._reporter.report(flow, exchange, number)
+
+        self._connections[flow] = open_connections[flow] = Connection(
+            plan, on_end, inject, lambda message, number: store_original(flow, message, number, message.content)
+        )
+
+    def message(self, flow: http.HTTPFlow) -> None:
+        """The next message, of either side."""
+        connection = self._connections.get(flow)
+        if connection is not None and flow.websocket is not None:
+            connection.handle(flow.websocket.messages[-1])
+            if connection.replies_in_progress:
+                self._live.begin(flow)
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        """The connection is closed, or comes from a file."""
+        connection = self._connections.pop(flow, None)
+        open_connections.pop(flow, None)
+        if connection is not None:
+            if held := connection.close():
+                logger.warning(f"toolcalls: a WebSocket closed while {held} messages were held; they are lost")
+            self._reporter.record(flow)
+        elif not flow.live and flow.websocket is not None and flow not in self._replayed:
+            self._replay(flow)
+
+    def end_all(self) -> None:
+        """mitmproxy stops: end the connections that are open."""
+        for flow in list(self._connections):
+            self.end(flow)
+
+    def _replay(self, flow: http.HTTPFlow) -> None:
+        """Judge a connection from a file by the current configuration. Its messages stay as recorded."""
+        if self._options.config_file is None:
+            return
+        try:
+            found = replay(flow, self._options.config_file.current())
+        except ReplyNotParsed:
+            return
+        self._replayed.add(flow)
+        recorded = {one["number"]: one for one in turn_reports(flow)}
+        flow.metadata.pop(TURNS_KEY, None)
+        logger.debug(
+            f"{exchange_label(flow)}: {len(found)} replies read again, {len(recorded)} of them reported before"
+        )
+        for number, exchange in found:
+            self._reporter.report(flow, exchange, number, recorded=recorded.get(number))
