@@ -22,8 +22,10 @@ from live import CALL, LIMIT, PATH, REPO, Reply, asked, chunk, post, streamed, u
 from screens import console, missing_for_console
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.exports import FORMATS, jsonl
-from toolcalls.mitm import commands, flow_metadata
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.commands import explain, export, rejudge
+from toolcalls.mitm.commands.keys import CONTEXTS, KEYS
 from toolcalls.mitm.judging import Recorded
 
 TEXT = f"Let me look.\n\n{CALL}"
@@ -123,8 +125,8 @@ class _Console:
 def test_no_key_is_taken_from_mitmproxy() -> None:
     made = _Console()
     defaultkeys.map(made.keymap)
-    for key in commands.KEYS:
-        for context in (*commands.CONTEXTS, "global", "commonkey"):
+    for key in KEYS:
+        for context in (*CONTEXTS, "global", "commonkey"):
             assert made.keymap.get(context, key) is None
 
 
@@ -141,7 +143,7 @@ def test_keys_of_the_user_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> N
     assert made.keymap.get("flowview", "J") is None
     assert made.keymap.get("flowlist", "Y").help
     page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
-    assert all(f"| `{key}` |" in page for key in commands.KEYS)
+    assert all(f"| `{key}` |" in page for key in KEYS)
 
 
 # --- why --------------------------------------------------------------------------------------------------------------
@@ -406,8 +408,9 @@ def test_what_is_no_call_is_counted_as_none(desk: Desk) -> None:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every flow is one that takes long."""
-    for name in ("_WHY", "_JUDGE", "_EXPORT", "_FLOWS"):
-        monkeypatch.setattr(commands, name, 0)
+    for module in (explain, rejudge, export):
+        monkeypatch.setattr(module, "_AT_ONCE", 0)
+    monkeypatch.setattr(rejudge, "_FLOWS", 0)
 
 
 async def _until(done: Callable[[], object]) -> None:
@@ -488,7 +491,7 @@ def test_an_export_ends_with_mitmproxy(
             desk.flow(TEXT)
         desk.run(f"toolcalls.export jsonl @all {tmp_path / 'out'}")
         await _until(begun.is_set)
-        next(one for one in desk.addon.addons if isinstance(one, commands.Commands)).done()
+        next(one for one in desk.addon.addons if isinstance(one, export.ExportCommands)).done()
         go_on.set()
         await _until(lambda: "mitmproxy stopped before the export was whole" in caplog.text)
 

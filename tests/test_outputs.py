@@ -27,7 +27,7 @@ from live import LIMIT, PATH, chunk
 from test_leaks import body_of, flow_of, goes_through
 from toolcalls.cli import main
 from toolcalls.mitm.addon import ToolCalls
-from toolcalls.mitm.commands import Commands
+from toolcalls.mitm.commands.explain import ExplainCommands
 
 HOSTILE = {
     "colour": "\x1b[31mred",
@@ -97,7 +97,7 @@ def test_nothing_hidden_stands_in_any_output(
     for name in ("Tool calls", "Upstream body", "Client body"):
         outputs[name] = contentviews.prettify_message(flow.response, flow, name).text
     outputs["Conversation"] = contentviews.prettify_message(flow.request, flow, "Conversation").text
-    commands = next(one for one in addon.addons if isinstance(one, Commands))
+    commands = next(one for one in addon.addons if isinstance(one, ExplainCommands))
     outputs["why"] = "\n".join(cell for row in commands.why(flow) for cell in row)
     outputs["stats"] = "\n".join(cell for row in commands.stats([flow]) for cell in row)
     assert "Bash" in outputs["why"]

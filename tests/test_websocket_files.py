@@ -20,7 +20,8 @@ from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
 from toolcalls import cli
 from toolcalls.insight.turn import told
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.commands import Commands
+from toolcalls.mitm.commands.explain import ExplainCommands
+from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.offline.files import all_of, configuration, today
@@ -327,13 +328,13 @@ def test_commands_look_at_every_turn(recording: Recording) -> None:
     flow = recording.flow(LIFT)
     add_views()
     with taddons.context() as context:
-        rules = ConfigFile(str(recording.strict))
-        commands = Commands(lambda: rules)
-        context.master.addons.add(commands)
-        rows = "\n".join(" ".join(map(str, row)) for row in commands.why(flow))
+        config_file = ConfigFile(str(recording.strict))
+        explaining, judging = ExplainCommands(lambda: config_file), JudgeCommands(lambda: config_file)
+        context.master.addons.add(explaining, judging)
+        rows = "\n".join(" ".join(map(str, row)) for row in explaining.why(flow))
         assert "read_file" in rows
         assert "now" in rows
-        commands.judge([flow])
+        judging.judge([flow])
     assert statuses(flow.metadata[flow_metadata.REPORT]) == [("lifted", "read_file"), ("declined", "now")]
     assert [one["number"] for one in turn_reports(flow)] == [0, 1]
     assert [[verdict["status"] for verdict in one.report["verdicts"]] for one in records_of(flow)] == [

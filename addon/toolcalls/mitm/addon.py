@@ -19,7 +19,11 @@ from mitmproxy.flow import Error
 
 from toolcalls.insight import report
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.commands import Commands, bind_keys
+from toolcalls.mitm.commands.copy_call import CopyCommands
+from toolcalls.mitm.commands.explain import ExplainCommands
+from toolcalls.mitm.commands.export import ExportCommands
+from toolcalls.mitm.commands.keys import bind_keys
+from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
 from toolcalls.mitm.exposed_listeners import exposed_modes
@@ -55,10 +59,8 @@ class ToolCalls:
         self._focus = Focus()
         self._websocket = WebSocketHooks(self._options, self._reporter, self._live)
         # mitmproxy finds their commands and hooks here.
-        self.addons = [
-            Commands(lambda: self._options.config_file),
-            PageAddon(lambda: self._options.config_file),
-        ]
+        parts = (ExplainCommands, JudgeCommands, CopyCommands, ExportCommands, PageAddon)
+        self.addons = [part(lambda: self._options.config_file) for part in parts]
 
     # The addon itself
 

@@ -1,0 +1,153 @@
+"""`toolcalls.judge` and `toolcalls.policy`: replies read again, by the configuration of now or by another policy."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+from mitmproxy import ctx, exceptions, flow, hooks, http
+from mitmproxy.log import ALERT
+
+from toolcalls.insight import report
+from toolcalls.mitm import background, flow_metadata
+from toolcalls.mitm.commands.declaring import choice, command_named
+from toolcalls.mitm.commands.recorded_replies import RecordedReplies
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.live import redraw
+from toolcalls.mitm.tables import cell
+from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
+from toolcalls.route import PolicyName
+
+logger = logging.getLogger(__name__)
+
+_POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+_FILE = "file"  # the policy that the configuration names
+
+# What is judged while the proxy waits: some tens of milliseconds.
+_AT_ONCE = 128 * 1024  # bytes of replies
+_FLOWS = 20
+
+# One reply's: the number of the message that asked for it on a WebSocket, and its report.
+type _Report = tuple[int | None, dict[str, Any]]
+
+
+class JudgeCommands:
+    """Commands that change the reports of flows."""
+
+    name = "toolcalls.commands.judge"  # among mitmproxy's addons
+
+    def __init__(self, config_file: Callable[[], ConfigFile | None]) -> None:
+        self._replies = RecordedReplies(config_file)
+
+    @command_named("toolcalls.judge")
+    def judge(self, flows: Sequence[flow.Flow]) -> None:
+        """Read the replies of flows again, as the upstream sent them, with today's configuration. Their verdicts,
+        comments and marks change, their bodies do not.
+        """
+        self._judge(flows, "again")
+
+    @command_named("toolcalls.policies")
+    def policies(self) -> Sequence[str]:
+        """The policies by which text is a call; `file` is the one that the configuration names."""
+        return [*_POLICIES, _FILE]
+
+    @command_named("toolcalls.policy")
+    @choice("policy", "toolcalls.policies")
+    def policy(self, flows: Sequence[flow.Flow], policy: str) -> None:
+        """Read the replies on the routes of these flows by another policy until mitmproxy stops, new ones too, and
+        judge these flows again.
+        """
+        how = f"again, by the policy {policy}" if policy != _FILE else "again"
+        if _is_small(flows):
+            self._set_policy(self._routes(flows), policy)
+            self._judge(flows, how)
+            return
+
+        async def judge() -> None:
+            self._set_policy(await asyncio.to_thread(self._routes, flows), policy)
+            await self._judge_on(flows, how)
+
+        background.start(judge(), "toolcalls.policy")
+
+    def _routes(self, flows: Sequence[flow.Flow]) -> set[str]:
+        """The routes that the replies of flows have."""
+        routes: set[str] = set()
+        for one in flows:
+            try:
+                routes.update(reply.plan.call_policy.route.name for _, reply in self._replies.of(one))
+            except ReplyNotParsed:
+                continue
+        return routes
+
+    def _set_policy(self, routes: set[str], policy: str) -> None:
+        if not routes:
+            raise exceptions.CommandError("none of these flows has a route of the addon's")
+        for route in routes:
+            self._replies.config_file.policy(route, next((name for name in _POLICIES if name == policy), None))
+
+    def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
+        if not _is_small(flows):
+            background.start(self._judge_on(flows, how), "toolcalls.judge")
+            return
+        rejudgement = _Rejudgement(flows, how)
+        for one in flows:
+            rejudgement.add(one, self._read_again(one))
+        rejudgement.show()
+
+    async def _judge_on(self, flows: Sequence[flow.Flow], how: str) -> None:
+        """The same beside the loop, one flow after the other."""
+        rejudgement = _Rejudgement(flows, how)
+        for one in flows:
+            rejudgement.add(one, await asyncio.to_thread(self._read_again, one))
+        rejudgement.show()
+
+    def _read_again(self, one: flow.Flow) -> list[_Report] | ReplyNotParsed:
+        """The reports of a flow's replies, or why there is none."""
+        try:
+            found = self._replies.of(one)
+            return [(number, report.of(reply.read(), model=reply.plan.model)) for number, reply in found]
+        except ReplyNotParsed as reason:
+            return reason
+
+
+class _Rejudgement:
+    """Flows that are judged again, one after the other, and what is said of all of them."""
+
+    def __init__(self, flows: Sequence[flow.Flow], how: str) -> None:
+        self._count = len(flows)
+        self._how = how
+        self._judged: list[http.HTTPFlow] = []
+        self._changed = 0
+        self._why = "there is no flow to judge"
+
+    def add(self, one: flow.Flow, found: list[_Report] | ReplyNotParsed) -> None:
+        """What the replies of a flow are read as now; a WebSocket keeps the report of each too."""
+        if isinstance(found, ReplyNotParsed) or not isinstance(one, http.HTTPFlow):
+            self._why = f"nothing was judged: {found}"
+            return
+        for number, data in found:
+            if number is not None:
+                store_report(one, number, data | {"judged": self._how})
+        data = found[-1][1] if one.websocket is None else joined_report(turn_reports(one))
+        earlier, verdicts = one.metadata.get(flow_metadata.REPORT), flow_metadata.writable(data["verdicts"])
+        self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != verdicts
+        flow_metadata.annotate(one, data | {"judged": self._how})
+        self._judged.append(one)
+
+    def show(self) -> None:
+        """Show it. Raises CommandError where nothing was judged."""
+        judged = self._judged
+        if not judged:
+            raise exceptions.CommandError(self._why)
+        ctx.master.addons.trigger(hooks.UpdateHook(judged))
+        redraw()
+        about = f"Judged {len(judged)} of {self._count} flows {self._how}: {self._changed} changed."
+        one = f"Judged {self._how}: {cell(judged[0].comment) or 'no tool calls'}"
+        logger.log(ALERT, about if len(judged) > 1 else one)
+
+
+def _is_small(flows: Sequence[flow.Flow]) -> bool:
+    """Whether flows are so little work to judge that the proxy may wait for it."""
+    small = len(flows) <= _FLOWS and sum(map(background.reply_bytes, flows)) <= _AT_ONCE
+    return small or not background.loop_is_running()
