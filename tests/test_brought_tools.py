@@ -19,10 +19,10 @@ from toolcalls.mitm.websocket.connection import replay
 from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
-from toolcalls.requests.call_memory import Recalled
+from toolcalls.requests.call_memory import CallMemory
 from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.processing import screened
-from toolcalls.requests.rewriting import rewritten
+from toolcalls.requests.processing import without_blocked_tools
+from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Config, Route
 from toolcalls.wires import all_wires
@@ -47,7 +47,7 @@ def lowered(body: bytes) -> tuple[bytes, tuple[str, ...]]:
     request = WIRE.request(body)
     decision = decide(LOWER, request, {}, ())
     call_policy, _ = call_policy_of(LOWER, request, decision)
-    made = rewritten(FORMAT.read(body), replace(call_policy, route=LOWER), decision)
+    made = rewrite(FORMAT.read(body), replace(call_policy, route=LOWER), decision)
     return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
 
 
@@ -58,7 +58,7 @@ def test_tools_in_items_are_tools() -> None:
         ("functions", "now", ""),
         ("clock", "sleep", ""),
     ]
-    assert request.brought == request.tools
+    assert request.conversation_tools == request.tools
 
 
 def test_what_is_declared_again_is_one_tool() -> None:
@@ -109,7 +109,7 @@ def test_a_tool_that_no_rule_lets_through_is_not_offered() -> None:
         refused = tuple(name for name in names if name not in allowed)
         rules = (AccessRule("no", "block", tools=refused),) if refused else ()
         gate = Gate(Access(rules), model="", agent="")
-        made = json.loads(FORMAT.write(body, screened(FORMAT.read(body), gate).conversation))
+        made = json.loads(FORMAT.write(body, without_blocked_tools(FORMAT.read(body), gate).conversation))
         return [item.get("tools") for item in made["input"]]
 
     assert left(*names) == [TOOLS, None]
@@ -136,18 +136,18 @@ class Said:
 
 def test_they_are_remembered_by_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_memory, "_REPLIES", 2)
-    known = Recalled()
+    known = CallMemory()
     request = asked(BODY)
-    known.keep(Said(request, "resp_1"))
+    known.reply_ended(Said(request, "resp_1"))
     second = known.with_tools(asked({"input": [SAYS], "previous_response_id": "resp_1"}))
-    assert second.tools == second.brought == request.tools
-    known.keep(Said(second, "resp_2"))
+    assert second.tools == second.conversation_tools == request.tools
+    known.reply_ended(Said(second, "resp_2"))
     third = known.with_tools(asked({"input": [SAYS], "tools": [tool("now")], "previous_response_id": "resp_2"}))
     assert [one.name for one in third.tools] == ["now", "exec", "sleep"]
     assert known.with_tools(asked({"input": [SAYS], "previous_response_id": "resp_9"})).tools == ()
     assert known.with_tools(Request(tools=(Tool("x"),))).tools == (Tool("x"),)
-    known.keep(Said(second, "resp_3"))
-    known.keep(Said(second, "resp_4"))
+    known.reply_ended(Said(second, "resp_3"))
+    known.reply_ended(Said(second, "resp_4"))
     assert known.with_tools(asked({"input": [SAYS], "previous_response_id": "resp_2"})).tools == ()
 
 

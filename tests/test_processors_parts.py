@@ -30,7 +30,7 @@ from toolcalls.processors.reactor_runner import Broken, Runner
 from toolcalls.processors.reactors import Failed, Reactors
 from toolcalls.processors.steering import notice
 from toolcalls.requests.evidence import Decision
-from toolcalls.requests.processing import processors_for, screened, steered
+from toolcalls.requests.processing import processors_for, with_steering_texts, without_blocked_tools
 from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
 from toolcalls.values.conversion import members
@@ -806,7 +806,7 @@ def asked(messages: list[Any], **more: Any) -> bytes:
 def test_a_forbidden_tool_is_not_offered(choice: Any, after: str) -> None:
     search = {"type": "web_search"}
     body = asked([{"role": "user", "content": "x"}], tools=[*TOOLS, search], tool_choice=choice)
-    made = screened(CHAT.read(body), gate(AccessRule("no-shell", "block", ("bash",))))
+    made = without_blocked_tools(CHAT.read(body), gate(AccessRule("no-shell", "block", ("bash",))))
     assert made.notes == ("Bash is not offered (no-shell)",)
     sent = json.loads(CHAT.write(body, made.conversation))
     assert (sent["tools"], sent["tool_choice"]) == ([TOOLS[1], search], after)
@@ -815,7 +815,7 @@ def test_a_forbidden_tool_is_not_offered(choice: Any, after: str) -> None:
 def test_what_may_be_called_is_offered_as_it_was() -> None:
     body = asked([{"role": "user", "content": "x"}], tools=TOOLS)
     conversation = CHAT.read(body)
-    assert screened(conversation, gate(AccessRule("x", "block", ("other",)))).conversation is conversation
+    assert without_blocked_tools(conversation, gate(AccessRule("x", "block", ("other",)))).conversation is conversation
 
 
 STEERING = Route(steering="request", access=Access((AccessRule("shell", "block", message="Use the editor."),)))
@@ -834,23 +834,25 @@ SAID = {"role": "assistant", "content": "Well.\n\n[blocked: shell]"}
 )
 def test_steering_goes_before_the_turn_that_follows(behind: list[Any], expected: list[str]) -> None:
     body = asked([{"role": "user", "content": "Do."}, SAID, *behind])
-    made = steered(CHAT.read(body), STEERING)
+    made = with_steering_texts(CHAT.read(body), STEERING)
     sent = json.loads(CHAT.write(body, made.conversation))["messages"]
     assert [message["content"] for message in sent[2:]] == expected
     again = json.dumps({"messages": sent}).encode()
-    assert json.loads(CHAT.write(again, steered(CHAT.read(again), STEERING).conversation))["messages"] == sent
+    assert (
+        json.loads(CHAT.write(again, with_steering_texts(CHAT.read(again), STEERING).conversation))["messages"] == sent
+    )
 
 
 def test_steering_knows_a_rule_with_a_bracket_in_its_name() -> None:
     route = Route(steering="request", access=Access((AccessRule("a[b]c", "block", message="Do not."),)))
     body = asked([{"role": "assistant", "content": f"Well.\n\n{notice('a[b]c')}"}, {"role": "user", "content": "x"}])
-    made = steered(CHAT.read(body), route)
+    made = with_steering_texts(CHAT.read(body), route)
     assert json.loads(CHAT.write(body, made.conversation))["messages"][1]["content"] == "Do not.\n\nx"
 
 
 def test_steering_says_nothing_for_a_rule_that_does_not_exist() -> None:
     body = asked([{"role": "assistant", "content": "[blocked: other]"}, {"role": "user", "content": "x"}])
-    assert steered(CHAT.read(body), STEERING).notes == ()
+    assert with_steering_texts(CHAT.read(body), STEERING).notes == ()
 
 
 def native_history() -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from toolcalls.processors.access import Gate
-from toolcalls.requests.processing import screened, steered
+from toolcalls.requests.processing import with_steering_texts, without_blocked_tools
 from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Loops, Route
 
@@ -109,7 +109,7 @@ NOTHING = Gate(Access(default="deny"), model="", agent="")
 
 def offered(wire: str, body: dict[str, Any], gate: Gate) -> tuple[dict[str, Any], tuple[str, ...]]:
     raw = json.dumps(body).encode()
-    made = screened(formats()[wire].read(raw), gate)
+    made = without_blocked_tools(formats()[wire].read(raw), gate)
     return json.loads(formats()[wire].write(raw, made.conversation)), made.notes
 
 
@@ -258,7 +258,7 @@ def told(wire: str, turns: list[Any], route: Route = STEERING) -> tuple[list[Any
     raw = json.dumps({"model": "m", TURNS[wire]["key"]: [first, *turns]}).encode()
     results = []
     for _ in "12":  # the same request becomes the same bytes
-        made = steered(formats()[wire].read(raw), route)
+        made = with_steering_texts(formats()[wire].read(raw), route)
         results.append(formats()[wire].write(raw, made.conversation))
     assert results[0] == results[1]
     return json.loads(results[0])[TURNS[wire]["key"]][1:], made.notes

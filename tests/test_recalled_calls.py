@@ -18,7 +18,7 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
 from toolcalls.requests import call_memory
-from toolcalls.requests.call_memory import Recalled, completed, noted, unasked
+from toolcalls.requests.call_memory import CallMemory, missing_call_notes, missing_calls, with_missing_calls
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
@@ -58,9 +58,9 @@ class Said:
         self.records: Sequence[tuple[int, Made]] = [(0, call) for call in calls]
 
 
-def remembered(*calls: Made) -> Recalled:
-    known = Recalled()
-    known.keep(Said(*calls))
+def remembered(*calls: Made) -> CallMemory:
+    known = CallMemory()
+    known.reply_ended(Said(*calls))
     return known
 
 
@@ -68,11 +68,11 @@ def output(id_: str, text: str = "done", kind: str = "function_call_output") -> 
     return {"type": kind, "call_id": id_, "output": text}
 
 
-def made_whole(body: dict[str, Any], known: Recalled) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def made_whole(body: dict[str, Any], known: CallMemory) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     format_ = formats()["openai_responses"]
     sent = json.dumps(body).encode()
     conversation = format_.read(sent)
-    made = completed("openai_responses", conversation, unasked(conversation, known))
+    made = with_missing_calls("openai_responses", conversation, missing_calls(conversation, known))
     return json.loads(format_.write(sent, made.conversation))["input"], made.notes
 
 
@@ -112,19 +112,19 @@ def test_what_needs_no_call_is_left_alone() -> None:
     for given in (whole, [output("call_of_the_servers")], [{"role": "user", "content": "call_a"}], "call_a"):
         body = {**ASKED, **PREVIOUS, "input": given}
         assert made_whole(body, known) == (given, ())
-        assert noted("openai_responses", json.dumps(body).encode(), known, rewrites=False) == ()
+        assert missing_call_notes("openai_responses", json.dumps(body).encode(), known, rewrites=False) == ()
 
 
 def test_only_lifted_calls_that_are_whole_are_remembered() -> None:
     known = remembered(Made("a", "now", dialect=None), Made("b", "now", complete=False), Made("c", "now"))
-    known.keep(Said(Made("d", "now"), kind="roundtrip"))
+    known.reply_ended(Said(Made("d", "now"), kind="roundtrip"))
     assert [known[id_] is not None for id_ in "abcd"] == [False, False, True, False]
 
 
 def test_a_call_is_known_while_its_reply_goes_on() -> None:
-    known = Recalled()
+    known = CallMemory()
     reply = Said(Made("a", "now"))
-    known.follow(reply)
+    known.reply_started(reply)
     assert known["a"] is not None
     del reply  # nobody reads it any more: its flow is gone
     assert known["a"] is None
@@ -134,7 +134,7 @@ def test_there_is_an_end_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_memory, "_CALLS", 3)
     known = remembered(*(Made(f"c{number}", "now") for number in range(5)))
     assert [known[f"c{number}"] is not None for number in range(5)] == [False, False, True, True, True]
-    monkeypatch.setattr(call_memory, "_ROOM", 100)
+    monkeypatch.setattr(call_memory, "_CHARS", 100)
     known = remembered(Made("a", "now", "x" * 60), Made("b", "now", "x" * 60), Made("b", "now", "x" * 60))
     assert known["a"] is None
     assert known["b"] is not None
@@ -147,9 +147,9 @@ def test_a_thread_of_the_messages_api_is_noted_and_never_changed() -> None:
     sent = json.dumps(body).encode()
     said = "the server may refuse the request: it holds a result of now, whose call is text in what the server keeps"
     for rewrites in (False, True):
-        assert noted("anthropic", sent, known, rewrites=rewrites) == (said,)
+        assert missing_call_notes("anthropic", sent, known, rewrites=rewrites) == (said,)
     conversation = formats()["anthropic"].read(sent)
-    assert completed("anthropic", conversation, unasked(conversation, known)).notes == ()
+    assert with_missing_calls("anthropic", conversation, missing_calls(conversation, known)).notes == ()
 
 
 # --- through a real mitmdump ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import shared_path
 from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -41,7 +41,7 @@ def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
     request = WIRE.request(body)
     decision = decide(route, request, {}, ("cline",))
     call_policy, _ = call_policy_of(route, request, decision)
-    made = rewritten(FORMAT.read(body), replace(call_policy, route=route), decision)
+    made = rewrite(FORMAT.read(body), replace(call_policy, route=route), decision)
     return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
 
 

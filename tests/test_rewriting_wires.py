@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from conftest import shared_path
 from toolcalls.request import Tool
 from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewritten
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewrite
 from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -203,7 +203,7 @@ def through(wire: str, body: bytes, route: Route) -> tuple[bytes, tuple[str, ...
     request = all_wires()[wire].request(body)
     decision = decide(route, request, {}, ("cline",))
     call_policy, _ = call_policy_of(route, request, decision)
-    made = rewritten(formats()[wire].read(body), replace(call_policy, route=route), decision)
+    made = rewrite(formats()[wire].read(body), replace(call_policy, route=route), decision)
     return formats()[wire].write(body, made.conversation) if made.notes else body, made.notes
 
 
@@ -776,7 +776,7 @@ def test_recorded_requests_are_lowered_and_say_what_is_left_out(wire: str) -> No
         assert through(wire, made, LOWER)[0] == made, id_
         left = formats()[wire].read(made)
         assert not left.tools, id_
-        assert not left.untold, id_
+        assert not left.opaque_tools, id_
         assert not any(isinstance(block, PastCall) for turn in left.turns for block in turn.blocks), id_
         lowered += bool(notes)
     assert lowered

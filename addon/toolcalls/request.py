@@ -31,8 +31,8 @@ class Request:
     says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
 
-    `brought` are those of the tools that stand in the conversation itself, so that a server which keeps it keeps them;
-    `goes_on` is the id of such a conversation, or of the reply that is gone on from, "" for none.
+    `conversation_tools` are those of the tools that the conversation itself declares, so that a server which keeps the
+    conversation keeps them. `continues` is the id of a kept conversation, or of its latest reply; "" for none.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -43,5 +43,5 @@ class Request:
     quotable: tuple[str, ...] = ()
     response_format: bool = False
     carries_calls: bool = True
-    brought: tuple[Tool, ...] = ()
-    goes_on: str = ""
+    conversation_tools: tuple[Tool, ...] = ()
+    continues: str = ""

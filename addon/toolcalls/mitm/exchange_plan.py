@@ -17,10 +17,10 @@ from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.call_memory import REFUSED, Recalled, completed, noted, unasked
+from toolcalls.requests.call_memory import REFUSED, CallMemory, missing_call_notes, missing_calls, with_missing_calls
 from toolcalls.requests.evidence import Decision, call_policy_of, decide
-from toolcalls.requests.processing import loop_watch_for, processors_for, screened, steered
-from toolcalls.requests.rewriting import rewritten
+from toolcalls.requests.processing import loop_watch_for, processors_for, with_steering_texts, without_blocked_tools
+from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Config
 from toolcalls.values.toolbox import Toolbox
@@ -44,7 +44,7 @@ class ExchangePlan:
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
     processors   the route's, None where it has none
     watch     the loop guard that only looks on, None where there is none
-    recalled  gets to know the calls that are lifted, None where nobody will ask
+    call_memory  gets to know the calls that are lifted, None where nobody will ask
     doomed    the server may refuse it for a result of a call that was lifted: it has kept it as text
     """
 
@@ -56,7 +56,7 @@ class ExchangePlan:
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
     watch: LoopWatch | None = None
-    recalled: Recalled | None = None
+    call_memory: CallMemory | None = None
     doomed: bool = False
 
     @property
@@ -85,8 +85,8 @@ class ExchangePlan:
             self.wire, self.call_policy, self.decision, self.tools,
             form=form, seed=self.seed, processors=self.processors, watch=self.watch,
         )  # fmt: skip
-        if self.recalled is not None:
-            self.recalled.follow(exchange)
+        if self.call_memory is not None:
+            self.call_memory.reply_started(exchange)
         return exchange
 
 
@@ -98,12 +98,16 @@ def wire_for(request: http.Request) -> Wire | None:
 
 
 def plan_for(
-    wire: Wire, request: http.Request, config: Config, original: bytes | None = None, recalled: Recalled | None = None
+    wire: Wire,
+    request: http.Request,
+    config: Config,
+    original: bytes | None = None,
+    call_memory: CallMemory | None = None,
 ) -> ExchangePlan:
     """Raises Unread when the request's body is not there or cannot be read.
 
     original   the body that the client sent, without its coding, where the request holds a rewritten one
-    recalled   the calls that were lifted so far, None where a request stands alone
+    call_memory   the calls that were lifted so far, None where a request stands alone
     """
     fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
@@ -117,7 +121,7 @@ def plan_for(
     except (CodingError, LookupError, ValueError) as error:
         raise ReplyNotParsed(f"the request cannot be read: {error}") from error
     asked = replace(asked, model=asked.model or model_in(request.path))
-    asked = recalled.with_tools(asked) if recalled is not None else asked
+    asked = call_memory.with_tools(asked) if call_memory is not None else asked
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = {name.lower(): request.headers[name] for name in request.headers}
@@ -126,15 +130,15 @@ def plan_for(
     agent = headers.get("user-agent", "")
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
     watch = loop_watch_for(wire.name, body, route, decision)
-    made, notes = None, noted(wire.name, body, recalled, rewrites=route.rewrite_request)
+    made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
     doomed = bool(notes)
     if route.rewrite_request and not fetched:
-        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, processors, recalled)
+        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
     return ExchangePlan(
-        wire, call_policy, decision, tools, seed, (body, made) if made else None, processors, watch, recalled, doomed
+        wire, call_policy, decision, tools, seed, (body, made) if made else None, processors, watch, call_memory, doomed
     )
 
 
@@ -144,7 +148,7 @@ def _rewritten(
     call_policy: CallPolicy,
     decision: Decision,
     processors: Processors | None,
-    recalled: Recalled | None,
+    call_memory: CallMemory | None,
 ) -> tuple[bytes | None, list[str]]:
     """The request's new body, None where it stays; and what was done, or why nothing could be."""
     format_ = formats().get(wire.name)
@@ -154,16 +158,16 @@ def _rewritten(
         conversation = format_.read(body)
         if decision.upstream == "text" and decision.kind == "lift":  # which is told anew, whatever it was told before
             known = {tool.name for tool in conversation.tools}
-            earlier = (tool for tool in call_policy.request.brought if tool.name not in known)
+            earlier = (tool for tool in call_policy.request.conversation_tools if tool.name not in known)
             conversation = replace(conversation, tools=(*conversation.tools, *earlier))
-        offered = screened(conversation, processors.gate if processors is not None else None)
+        offered = without_blocked_tools(conversation, processors.gate if processors is not None else None)
         # A text upstream knows such a call as the text that it was, and its result becomes text, too.
-        missing = unasked(offered.conversation, recalled) if recalled else {}
+        missing = missing_calls(offered.conversation, call_memory) if call_memory else {}
         names = {id_: call.name for id_, call in missing.items()}
         is_text = decision.upstream == "text"
-        whole = completed(wire.name, offered.conversation, {} if is_text else missing)
-        made = rewritten(whole.conversation, call_policy, decision, names)
-        told = steered(made.conversation, call_policy.route)
+        whole = with_missing_calls(wire.name, offered.conversation, {} if is_text else missing)
+        made = rewrite(whole.conversation, call_policy, decision, names)
+        told = with_steering_texts(made.conversation, call_policy.route)
         notes = (*offered.notes, *whole.notes, *made.notes, *told.notes)
         if not notes:
             return None, []

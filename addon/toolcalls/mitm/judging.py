@@ -31,7 +31,7 @@ from toolcalls.mitm.websocket.turns import turns_of
 from toolcalls.mitm.websocket.upgrade import websocket_wire
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.call_memory import Recalled
+from toolcalls.requests.call_memory import CallMemory
 from toolcalls.route import Config, Route, Taken
 from toolcalls.text.echo import EchoIndex
 from toolcalls.wires import decoder_of
@@ -97,16 +97,16 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
     if wire is None:
         raise ReplyNotParsed("it is no connection with an API that the addon reads")
     quotable = QuotableTexts()
-    recalled = Recalled()
+    call_memory = CallMemory()
     found: list[tuple[int | None, Recorded]] = []
     why = "no reply has come on this connection"
     for turn in turns_of(flow):
         try:
-            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked, recalled))
+            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked, call_memory))
         except ReplyNotParsed as reason:
             why = str(reason)
             continue
-        recalled.bring(plan.call_policy.request)
+        call_memory.assume_latest(plan.call_policy.request)
         found.append((turn.number, Recorded(plan, "ndjson", turn.upstream.body, cut=turn.ended is None)))
     if not found:
         raise ReplyNotParsed(why)

@@ -13,7 +13,7 @@ from toolcalls.mitm.options import Options
 from toolcalls.mitm.progress import unlucky
 from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.call_memory import Recalled
+from toolcalls.requests.call_memory import CallMemory
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Reporter:
     """Writes the reports of replies. `calls` remembers the calls that were lifted."""
 
     def __init__(self, options: Options) -> None:
-        self.calls = Recalled()
+        self.calls = CallMemory()
         self._options = options
 
     def report(
@@ -36,7 +36,7 @@ class Reporter:
         number     which of the client's messages asked for it, on a WebSocket
         recorded   the report that the file held, for a reply from a file; None where it held none
         """
-        self.calls.keep(exchange)
+        self.calls.reply_ended(exchange)
         data = report.of(exchange, model=exchange.call_policy.request.model)
         if recorded is not LIVE and not flow_metadata.is_as_recorded(recorded, data):
             data["judged"] = _FROM_FILE

@@ -1,4 +1,6 @@
-"""Lifted calls by their ids, for conversations that a server keeps (`previous_response_id`, `conversation`, `thread`).
+"""Remembers lifted calls by their ids, for conversations that a server keeps.
+
+Such are `previous_response_id`, `conversation` (Responses API) and `thread` (Messages API).
 
 A client of such a conversation sends only what is new: the result of a call, and not the call. The server has kept what
 its model said, and a lifted call was text there, so it refuses a result of a call that it does not know ("No tool call
@@ -16,7 +18,7 @@ https://developers.openai.com/api/docs/guides/websocket-mode), and the calls wit
 A request that brings its calls itself is left alone, as is a result of a call that nobody here has lifted.
 
 Tools, too, may stand in the conversation itself, once (`additional_tools`, which Codex sends for newer models), so that
-later requests declare none: what was brought is remembered by the id of the reply.
+later requests declare none: they are remembered by the id of the reply.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,19 +34,19 @@ from toolcalls.requests.rewriting import Rewritten
 from toolcalls.requests.turns import Conversation, PastCall, Result, Turn, formats
 from toolcalls.values import rawjson
 
-_CALLS, _ROOM = 4096, 8_000_000  # how many calls are remembered, and characters of their arguments
+_CALLS, _CHARS = 4096, 8_000_000  # how many calls are remembered, and characters of their arguments
 _REPLIES = 1024  # of how many replies the tools are; agents bring the same ones to each conversation
-_TAKES = "openai_responses"
+_TAKES_CALLS = "openai_responses"
 REFUSED = "the server may refuse the request"
 _BAD_REQUEST, _NOT_FOUND = 400, "previous_response_not_found"
 # What says that the server keeps the conversation. Only such a request is read for a note.
 _KEPT: Mapping[str, tuple[bytes, ...]] = {
-    _TAKES: (b'"previous_response_id"', b'"conversation"'),
+    _TAKES_CALLS: (b'"previous_response_id"', b'"conversation"'),
     "anthropic": (b'"thread"',),
 }
 
 
-class Made(Protocol):
+class ReplyCall(Protocol):
     """A call of a reply: `Record`. `dialect` is None for one that the upstream made natively."""
 
     @property
@@ -59,8 +61,8 @@ class Made(Protocol):
     def arguments(self) -> str: ...
 
 
-class Reading(Protocol):
-    """A reply that is read, or has been: `Exchange`."""
+class CallSource(Protocol):
+    """A reply whose calls are remembered: `Exchange`."""
 
     @property
     def decision(self) -> Decision: ...
@@ -69,95 +71,98 @@ class Reading(Protocol):
     @property
     def reply_id(self) -> str: ...
     @property
-    def records(self) -> Sequence[tuple[int, Made]]: ...
+    def records(self) -> Sequence[tuple[int, ReplyCall]]: ...
 
 
-class Recalled:
-    """The lifted calls of all replies, the latest of them.
+class CallMemory:
+    """The latest lifted calls of all replies, and the tools that were declared in conversations.
 
-    A client may answer a call before its reply has ended, so replies that are still coming are looked through, too.
+    A client may answer a call before its reply has ended, so running replies are searched, too.
     """
 
     def __init__(self) -> None:
         self._calls: dict[str, PastCall] = {}
-        self._room = _ROOM
+        self._free_chars = _CHARS
         self._tools: dict[str, tuple[Tool, ...]] = {}
         self._latest: tuple[Tool, ...] = ()
-        self._coming: WeakSet[Reading] = WeakSet()
+        self._running: WeakSet[CallSource] = WeakSet()
 
     def __bool__(self) -> bool:
-        return bool(self._calls or self._coming)
+        return bool(self._calls or self._running)
 
-    def follow(self, reply: Reading) -> None:
-        """A reply will come."""
+    def reply_started(self, reply: CallSource) -> None:
+        """Search the calls of this reply from now on."""
         if reply.decision.kind == "lift":
-            self._coming.add(reply)
+            self._running.add(reply)
 
-    def keep(self, reply: Reading) -> None:
-        """A reply has ended."""
-        asked = reply.call_policy.request
-        if asked.brought:
-            for id_ in filter(None, (reply.reply_id, asked.goes_on)):
+    def reply_ended(self, reply: CallSource) -> None:
+        """Remember the calls of this reply, and the tools of its request."""
+        request = reply.call_policy.request
+        if request.conversation_tools:
+            for id_ in filter(None, (reply.reply_id, request.continues)):
                 self._tools.pop(id_, None)
-                self._tools[id_] = asked.brought
+                self._tools[id_] = request.conversation_tools
             while len(self._tools) > _REPLIES:
                 del self._tools[next(iter(self._tools))]
         if reply.decision.kind != "lift":
             return
-        self._coming.discard(reply)
+        self._running.discard(reply)
         for call in _lifted(reply):
-            self._room += len(self._calls[call.id].arguments) if call.id in self._calls else 0
+            self._free_chars += len(self._calls[call.id].arguments) if call.id in self._calls else 0
             self._calls.pop(call.id, None)
             self._calls[call.id] = call
-            self._room -= len(call.arguments)
-        while self._calls and (self._room < 0 or len(self._calls) > _CALLS):
-            self._room += len(self._calls.pop(next(iter(self._calls))).arguments)
+            self._free_chars -= len(call.arguments)
+        while self._calls and (self._free_chars < 0 or len(self._calls) > _CALLS):
+            self._free_chars += len(self._calls.pop(next(iter(self._calls))).arguments)
 
     def __getitem__(self, id_: str) -> PastCall | None:
         """The call of an id, None for one that is not known."""
         if id_ in self._calls:
             return self._calls[id_]
-        return next((call for reply in list(self._coming) for call in _lifted(reply) if call.id == id_), None)
+        return next((call for reply in list(self._running) for call in _lifted(reply) if call.id == id_), None)
 
-    def bring(self, asked: Request) -> None:
-        """A request of the only conversation that is looked at, and whose replies are not read here."""
-        self._latest = asked.brought
+    def assume_latest(self, request: Request) -> None:
+        """Take a request's tools for those of the conversation, for requests that continue an unknown reply."""
+        self._latest = request.conversation_tools
 
-    def with_tools(self, asked: Request) -> Request:
-        """A request with the tools that the conversation has that it goes on with."""
-        brought = self._tools.get(asked.goes_on, self._latest if asked.goes_on else ())
-        if not brought:
-            return asked
-        known = {tool.name for tool in asked.tools}
+    def with_tools(self, request: Request) -> Request:
+        """A request with the tools of the conversation that it continues."""
+        tools = self._tools.get(request.continues, self._latest if request.continues else ())
+        if not tools:
+            return request
+        known = {tool.name for tool in request.tools}
         return replace(
-            asked,
-            tools=(*asked.tools, *(tool for tool in brought if tool.name not in known)),
-            brought=(*asked.brought, *(tool for tool in brought if tool.name not in known)),
+            request,
+            tools=(*request.tools, *(tool for tool in tools if tool.name not in known)),
+            conversation_tools=(
+                *request.conversation_tools,
+                *(tool for tool in tools if tool.name not in known),
+            ),
         )
 
 
-def _lifted(reply: Reading) -> Iterator[PastCall]:
+def _lifted(reply: CallSource) -> Iterator[PastCall]:
     for _, made in reply.records:
         if made.dialect is not None and made.complete:
             yield PastCall(made.id, made.name, made.arguments)
 
 
-def unasked(conversation: Conversation, calls: Recalled) -> dict[str, PastCall]:
-    """The lifted calls by id whose results a conversation holds, and not them."""
-    asked: set[str] = set()
+def missing_calls(conversation: Conversation, calls: CallMemory) -> dict[str, PastCall]:
+    """The lifted calls, by id, of which a conversation holds the results but not the calls."""
+    called: set[str] = set()
     found: dict[str, PastCall] = {}
     for turn in conversation.turns if calls else ():
         for block in turn.blocks:
             if isinstance(block, PastCall):
-                asked.add(block.id)
-            elif isinstance(block, Result) and block.id not in asked and (call := calls[block.id]) is not None:
+                called.add(block.id)
+            elif isinstance(block, Result) and block.id not in called and (call := calls[block.id]) is not None:
                 found[block.id] = call
     return found
 
 
-def completed(wire: str, conversation: Conversation, missing: Mapping[str, PastCall]) -> Rewritten:
+def with_missing_calls(wire: str, conversation: Conversation, missing: Mapping[str, PastCall]) -> Rewritten:
     """The conversation with the `missing` calls in front of their results, where the API takes them there."""
-    if not missing or wire != _TAKES:
+    if not missing or wire != _TAKES_CALLS:
         return Rewritten(conversation)
     turns: list[Turn] = []
     for role, group in groupby(conversation.turns, lambda turn: turn.role):
@@ -171,18 +176,18 @@ def completed(wire: str, conversation: Conversation, missing: Mapping[str, PastC
     return Rewritten(replace(conversation, turns=tuple(turns)), (note,))
 
 
-def noted(wire: str, body: bytes, calls: Recalled | None, *, rewrites: bool) -> tuple[str, ...]:
-    """What is to be said of a request that holds results without the calls, and stays so."""
-    if not calls or (rewrites and wire == _TAKES) or not any(mark in body for mark in _KEPT.get(wire, ())):
+def missing_call_notes(wire: str, body: bytes, calls: CallMemory | None, *, rewrites: bool) -> tuple[str, ...]:
+    """Notes for a request that holds results without their calls, and is not rewritten."""
+    if not calls or (rewrites and wire == _TAKES_CALLS) or not any(mark in body for mark in _KEPT.get(wire, ())):
         return ()
     try:
-        missing = unasked(formats()[wire].read(body), calls)
+        missing = missing_calls(formats()[wire].read(body), calls)
     except (ValueError, RecursionError):
         return ()
     if not missing:
         return ()
     names = ", ".join(dict.fromkeys(call.name for call in missing.values()))
-    helps = "; `rewrite_request: true` in its route puts the call in front of it" if wire == _TAKES else ""
+    helps = "; `rewrite_request: true` in its route puts the call in front of it" if wire == _TAKES_CALLS else ""
     return (f"{REFUSED}: it holds a result of {names}, whose call is text in what the server keeps{helps}",)
 
 
@@ -191,7 +196,7 @@ def sent_again(error: bytes) -> bytes:
     the whole conversation; itself where it tells of something else.
     """
     fields = rawjson.fields(error)
-    told = rawjson.fields(fields.get("error"))
-    if rawjson.value(fields.get("status")) != _BAD_REQUEST or not told:
+    error_fields = rawjson.fields(fields.get("error"))
+    if rawjson.value(fields.get("status")) != _BAD_REQUEST or not error_fields:
         return error
-    return rawjson.written({**fields, "error": {**told, "code": _NOT_FOUND, "param": "previous_response_id"}})
+    return rawjson.written({**fields, "error": {**error_fields, "code": _NOT_FOUND, "param": "previous_response_id"}})

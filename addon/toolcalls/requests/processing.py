@@ -1,8 +1,8 @@
-"""What processors see of a request, and what they do to it.
+"""What processors read of a request, and what they change in it.
 
-They see the calls and the words that the history holds, calls native and as text, since the user last said something:
-the loop guard counts them. Where the route rewrites requests, tools that no rule would ever let through are not
-offered, and the texts for calls that were blocked before go in front of the turn that follows them.
+The loop guard counts the calls and texts of the history since the user's last message, calls native or as text. Where
+the route rewrites requests, tools that a rule always blocks are not offered, and texts of steering for blocked calls go
+in front of the turn that follows them.
 
 All are functions of the request alone, so the same request becomes the same bytes, live and replayed.
 """
@@ -16,7 +16,7 @@ from toolcalls.processors.loops import HISTORY, EarlierCall
 from toolcalls.processors.reactors import Runner
 from toolcalls.processors.steering import rules_in_notices, steering_texts
 from toolcalls.requests.evidence import Decision
-from toolcalls.requests.rewriting import Rewritten, read_back
+from toolcalls.requests.rewriting import Rewritten, read_as_native
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn, formats
 from toolcalls.route import Loops, Route
 
@@ -32,19 +32,19 @@ def processors_for(
     calls: tuple[EarlierCall, ...] = ()
     said: tuple[str, ...] = ()
     if route.loops is not None and route.loops.takes_part:
-        past = _past(wire, body, decision)
-        calls, said = _calls(past), _said(past) if route.loops.message else ()
+        past = _recent_turns(wire, body, decision)
+        calls, said = _calls(past), _texts(past) if route.loops.message else ()
     return Processors(route, model=model, agent=agent, history=calls, said=said, run=run)
 
 
 def loop_watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> LoopWatch | None:
-    """The loop guard that only looks on, None where there is none. The request is read when it is asked, if ever."""
+    """The loop guard that only reports, None where there is none. It reads the request only when it has to."""
     loops = route.loops
     if loops is None or loops.takes_part:
         return None
 
     def history(names: frozenset[str]) -> tuple[EarlierCall, ...]:
-        return _calls(_past(wire, body, decision)) if _may_repeat(body, loops, names) else ()
+        return _calls(_recent_turns(wire, body, decision)) if _may_repeat(body, loops, names) else ()
 
     return LoopWatch(loops, history)
 
@@ -56,7 +56,7 @@ def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
     return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in names)
 
 
-def _past(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
+def _recent_turns(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
     """The turns since the user's latest own words; () for a request that cannot be read, whose reply then stands alone.
 
     Of a long conversation only the end is read.
@@ -69,29 +69,29 @@ def _past(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
         starts = [place for place, turn in enumerate(conversation.turns) if turn.role == "assistant"]
         if len(starts) > _TURNS:
             conversation = replace(conversation, turns=conversation.turns[starts[-_TURNS] :])
-        return _since(conversation, decision)
+        return _since_user(conversation, decision)
     except (ValueError, RecursionError):
         return ()
 
 
-def _since(conversation: Conversation, decision: Decision) -> list[Turn]:
+def _since_user(conversation: Conversation, decision: Decision) -> list[Turn]:
     """The turns behind the user's latest own words; calls that stand as text are calls.
 
     A user's turn that follows calls which nothing answers is their result, whatever it looks like, and no new
     beginning.
     """
     if decision.dialect is not None:
-        conversation = read_back(conversation, decision.dialect)
+        conversation = read_as_native(conversation, decision.dialect)
     turns: list[Turn] = []
-    asked = False  # calls were made that nothing has answered yet
+    open_calls = False  # calls that nothing has answered yet
     for turn in conversation.turns:
         answers = turn.role == "tool" or any(isinstance(block, Result) for block in turn.blocks)
         if turn.role == "assistant":
-            asked = any(isinstance(block, PastCall) for block in turn.blocks)
-        elif turn.role == "user" and not answers and not asked:
+            open_calls = any(isinstance(block, PastCall) for block in turn.blocks)
+        elif turn.role == "user" and not answers and not open_calls:
             turns.clear()
         if turn.role == "user" or answers:
-            asked = False
+            open_calls = False
         turns.append(turn)
     return turns
 
@@ -121,8 +121,8 @@ def _answer(turn: Turn | None, number: int) -> str | None:
     )
 
 
-def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """What the model said in some turns, as much of the end as the guard looks at."""
+def _texts(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The model's texts in some turns, as much of the end as the guard reads."""
     texts: list[str] = []
     size = 0
     for turn in reversed(turns):
@@ -133,24 +133,24 @@ def _said(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(reversed(texts))
 
 
-def screened(conversation: Conversation, gate: Gate | None) -> Rewritten:
-    """The conversation without the tools that may never be called, and with a choice that fits what is left."""
-    offered = [*(tool.name for tool in conversation.tools), *(tool.name for tool in conversation.untold)]
+def without_blocked_tools(conversation: Conversation, gate: Gate | None) -> Rewritten:
+    """The conversation without the tools that rules always block, and with a choice that fits the others."""
+    offered = [*(tool.name for tool in conversation.tools), *(tool.name for tool in conversation.opaque_tools)]
     refused = {name: gate.refuses_always(name) for name in offered} if gate is not None else {}
     forbidden = {name for name, refusal in refused.items() if refusal is not None}
     if not forbidden:
         return Rewritten(conversation)
     tools = tuple(tool for tool in conversation.tools if tool.name not in forbidden)
-    untold = tuple(tool for tool in conversation.untold if tool.name not in forbidden)
+    opaque_tools = tuple(tool for tool in conversation.opaque_tools if tool.name not in forbidden)
     choice = conversation.tool_choice
     if choice in forbidden or (not tools and choice != "none"):
         choice = "auto"
     notes = [f"{name} is not offered ({refusal.rule})" for name, refusal in refused.items() if refusal is not None]
-    return Rewritten(replace(conversation, tools=tools, tool_choice=choice, untold=untold), tuple(notes))
+    return Rewritten(replace(conversation, tools=tools, tool_choice=choice, opaque_tools=opaque_tools), tuple(notes))
 
 
-def steered(conversation: Conversation, route: Route) -> Rewritten:
-    """The conversation with the text for each rule whose notice stands in a reply, before the turn that follows it."""
+def with_steering_texts(conversation: Conversation, route: Route) -> Rewritten:
+    """The conversation with the text for each rule whose notice is in a reply, before the turn that follows it."""
     if route.steering != "request":
         return Rewritten(conversation)
     texts = steering_texts(route)
@@ -165,13 +165,13 @@ def steered(conversation: Conversation, route: Route) -> Rewritten:
         else:
             turns.append(turn)
         if turn.role == "assistant":
-            due = list(_due(turn, texts, notes))
+            due = list(_texts_after(turn, texts, notes))
     if due:
         turns.append(Turn("user", (Text("\n\n".join(due)),)))
     return Rewritten(replace(conversation, turns=tuple(turns)), tuple(notes)) if notes else Rewritten(conversation)
 
 
-def _due(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str]:
+def _texts_after(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str]:
     """What is to be said behind a reply, each text once."""
     said: set[str] = set()
     for block in turn.blocks:

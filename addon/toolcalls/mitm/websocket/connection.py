@@ -32,7 +32,7 @@ from toolcalls.mitm.websocket.turns import (
 )
 from toolcalls.mitm.websocket.upgrade import websocket_wire
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.call_memory import Recalled, sent_again
+from toolcalls.requests.call_memory import CallMemory, sent_again
 from toolcalls.route import Config
 
 logger = logging.getLogger(__name__)
@@ -195,16 +195,16 @@ def replay(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
     if wire is None or flow.websocket is None:
         raise ReplyNotParsed("it is no connection with an API that the addon reads")
     found: list[tuple[int, Exchange]] = []
-    recalled = Recalled()
+    call_memory = CallMemory()
 
     def plan(body: bytes) -> ExchangePlan | None:
         try:
-            return plan_for(wire, flow.request, config, body, recalled)
+            return plan_for(wire, flow.request, config, body, call_memory)
         except ReplyNotParsed:
             return None
 
     def on_end(number: int, exchange: Exchange) -> None:
-        recalled.keep(exchange)
+        call_memory.reply_ended(exchange)
         found.append((number, exchange))
 
     again = Connection(plan, on_end, lambda _: None, lambda *_: None)

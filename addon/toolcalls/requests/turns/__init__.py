@@ -79,7 +79,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class OpaqueTool:
     """A tool that no prompt can tell of. `hosted`: only the provider runs it; else the client does, and what it is
     called with, no request says.
     """
@@ -93,18 +93,18 @@ class Conversation:
     """A whole request: its turns, the tools that it declares, and how it may choose (as `Request.tool_choice`).
 
     parallel   False: the client asked for one call a reply
-    untold     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
+    opaque_tools     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
     stop       texts at which generation stops
-    prompt_apart   a new system prompt goes to a place of its own, since the server keeps what the turns say
+    own_system_prompt   a new system prompt goes to a place of its own, since the server keeps what the turns say
     """
 
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     parallel: bool = True
-    untold: tuple[Untold, ...] = ()
+    opaque_tools: tuple[OpaqueTool, ...] = ()
     stop: tuple[str, ...] = ()
-    prompt_apart: bool = False
+    own_system_prompt: bool = False
 
     @property
     def system(self) -> str:
@@ -127,15 +127,15 @@ class Format(Protocol):
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """`body` with the turns and tools of `conversation`; everything else of it stays.
 
-        Tools that are gone are left out, those that are untold, too, and what speaks of tools where none is left;
+        Tools that are gone are left out, those that are opaque_tools, too, and what speaks of tools where none is left;
         others are written in the wire's form, those that the body declares itself as they stand there. Texts to stop at
         are left out where `stop` has them no more.
         """
 
 
-def unoffered(declared: Iterable[Untold], conversation: Conversation) -> frozenset[str]:
-    """The names of the untold tools that a body declares and the conversation has no more."""
-    return frozenset(tool.name for tool in declared) - {tool.name for tool in conversation.untold}
+def dropped_tools(declared: Iterable[OpaqueTool], conversation: Conversation) -> frozenset[str]:
+    """The names of the opaque_tools tools that a body declares and the conversation has no more."""
+    return frozenset(tool.name for tool in declared) - {tool.name for tool in conversation.opaque_tools}
 
 
 type Place = tuple[str, ...]  # the keys that lead to a member of a body

@@ -20,16 +20,16 @@ from toolcalls.request import Request, Tool
 from toolcalls.requests.turns import (
     Block,
     Conversation,
+    OpaqueTool,
     Other,
     PastCall,
     Result,
     Role,
     Text,
     Turn,
-    Untold,
+    dropped_tools,
     keep_stops,
     stops_in,
-    unoffered,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -56,13 +56,13 @@ class _AnthropicRequests:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
             turns = tuple(_turns(fields))
-            untold = tuple(dict.fromkeys(_untold(fields, asked)))
+            opaque_tools = tuple(dict.fromkeys(_opaque_tools(fields, asked)))
             choice = rawjson.fields(fields.get("tool_choice"))
             parallel = rawjson.value(choice.get("disable_parallel_tool_use")) is not True
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Messages request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold, stop)
+        return Conversation(turns, asked.tools, asked.tool_choice, parallel, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
@@ -211,12 +211,14 @@ def _written(block: Block) -> Any:
 def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     declared = rawjson.items(fields.get("tools"))
-    if not conversation.tools and not conversation.untold:
-        for key in ("tools", "tool_choice", "mcp_servers") if asked.tools or any(_untold(fields, asked)) else ():
+    if not conversation.tools and not conversation.opaque_tools:
+        for key in ("tools", "tool_choice", "mcp_servers") if asked.tools or any(_opaque_tools(fields, asked)) else ():
             fields.pop(key, None)
         return
     known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | unoffered(_untold(fields, asked), conversation)
+    gone = (known - {tool.name for tool in conversation.tools}) | dropped_tools(
+        _opaque_tools(fields, asked), conversation
+    )
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if gone or new:
         fields["tools"] = [*_without(declared, gone), *new]
@@ -231,7 +233,7 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         fields["tool_choice"] = {**_choice(conversation.tool_choice), **kept}
 
 
-def _untold(fields: Mapping[str, Any], asked: Request) -> Iterator[Untold]:
+def _opaque_tools(fields: Mapping[str, Any], asked: Request) -> Iterator[OpaqueTool]:
     """What a request declares that no prompt can tell of: no tool of the client's own making, and none documented."""
     known = {tool.name: tool for tool in asked.tools}
     for raw in rawjson.items(fields.get("tools")):
@@ -239,9 +241,9 @@ def _untold(fields: Mapping[str, Any], asked: Request) -> Iterator[Untold]:
         kind = rawjson.word(tool, "type")
         name = _called(tool)
         if kind not in {"", "custom"} and not (name in known and known[name].schema):
-            yield Untold(name, hosted=name not in known)
+            yield OpaqueTool(name, hosted=name not in known)
     for raw in rawjson.items(fields.get("mcp_servers")):
-        yield Untold(_called(rawjson.fields(raw)) or "MCP")
+        yield OpaqueTool(_called(rawjson.fields(raw)) or "MCP")
 
 
 def _called(tool: Fields) -> str:

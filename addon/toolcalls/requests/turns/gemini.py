@@ -18,16 +18,16 @@ from toolcalls.request import Tool
 from toolcalls.requests.turns import (
     Block,
     Conversation,
+    OpaqueTool,
     Other,
     PastCall,
     Result,
     Role,
     Text,
     Turn,
-    Untold,
+    dropped_tools,
     keep_stops,
     stops_in,
-    unoffered,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -64,8 +64,8 @@ class _GeminiRequests:
             turns.extend(reading.turn(raw) for raw in contents)
             tools = tuple(tools_of(_loads(fields.get("tools"))))
             choice = choice_of(_loads(either(fields, *_TOOL_CONFIG)))
-            untold = tuple(dict.fromkeys(_untold(fields.get("tools"))))
-            return Conversation(tuple(turns), tools, choice, untold=untold, stop=stops_in(fields, *_STOPS))
+            opaque_tools = tuple(dict.fromkeys(_opaque_tools(fields.get("tools"))))
+            return Conversation(tuple(turns), tools, choice, opaque_tools=opaque_tools, stop=stops_in(fields, *_STOPS))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Gemini request: {error}") from error
 
@@ -208,12 +208,12 @@ def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]
 def _offer(fields: Fields, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     known = {tool.name for tool in tools_of(_loads(fields.get("tools")))}
-    if not conversation.tools and not conversation.untold:
-        if known or any(_untold(fields.get("tools"))):
+    if not conversation.tools and not conversation.opaque_tools:
+        if known or any(_opaque_tools(fields.get("tools"))):
             _drop_tools(fields)
         return
     gone = known - {tool.name for tool in conversation.tools}
-    _keep_tools(fields, gone, unoffered(_untold(fields.get("tools")), conversation))
+    _keep_tools(fields, gone, dropped_tools(_opaque_tools(fields.get("tools")), conversation))
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new:
         fields["tools"] = [*_listed(fields.get("tools")), {_DECLARATIONS[0]: new}]
@@ -226,12 +226,12 @@ def _listed(tools: Any) -> list[Any]:
     return [tools] if rawjson.is_object(tools) else rawjson.items(tools)
 
 
-def _untold(tools: Any) -> Iterator[Untold]:
+def _opaque_tools(tools: Any) -> Iterator[OpaqueTool]:
     """The tools among these that Google runs itself."""
     for raw in _listed(tools):
         for key, member in rawjson.without(rawjson.fields(raw), *_DECLARATIONS).items():
             if rawjson.value(member) is not None:
-                yield Untold(key, hosted=key not in _RUN_BY_CLIENTS)
+                yield OpaqueTool(key, hosted=key not in _RUN_BY_CLIENTS)
 
 
 def _declared(tool: Tool) -> Fields:
@@ -247,13 +247,13 @@ def _drop_tools(fields: Fields) -> None:
             fields[key] = left
 
 
-def _keep_tools(fields: Fields, gone: set[str], untold: Set[str]) -> None:
-    """Leave out the functions in `gone`, and the `untold` tools, most of which Google runs itself."""
-    if not (gone or untold):
+def _keep_tools(fields: Fields, gone: set[str], opaque_tools: Set[str]) -> None:
+    """Leave out the functions in `gone`, and the `opaque_tools` tools, most of which Google runs itself."""
+    if not (gone or opaque_tools):
         return
     kept: list[Fields] = []
     for raw in _listed(fields["tools"]):
-        tool = rawjson.without(rawjson.fields(raw), *untold)
+        tool = rawjson.without(rawjson.fields(raw), *opaque_tools)
         for key in [key for key in _DECLARATIONS if key in tool]:
             declared = [
                 one for one in rawjson.items(tool[key]) if rawjson.word(rawjson.fields(one), "name") not in gone

@@ -13,16 +13,16 @@ from toolcalls.request import Tool
 from toolcalls.requests.turns import (
     Block,
     Conversation,
+    OpaqueTool,
     Other,
     PastCall,
     Result,
     Role,
     Text,
     Turn,
-    Untold,
+    dropped_tools,
     keep_stops,
     stops_in,
-    unoffered,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -45,8 +45,10 @@ class _OllamaRequests:
                 raise ValueError("it has no list `messages`")
             turns = tuple(reading.turn(raw) for raw in messages)
             declared = _tools(fields)
-            untold = tuple(dict.fromkeys(_untold(declared)))
-            return Conversation(turns, tuple(_functions(declared)), untold=untold, stop=stops_in(fields, _STOP))
+            opaque_tools = tuple(dict.fromkeys(_opaque_tools(declared)))
+            return Conversation(
+                turns, tuple(_functions(declared)), opaque_tools=opaque_tools, stop=stops_in(fields, _STOP)
+            )
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no chat of Ollama's: {error}") from error
 
@@ -136,24 +138,24 @@ def _functions(tools: Sequence[Any]) -> Iterator[Tool]:
     return function_tools([json.loads(bytes(raw)) for raw in tools])
 
 
-def _untold(tools: Sequence[Any]) -> Iterator[Untold]:
+def _opaque_tools(tools: Sequence[Any]) -> Iterator[OpaqueTool]:
     """The tools among these that are no functions."""
     for raw in tools:
         if not any(_functions([raw])):
-            yield Untold(rawjson.word(rawjson.fields(raw), "type") or "one without a type")
+            yield OpaqueTool(rawjson.word(rawjson.fields(raw), "type") or "one without a type")
 
 
 def _offer(fields: Fields, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools."""
     declared = _tools(fields)
     known = {tool.name for tool in _functions(declared)}
-    if not conversation.tools and not conversation.untold:
-        if known or any(_untold(declared)):
+    if not conversation.tools and not conversation.opaque_tools:
+        if known or any(_opaque_tools(declared)):
             del fields["tools"]
         return
     names = {tool.name for tool in conversation.tools}
     kept = [raw for raw in declared if all(tool.name in names for tool in _functions([raw]))]
-    kept = [raw for raw in kept if not unoffered(_untold([raw]), conversation)]
+    kept = [raw for raw in kept if not dropped_tools(_opaque_tools([raw]), conversation)]
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new or len(kept) < len(declared):
         fields["tools"] = [*kept, *new]

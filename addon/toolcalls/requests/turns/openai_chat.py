@@ -20,16 +20,16 @@ from toolcalls.request import Tool
 from toolcalls.requests.turns import (
     Block,
     Conversation,
+    OpaqueTool,
     Other,
     PastCall,
     Result,
     Role,
     Text,
     Turn,
-    Untold,
+    dropped_tools,
     keep_stops,
     stops_in,
-    unoffered,
 )
 from toolcalls.values import rawjson
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, called_custom, input_in
@@ -72,8 +72,8 @@ class _ChatRequests:
             raise ValueError(f"the request body is no Chat Completions request: {error}") from error
         reading = _Reading()
         turns = tuple(reading.turn(raw, message) for raw, message in messages)
-        untold = tuple(dict.fromkeys(_untold(asked)))
-        return Conversation(turns, tuple(tools_in(asked)), choice_in(asked), parallel is not False, untold, stop)
+        opaque_tools = tuple(dict.fromkeys(_opaque_tools(asked)))
+        return Conversation(turns, tuple(tools_in(asked)), choice_in(asked), parallel is not False, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
@@ -84,7 +84,7 @@ class _ChatRequests:
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, known)]
         keep_stops(fields, conversation.stop, _STOP)
         names = {tool.name for tool in conversation.tools}
-        if not conversation.tools and not conversation.untold:
+        if not conversation.tools and not conversation.opaque_tools:
             for key in _TOOL_KEYS:
                 fields.pop(key, None)
             return rawjson.written(fields)
@@ -92,7 +92,7 @@ class _ChatRequests:
         for key in ("tools", "functions"):
             listed = rawjson.items(fields.get(key))
             kept = [raw for raw in listed if all(tool.name in names for tool in _tools_of(key, raw))]
-            kept = [raw for raw in kept if not unoffered(_untold({key: [rawjson.value(raw)]}), conversation)]
+            kept = [raw for raw in kept if not dropped_tools(_opaque_tools({key: [rawjson.value(raw)]}), conversation)]
             if kept and len(kept) < len(listed):
                 fields[key] = kept
             elif listed and not kept:
@@ -113,13 +113,13 @@ def _tools_of(key: str, raw: msgspec.Raw) -> Iterator[Tool]:
     return tools_in({key: [json.loads(bytes(raw))]})
 
 
-def _untold(asked: Mapping[str, Any]) -> Iterator[Untold]:
+def _opaque_tools(asked: Mapping[str, Any]) -> Iterator[OpaqueTool]:
     """The tools that are neither functions nor custom ones."""
     tools = asked.get("tools")
     for tool in tools if isinstance(tools, list) else ():
         if not any(tools_in({"tools": [tool]})):
             kind = tool.get("type") if isinstance(tool, dict) else None
-            yield Untold(kind if isinstance(kind, str) and kind else "one without a type", hosted=kind != CUSTOM)
+            yield OpaqueTool(kind if isinstance(kind, str) and kind else "one without a type", hosted=kind != CUSTOM)
 
 
 def _declared(tool: Tool) -> dict[str, Any]:

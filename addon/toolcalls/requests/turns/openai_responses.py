@@ -23,12 +23,23 @@ from typing import Any
 import msgspec
 
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import Block, Conversation, Other, PastCall, Result, Role, Text, Turn, Untold, unoffered
+from toolcalls.requests.turns import (
+    Block,
+    Conversation,
+    OpaqueTool,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    dropped_tools,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_responses import WIRE
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
-from toolcalls.wires.openai_responses.declared import BRING
+from toolcalls.wires.openai_responses.declared import DECLARING_ITEMS
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
 # The server keeps the conversation: a message of ours would stand in it once more with each request. Instructions are
@@ -62,11 +73,13 @@ class _ResponsesRequests:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
             turns = tuple(_turns(fields, {tool.name for tool in asked.tools}))
-            untold = tuple(dict.fromkeys(_untold(_listed(fields))))
+            opaque_tools = tuple(dict.fromkeys(_opaque_tools(_listed(fields))))
             parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Responses request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, parallel, untold, prompt_apart=_is_apart(fields))
+        return Conversation(
+            turns, asked.tools, asked.tool_choice, parallel, opaque_tools, own_system_prompt=_is_apart(fields)
+        )
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
@@ -285,13 +298,15 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
 def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     """Make the body declare the conversation's tools, and leave the choice that they allow."""
     declared = rawjson.items(fields.get("tools"))
-    if not conversation.tools and not conversation.untold:
-        for key in _TOOL_KEYS if asked.tools or any(_untold(_listed(fields))) else ():
+    if not conversation.tools and not conversation.opaque_tools:
+        for key in _TOOL_KEYS if asked.tools or any(_opaque_tools(_listed(fields))) else ():
             fields.pop(key, None)
         _keep_brought(fields, lambda _: ())
         return
     known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | unoffered(_untold(_listed(fields)), conversation)
+    gone = (known - {tool.name for tool in conversation.tools}) | dropped_tools(
+        _opaque_tools(_listed(fields)), conversation
+    )
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new or (gone and declared):
         fields["tools"] = [*_without(declared, gone), *new]
@@ -312,7 +327,7 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
 def _listed(fields: Fields) -> list[Any]:
     """The tools that a body declares, also in items."""
     given = map(rawjson.fields, rawjson.items(fields.get("input")))
-    brought = (tool for item in given if _kind(item) in BRING for tool in rawjson.items(item.get("tools")))
+    brought = (tool for item in given if _kind(item) in DECLARING_ITEMS for tool in rawjson.items(item.get("tools")))
     return [*rawjson.items(fields.get("tools")), *brought]
 
 
@@ -331,18 +346,18 @@ def _keep_brought(fields: Fields, keep: Callable[[list[Any]], Iterable[Any]]) ->
         fields["input"] = items
 
 
-def _untold(tools: object) -> Iterator[Untold]:
+def _opaque_tools(tools: object) -> Iterator[OpaqueTool]:
     """The tools among these that no prompt can tell of, by what they call themselves."""
     for tool in map(rawjson.fields, rawjson.items(tools)):
         kind = rawjson.word(tool, "type")
         if kind == "namespace":
-            yield from _untold(tool.get("tools"))
+            yield from _opaque_tools(tool.get("tools"))
         elif kind not in _OWN:
             where = rawjson.word(rawjson.fields(tool.get("environment")), "type")
             client = (kind in _RUN_BY_CLIENTS and not where.startswith("container")) or (
                 rawjson.word(tool, "execution") == "client"
             )
-            yield Untold(_own_name(tool), hosted=not client)
+            yield OpaqueTool(_own_name(tool), hosted=not client)
 
 
 def _own_name(tool: Fields) -> str:

@@ -12,7 +12,7 @@ from toolcalls.wires.openai_responses.calls import CUSTOM
 
 # Items of a conversation that declare tools from there on: a client's (Codex's, with newer models), and what a search
 # for tools has found.
-BRING = ("additional_tools", "tool_search_output")
+DECLARING_ITEMS = ("additional_tools", "tool_search_output")
 
 # What a request is about. Without any of them it is none of this API's.
 _SUBJECTS = frozenset({"input", "instructions", "previous_response_id", "prompt", "conversation"})
@@ -30,8 +30,9 @@ def request_of(body: bytes) -> Request:
     items = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     instructions = fields.get("instructions")
     system = [instructions] if isinstance(instructions, str) and instructions else []
-    brought = _once(tool for item in items if item.get("type") in BRING for tool in _tools(item.get("tools")))
-    tools = _once([*_tools(fields.get("tools")), *brought])
+    declaring = [item for item in items if item.get("type") in DECLARING_ITEMS]
+    in_conversation = _once(tool for item in declaring for tool in _tools(item.get("tools")))
+    tools = _once([*_tools(fields.get("tools")), *in_conversation])
     choice = fields.get("tool_choice")
     model = fields.get("model")
     return Request(
@@ -42,8 +43,8 @@ def request_of(body: bytes) -> Request:
         assistant=tuple(_said(items, "assistant")),
         quotable=(*_said(items, "user"), *_results(items)),
         response_format=_is_structured(fields.get("text")),
-        brought=_distinct(brought),
-        goes_on=_goes_on(fields),
+        conversation_tools=_distinct(in_conversation),
+        continues=_continued(fields),
     )
 
 
@@ -70,8 +71,8 @@ def _once(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple({(tool.space, tool.name): tool for tool in tools}.values())
 
 
-def _goes_on(fields: Mapping[str, Any]) -> str:
-    """The id under which the server has what was said before."""
+def _continued(fields: Mapping[str, Any]) -> str:
+    """The id under which the server keeps the conversation so far, "" for none."""
     kept = fields.get("previous_response_id") or fields.get("conversation")
     id_ = kept.get("id") if isinstance(kept, dict) else kept
     return id_ if isinstance(id_, str) else ""

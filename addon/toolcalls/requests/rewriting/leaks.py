@@ -1,0 +1,61 @@
+"""For a native upstream whose model leaked calls as text: they become native, so that the model does not repeat it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.requests.rewriting.notes import Rewritten, counted
+from toolcalls.requests.rewriting.to_native import (
+    as_native,
+)
+from toolcalls.requests.turns import Conversation, Other, PastCall, Result, Text, Turn
+from toolcalls.text.echo import RequestText
+from toolcalls.values import rawjson
+from toolcalls.values.toolbox import Toolbox
+
+NOT_EXECUTED = "This call was written as text, so it was not executed."
+
+
+def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Rewritten:
+    """Past calls that stand as text, on the terms on which a reply's text is a call, become native ones."""
+    tools = Toolbox(conversation.tools)
+    turns: list[Turn] = []
+    calls = 0
+    earlier_texts: list[str] = []  # what the model may have repeated: what was said before, and nothing that came later
+    for number, turn in enumerate(conversation.turns):
+        native = turn
+        if turn.role == "assistant":
+            repeatable = replace(call_policy, request=replace(call_policy.request, quotable=tuple(earlier_texts)))
+            native = as_native(turn, number, repeatable, tools)
+        elif turn.role != "system":
+            earlier_texts.extend(map(RequestText, _texts_of(turn)))
+        leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
+        turns.append(native if leaked else turn)
+        if leaked:
+            calls += len(leaked)
+            turns.append(Turn("tool", tuple(Result(call.id, NOT_EXECUTED) for call in leaked)))
+    notes = (f"{counted(calls, 'leaked call')} to native",) if calls else ()
+    return Rewritten(replace(conversation, turns=tuple(turns)), notes) if notes else Rewritten(conversation)
+
+
+def _texts_of(turn: Turn) -> Iterator[str]:
+    """The texts of a user's or a tool's turn, also those in documents."""
+    for block in turn.blocks:
+        if isinstance(block, Text | Result):
+            yield block.text
+        for other in block.others if isinstance(block, Result) else [block]:
+            if isinstance(other, Other):
+                yield from _texts_in(rawjson.value(other.raw))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """What stands in a block of any kind as text."""
+    if isinstance(value, dict):
+        keys = {"text", "content", "data"} if value.get("type") == "text" else {"text", "content"}
+        for key, member in value.items():
+            if key in keys and isinstance(member, str):
+                yield member
+            else:
+                yield from _texts_in(member)
+    for item in value if isinstance(value, list) else ():
+        yield from _texts_in(item)
