@@ -67,7 +67,7 @@ def test_what_is_declared_again_is_one_tool() -> None:
     request = asked({**BODY, "tools": [tool("ls")], "input": [BRINGS, SAYS, newer]})
     assert [one.name for one in request.tools] == ["ls", "exec", "now", "sleep"]
     assert list(request.tools[-1].schema["properties"]) == ["minutes"]
-    assert [one.name for one in request.brought] == ["exec", "now", "sleep"]
+    assert [one.name for one in request.conversation_tools] == ["exec", "now", "sleep"]
 
 
 def test_what_a_search_has_found_may_be_called() -> None:

@@ -182,7 +182,7 @@ class Route:
     max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
     marker             the words that the dialect `marker` looks for
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number
-    rewrite_request    the request is rewritten to what the upstream speaks (`requests/rewriting`); else it never changes
+    rewrite_request    the request is rewritten to what the upstream speaks (`requests/rewriting`), else left alone
     refuse_websocket   a request to speak WebSocket is answered with 426, so that the client uses SSE
     access, loops, reactors, filters   what may happen to calls and text on the way (`processors`), in this order; calls
                        in circles are noted where nothing is said of `loops`, with None not even that

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.exchange_record import Pieces
-from toolcalls.wires import all_wires, decoder_of
+from toolcalls.wires import all_wires
 from toolcalls.wires.frames import FRAMES, Form, Frame
 
 _SLICE = 64 * 1024  # bytes of a body that are cut at once: the proxy waits while many frames are made and freed
@@ -101,7 +101,7 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
     last = pieces.microseconds[-1] if pieces.microseconds else None
     if body is None or form is None or wire not in all_wires():
         return Reply(moments=Moments(first_byte=first, end=last))
-    codec = decoder_of(all_wires()[wire], streamed=form != "whole")
+    codec = all_wires()[wire].decoder(streamed=form != "whole")
     lanes: dict[int, _Lane] = {}
     first_argument: int | None = None
     last_argument: int | None = None

@@ -34,7 +34,6 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory
 from toolcalls.route import Config, Route, Taken
 from toolcalls.text.echo import EchoIndex
-from toolcalls.wires import decoder_of
 from toolcalls.wires.frames import FRAMES, Form
 
 _QUOTED = failing(4)
@@ -200,7 +199,7 @@ def _overlaps(lane: int, verdict: Verdict, found: Sequence[tuple[int, Verdict]])
 
 def _texts(reply: Recorded) -> dict[int, str]:
     """The model's text, per lane."""
-    codec = decoder_of(reply.plan.wire, streamed=reply.form != "whole")
+    codec = reply.plan.wire.decoder(streamed=reply.form != "whole")
     payloads: list[bytes | None] = [reply.body]
     if reply.form in FRAMES:
         frames = FRAMES[reply.form]()

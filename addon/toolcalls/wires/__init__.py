@@ -1,15 +1,27 @@
-"""The wires, found by their names: each module or folder here holds one `WIRE`, one HTTP API and its stream format.
+"""The wires: HTTP APIs and how each frames its replies. Each module or folder here holds one `WIRE`.
 
-A wire turns a frame's payload into hub events and changed events into payloads again. It never reads dialects and never
-holds text back; what it must remember of a reply stands in one `Codec` per reply.
+In come the bytes of a reply; `frames` cuts them into frames, and a wire's codec decodes each frame into hub events. Out
+go the same frames, or new ones that the codec encodes from changed events. A wire never reads dialects and never holds
+text back. What it must remember of a reply is in the reply's codec.
+
+Read the protocol `Codec` below first, then `openai_chat/`. `frames` cuts bodies, `envelope` recognizes frames that
+differ only in their text, `replacement` finds what became of each native call of a whole reply. In the folder of a wire
+the same job has the same name:
+
+    request           what a request declares: tools, choice, texts
+    reading           a reply's frames as events
+    stream, whole     the frames of a streamed reply, or the body of a whole one, encoded from changed events
+    client            what the client of a stream has got so far, where frames depend on those before
+    calls, blocks …   what replies of the API consist of, in the API's own words
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event, Text
@@ -86,61 +98,69 @@ class Codec(Protocol):
         """The reply's own id, "" while unknown."""
 
 
-class Wire(Protocol):
-    """One HTTP API."""
+class WholeCodec:
+    """What codecs of whole replies have in common: a whole reply is one frame, which nothing precedes or follows."""
 
-    @property
-    def name(self) -> str:
-        """The name in configuration and files."""
+    must_encode = False
+    can_omit = False
+    reply_id = ""
 
-    @property
-    def has_event_names(self) -> bool:
-        """Whether each event of a stream has a name, which is the `type` of its payload."""
 
-    @property
-    def sequential_lanes(self) -> bool:
-        """Whether the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)."""
+class ReadOnlyCodec(WholeCodec):
+    """What codecs of APIs without calls have in common: every frame stays as it is."""
 
-    @property
-    def calls_are_whole(self) -> bool:
-        """Whether a call is never split, not even in a stream: the codec writes a call when it is complete."""
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
+        """The frame as it is."""
+        return [payload]
 
-    @property
-    def call_id_prefix(self) -> str:
-        """What the ids of calls begin with."""
 
-    def form(self, path: str, content_type: str) -> Form | None:
-        """How the body of a successful reply to `path` is framed; None for a body that is not read."""
+@dataclass(frozen=True)
+class Wire:
+    """One HTTP API.
+
+    name              in configuration and files
+    path              what request paths end in; proxies and gateways put their own prefixes before it
+    request           what reading a reply needs to know of its request, from the request's body; raises ValueError for
+                      a body of another API
+    stream, whole     make a codec for one reply, streamed or whole
+    events            makes a decoder for a stream that is only read, where the codec keeps each frame until it is
+                      encoded; None where the codec can do it
+    has_event_names   each event of a stream has a name, which is the `type` of its payload
+    sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
+    calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
+    call_id_prefix    what the ids of calls begin with
+    """
+
+    name: str
+    path: str
+    request: Callable[[bytes], Request]
+    stream: Callable[[], Codec]
+    whole: Callable[[], Codec]
+    events: Callable[[], Decoder] | None = None
+    has_event_names: bool = False
+    sequential_lanes: bool = False
+    calls_are_whole: bool = False
+    call_id_prefix: str = "call_"
 
     def matches(self, path: str) -> bool:
         """Whether a request path (with its query) belongs to this API."""
+        return urlsplit(path).path.rstrip("/").endswith(self.path)
 
-    def request(self, body: bytes) -> Request:
-        """What reading a reply needs to know of its request. Raises ValueError for a body of another API."""
+    def is_retrieval(self, path: str) -> bool:  # noqa: ARG002 - most APIs have none
+        """Whether a GET of this path (with its query) retrieves the reply to an earlier request."""
+        return False
+
+    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - mostly, the content type says it
+        """How the body of a successful reply to `path` is framed; None for a body that is not read."""
+        return form_of(content_type)
 
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
-
-
-@runtime_checkable
-class Retrievable(Protocol):
-    """A wire whose replies can also be retrieved by a GET: a second time, or later than the request."""
-
-    def is_retrieval(self, path: str) -> bool:
-        """Whether a GET of this path (with its query) retrieves the reply to an earlier request."""
-
-
-@runtime_checkable
-class HasDecoder(Protocol):
-    """A wire whose codec keeps each decoded frame until it is encoded. Readers that never encode need a decoder."""
+        return self.stream() if streamed else self.whole()
 
     def decoder(self, *, streamed: bool) -> Decoder:
-        """A decoder for one reply."""
-
-
-def decoder_of(wire: Wire, *, streamed: bool) -> Decoder:
-    """A decoder for one reply that is only read."""
-    return wire.decoder(streamed=streamed) if isinstance(wire, HasDecoder) else wire.codec(streamed=streamed)
+        """A decoder for one reply that is only read."""
+        return self.events() if streamed and self.events is not None else self.codec(streamed=streamed)
 
 
 _FORMS: dict[str, Form] = {
@@ -207,11 +227,6 @@ def wire_of(path: str) -> Wire | None:
     return next((wire for wire in all_wires().values() if wire.matches(path)), None)
 
 
-@cache
-def _retrievable() -> tuple[tuple[Wire, Retrievable], ...]:
-    return tuple((wire, wire) for wire in all_wires().values() if isinstance(wire, Retrievable))
-
-
 def wire_of_retrieval(path: str) -> Wire | None:
     """The wire whose earlier reply a GET of this path retrieves; None for any other path."""
-    return next((wire for wire, retrievable in _retrievable() if retrievable.is_retrieval(path)), None)
+    return next((wire for wire in all_wires().values() if wire.is_retrieval(path)), None)

@@ -15,15 +15,14 @@ anew has an id where its upstream gave it one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text, Withdrawn
 from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Codec, Part, form_of, function_tools
-from toolcalls.wires.frames import Form
+from toolcalls.wires import Part, Wire, function_tools
 
 _LANE = 0
 _WORDS = {"tool_calls": "stop"}
@@ -251,47 +250,29 @@ def _string(text: str) -> Any:
     return rawjson.string(text) if text else _EMPTY
 
 
-class _Ollama:
-    """The wire."""
+def request_of(body: bytes) -> Request:
+    """Tools (in OpenAI's form), and the messages' texts by role. There is no choice among tools in this API."""
+    fields = rawjson.loaded(body)
+    if not isinstance(fields, dict) or not isinstance(fields.get("messages", []), list):
+        raise ValueError("the request body has no list `messages`")
+    messages = [message for message in fields.get("messages", []) if isinstance(message, dict)]
 
-    name = "ollama"
-    has_event_names = False
-    sequential_lanes = False
-    calls_are_whole = True
-    call_id_prefix = "call_"
+    def texts(*roles: str) -> tuple[str, ...]:
+        found = (message.get("content") for message in messages if message.get("role") in roles)
+        return tuple(text for text in found if isinstance(text, str) and text)
 
-    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
-        """Lines of JSON, or one JSON object."""
-        return form_of(content_type)
-
-    def matches(self, path: str) -> bool:
-        """Any path that ends in `/api/chat`: proxies put their own prefixes before it."""
-        return urlsplit(path).path.rstrip("/").endswith("/api/chat")
-
-    def codec(self, *, streamed: bool) -> Codec:
-        """A codec for one reply."""
-        return _Codec(streamed=streamed)
-
-    def request(self, body: bytes) -> Request:
-        """Tools (in OpenAI's form), and the messages' texts by role. There is no choice among tools in this API."""
-        fields = rawjson.loaded(body)
-        if not isinstance(fields, dict) or not isinstance(fields.get("messages", []), list):
-            raise ValueError("the request body has no list `messages`")
-        messages = [message for message in fields.get("messages", []) if isinstance(message, dict)]
-
-        def texts(*roles: str) -> tuple[str, ...]:
-            found = (message.get("content") for message in messages if message.get("role") in roles)
-            return tuple(text for text in found if isinstance(text, str) and text)
-
-        model = fields.get("model")
-        return Request(
-            tools=tuple(function_tools(fields.get("tools"))),
-            model=model if isinstance(model, str) else "",
-            system="\n".join(texts("system")),
-            assistant=texts("assistant"),
-            quotable=texts("user", "tool"),
-            response_format=bool(fields.get("format")),
-        )
+    model = fields.get("model")
+    return Request(
+        tools=tuple(function_tools(fields.get("tools"))),
+        model=model if isinstance(model, str) else "",
+        system="\n".join(texts("system")),
+        assistant=texts("assistant"),
+        quotable=texts("user", "tool"),
+        response_format=bool(fields.get("format")),
+    )
 
 
-WIRE = _Ollama()
+WIRE = Wire(
+    "ollama", "/api/chat", request_of, partial(_Codec, streamed=True), partial(_Codec, streamed=False),
+    calls_are_whole=True,
+)  # fmt: skip

@@ -4,24 +4,20 @@ https://platform.openai.com/docs/api-reference/completions. The text stands in `
 There is no place for calls, so nothing is ever changed; what a call would have become is told by the verdicts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
 from toolcalls.events import Finish, Text
 from toolcalls.request import Request
 from toolcalls.values import rawjson
-from toolcalls.wires import STREAM_END, Codec, Part, form_of
-from toolcalls.wires.frames import Form
+from toolcalls.wires import STREAM_END, Part, ReadOnlyCodec, Wire
 
 
-class _Codec:
+class _Codec(ReadOnlyCodec):
     """The codec of a reply, streamed or whole."""
 
-    must_encode = False
-    can_omit = False
-
     def __init__(self, *, streamed: bool) -> None:
-        self.reply_id = ""
         self._streamed = streamed
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended
 
@@ -47,45 +43,29 @@ class _Codec:
             self._unfinished[lane] = False
             yield lane, Finish(reason)
 
-    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The chunk as it is."""
-        return [payload]
+
+def request_of(body: bytes) -> Request:
+    """The prompt, or the prompts; token ids are no text."""
+    fields = rawjson.loaded(body)
+    if not isinstance(fields, dict):
+        raise ValueError("the request body is no object")
+    model, prompt = fields.get("model"), fields.get("prompt")
+    prompts = prompt if isinstance(prompt, list) else [prompt]
+    return Request(
+        model=model if isinstance(model, str) else "",
+        quotable=tuple(text for text in prompts if isinstance(text, str) and text),
+        carries_calls=False,
+    )
 
 
-class _OpenAICompletions:
+class _OpenAICompletions(Wire):
     """The wire."""
-
-    name = "openai_completions"
-    has_event_names = False
-    sequential_lanes = False
-    calls_are_whole = False
-    call_id_prefix = "call_"
-
-    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
-        """An event stream, or one JSON object."""
-        return form_of(content_type)
 
     def matches(self, path: str) -> bool:
         """Any path that ends in `/completions` but those of the chat."""
-        route = urlsplit(path).path.rstrip("/")
-        return route.endswith("/completions") and not route.endswith("/chat/completions")
-
-    def codec(self, *, streamed: bool) -> Codec:
-        """A codec for one reply."""
-        return _Codec(streamed=streamed)
-
-    def request(self, body: bytes) -> Request:
-        """The prompt, or the prompts; token ids are no text."""
-        fields = rawjson.loaded(body)
-        if not isinstance(fields, dict):
-            raise ValueError("the request body is no object")
-        model, prompt = fields.get("model"), fields.get("prompt")
-        prompts = prompt if isinstance(prompt, list) else [prompt]
-        return Request(
-            model=model if isinstance(model, str) else "",
-            quotable=tuple(text for text in prompts if isinstance(text, str) and text),
-            carries_calls=False,
-        )
+        return super().matches(path) and not urlsplit(path).path.rstrip("/").endswith("/chat/completions")
 
 
-WIRE = _OpenAICompletions()
+WIRE = _OpenAICompletions(
+    "openai_completions", "/completions", request_of, partial(_Codec, streamed=True), partial(_Codec, streamed=False)
+)

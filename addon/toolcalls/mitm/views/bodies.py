@@ -19,7 +19,7 @@ from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import clipped, counted, folded
 from toolcalls.mitm.views.message import Reply, Times, is_ours, reply_of
 from toolcalls.mitm.views.pairing import same_frames
-from toolcalls.wires import Part, decoder_of
+from toolcalls.wires import Part
 from toolcalls.wires.frames import Frame
 
 _WORDS = 60  # characters of one event's text or arguments
@@ -83,7 +83,7 @@ def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked:
         yield "when they came is not known"
     yield " "
     moments = _moments(part, len(body), times)
-    codec = decoder_of(reply.wire, streamed=not whole) if reply.wire else None
+    codec = reply.wire.decoder(streamed=not whole) if reply.wire else None
     left_out = part.left_out
     for number in events:
         if left_out and number >= len(part.head):

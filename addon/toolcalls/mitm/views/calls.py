@@ -31,7 +31,7 @@ from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
-from toolcalls.wires import Wire, decoder_of
+from toolcalls.wires import Wire
 
 _KINDS = {
     "lift": "calls written as text become native calls",
@@ -296,7 +296,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     if wire is None:
         return message
     message.kind = "block" if wire.sequential_lanes else "choice"
-    codec = decoder_of(wire, streamed=streamed)
+    codec = wire.decoder(streamed=streamed)
     offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:
         message.left_out = len(body.frames[0].raw)

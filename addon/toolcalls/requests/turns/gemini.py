@@ -31,7 +31,7 @@ from toolcalls.requests.turns import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires.gemini.declared import choice_of, either, tools_of
+from toolcalls.wires.gemini.request import choice_of, either, tools_of
 
 _SIGNATURE = "skip_thought_signature_validator"
 _ROLES: dict[Role, str] = {"assistant": "model", "user": "user", "tool": "user"}

@@ -33,7 +33,7 @@ from toolcalls.requests.turns import (
 )
 from toolcalls.values import rawjson
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, called_custom, input_in
-from toolcalls.wires.openai_chat.declared import allowed_tools, choice_in, tools_in
+from toolcalls.wires.openai_chat.request import allowed_tools, choice_in, tools_in
 
 _ROLES: dict[str, Role] = {
     "system": "system",

@@ -39,7 +39,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_responses import WIRE
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
-from toolcalls.wires.openai_responses.declared import DECLARING_ITEMS
+from toolcalls.wires.openai_responses.request import DECLARING_ITEMS
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
 # The server keeps the conversation: a message of ours would stand in it once more with each request. Instructions are

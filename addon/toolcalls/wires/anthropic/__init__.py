@@ -25,52 +25,35 @@ Reasoning that stood in the text becomes a thinking block with an empty signatur
 Thinking, redacted thinking, signatures, citations and the blocks of the provider's tools pass untouched.
 
     blocks     the content of a message, and why it ended
-    asked      what a request says
+    request    what a request says
     reading    a stream's frames as events
     client     what the client of a stream is told
     stream     what becomes of a stream's frames
-    standing   what stands in the places of native calls that came whole
+    replacement what stands in the places of native calls that came whole
     whole      a reply that comes as one body
 """
 
 from urllib.parse import urlsplit
 
-from toolcalls.request import Request
-from toolcalls.wires import Codec, form_of
-from toolcalls.wires.anthropic.declared import request_of
+from toolcalls.wires import Wire
+from toolcalls.wires.anthropic.request import request_of
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
-from toolcalls.wires.frames import Form
 
 
-class _Anthropic:
-    """The wire."""
-
-    name = "anthropic"
-    has_event_names = True
-    sequential_lanes = True
-    calls_are_whole = False
-    call_id_prefix = "toolu_"
-
-    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
-        """An event stream, or one JSON object."""
-        return form_of(content_type)
+class _Anthropic(Wire):
+    """The wire. On Vertex AI its path names one of Anthropic's models: `publishers/anthropic/models/M:rawPredict`."""
 
     def matches(self, path: str) -> bool:
-        """Any path that ends in `/v1/messages`, behind a gateway's prefix or not; on Vertex AI, Anthropic's models."""
+        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's."""
         plain = urlsplit(path).path.rstrip("/").replace("%3A", ":").replace("%3a", ":")
         if "/publishers/anthropic/models/" in plain:
             model, _, method = plain.rpartition("/")[2].rpartition(":")
             return method in {"rawPredict", "streamRawPredict"} and model != "count-tokens"
-        return plain.endswith("/v1/messages")
-
-    def codec(self, *, streamed: bool) -> Codec:
-        """A codec for one reply."""
-        return Stream() if streamed else Whole()
-
-    def request(self, body: bytes) -> Request:
-        """What a request says. Raises ValueError for what is none."""
-        return request_of(body)
+        return plain.endswith(self.path)
 
 
-WIRE = _Anthropic()
+WIRE = _Anthropic(
+    "anthropic", "/v1/messages", request_of, Stream, Whole,
+    has_event_names=True, sequential_lanes=True, call_id_prefix="toolu_",
+)  # fmt: skip

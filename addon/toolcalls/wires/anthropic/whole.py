@@ -7,20 +7,14 @@ from typing import Any
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
 from toolcalls.wires.anthropic.reading import native_call
 from toolcalls.wires.anthropic.replacement import Standing, Told
 
 
-class Whole:
+class Whole(WholeCodec):
     """The codec of a whole reply."""
-
-    must_encode = False
-
-    def __init__(self) -> None:
-        self.reply_id = ""
-        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""

@@ -22,54 +22,42 @@ part stays that is the call of an event, and no other. A call made anew keeps it
 its id.
 
     parts        a candidate's parts: text, thoughts, calls; and why it ended
-    partial      the arguments of a call that come in pieces, put together
-    asked        what a request says
+    partial_args the arguments of a call that come in pieces, put together
+    request      what a request says
     reading      a reply's frames as events
     candidates   what becomes of a reply's candidates, streamed or whole
     placing      where among a candidate's parts stands what has become of its calls and its text
 """
 
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.request import Request
-from toolcalls.wires import Codec, form_of
+from toolcalls.wires import Wire, form_of
 from toolcalls.wires.frames import Form
 from toolcalls.wires.gemini.candidates import Candidates
-from toolcalls.wires.gemini.declared import request_of
+from toolcalls.wires.gemini.request import request_of
 
 _STREAM = ":streamGenerateContent"
-_WHOLE = ":generateContent"
 
 
-class _Gemini:
-    """The wire."""
-
-    name = "gemini"
-    has_event_names = False
-    sequential_lanes = False
-    calls_are_whole = True
-    call_id_prefix = "call_"
+class _Gemini(Wire):
+    """The wire. Its path ends in a method: `models/gemini-pro:generateContent`."""
 
     def form(self, path: str, content_type: str) -> Form | None:
-        """Events, or JSON: an array of replies where a stream was asked for without `alt=sse`."""
+        """Events, or JSON: an array of replies where a stream was requested without `alt=sse`."""
         form = form_of(content_type)
         return "json_array" if form == "whole" and _method(path).endswith(_STREAM) else form
 
     def matches(self, path: str) -> bool:
         """Any path that ends in one of the two methods: versions, projects and gateways stand before it."""
-        return _method(path).endswith((_STREAM, _WHOLE))
-
-    def codec(self, *, streamed: bool) -> Codec:
-        """A codec for one reply."""
-        return Candidates(streamed=streamed)
-
-    def request(self, body: bytes) -> Request:
-        """What a request says. Raises ValueError for what is none."""
-        return request_of(body)
+        return _method(path).endswith((_STREAM, self.path))
 
 
 def _method(path: str) -> str:
     return unquote(urlsplit(path).path).rstrip("/")
 
 
-WIRE = _Gemini()
+WIRE = _Gemini(
+    "gemini", ":generateContent", request_of, partial(Candidates, streamed=True), partial(Candidates, streamed=False),
+    calls_are_whole=True,
+)  # fmt: skip

@@ -8,7 +8,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Place
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.gemini.partial import put
+from toolcalls.wires.gemini.partial_args import put
 from toolcalls.wires.gemini.parts import arguments_of, is_bare, is_text, is_thought, opened, parts_of, reason_of
 
 

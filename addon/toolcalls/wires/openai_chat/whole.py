@@ -9,20 +9,14 @@ import msgspec
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.openai_chat.calls import LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, reason_of, said, written_reason
 from toolcalls.wires.openai_chat.reading import Call, Message, native_call, reply_of
 
 
-class Whole:
+class Whole(WholeCodec):
     """The codec of a whole reply."""
-
-    must_encode = False
-
-    def __init__(self) -> None:
-        self.reply_id = ""
-        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""

@@ -23,61 +23,32 @@ custom tool that is called in text becomes a `custom_tool_call`. What hosted too
 
     calls      the kinds of items that are calls of the client's
     items      messages, reasoning, the response around them
-    asked      what a request says
+    request    what a request says
     reading    a stream's frames as events
     client     what the client of a stream is told
     stream     what becomes of a stream's frames
-    standing   what stands in the places of native calls that came whole
+    replacement what stands in the places of native calls that came whole
     whole      a reply that comes as one body
 """
 
 from urllib.parse import urlsplit
 
-from toolcalls.request import Request
-from toolcalls.wires import Codec, Decoder, form_of
-from toolcalls.wires.frames import Form
-from toolcalls.wires.openai_responses.declared import request_of
+from toolcalls.wires import Wire
 from toolcalls.wires.openai_responses.reading import Events
+from toolcalls.wires.openai_responses.request import request_of
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole
 
 
-class _OpenAIResponses:
-    """The wire."""
-
-    name = "openai_responses"
-    has_event_names = True
-    sequential_lanes = True
-    calls_are_whole = False
-    call_id_prefix = "call_"
-
-    def form(self, path: str, content_type: str) -> Form | None:  # noqa: ARG002 - what it is, its type says
-        """An event stream, or one JSON object."""
-        return form_of(content_type)
-
-    def matches(self, path: str) -> bool:
-        """Any path that ends in `/responses`: Azure, gateways and local servers put their own prefixes before it.
-
-        What stands below it (`/compact`, `/input_tokens`, `/{id}/cancel`) answers with something else.
-        """
-        return urlsplit(path).path.rstrip("/").endswith("/responses")
+class _OpenAIResponses(Wire):
+    """The wire. Other paths below `/responses` (`/compact`, `/input_tokens`, `/{id}/cancel`) have other replies."""
 
     def is_retrieval(self, path: str) -> bool:
-        """A response by its id: one that was made in the background, or a stream that is taken up again."""
+        """A response by its id: one that was made in the background, or a stream that is resumed."""
         before, _, id_ = urlsplit(path).path.rstrip("/").rpartition("/")
         return id_.startswith("resp_") and before.endswith("/responses")
 
-    def codec(self, *, streamed: bool) -> Codec:
-        """A codec for one reply."""
-        return Stream() if streamed else Whole()
 
-    def decoder(self, *, streamed: bool) -> Decoder:
-        """The same for who changes nothing: the codec of a stream keeps each frame until it is encoded."""
-        return Events() if streamed else Whole()
-
-    def request(self, body: bytes) -> Request:
-        """What a request says. Raises ValueError for what is none."""
-        return request_of(body)
-
-
-WIRE = _OpenAIResponses()
+WIRE = _OpenAIResponses(
+    "openai_responses", "/responses", request_of, Stream, Whole, Events, has_event_names=True, sequential_lanes=True
+)

@@ -6,7 +6,7 @@ from typing import Any
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.openai_responses.calls import Made, kind_of, namespaces, of_form
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
@@ -22,14 +22,8 @@ from toolcalls.wires.openai_responses.reading import native
 from toolcalls.wires.openai_responses.replacement import Standing
 
 
-class Whole:
+class Whole(WholeCodec):
     """The codec of a whole reply."""
-
-    must_encode = False
-
-    def __init__(self) -> None:
-        self.reply_id = ""
-        self.can_omit = False
 
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
