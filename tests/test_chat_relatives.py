@@ -105,7 +105,7 @@ def test_arguments_that_are_an_object_are_read_as_they_are_written(form: Any) ->
     body = body.replace(b'"OBJECT"', b'{"command": "ls", "n": 1.10}')
     exchange = exchange_for({}, form)
     assert run(exchange, [body]) == body
-    assert [(record.arguments, record.complete) for _, record in exchange.records] == [
+    assert [(record.arguments, record.complete) for _, record in exchange.client_calls] == [
         ('{"command": "ls", "n": 1.10}', True)
     ]
     lowering = exchange_for({"route": {"client": "text", "upstream": "native"}, "tools": {}}, form)

@@ -130,10 +130,10 @@ def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]
     choice = received(out, ends=case.finish != "broken").choices[0]
     if case.shown == case.text:
         assert out == body, "nothing was lifted, yet the bytes changed"
-    whole = [record for _, record in exchange.records if record.complete]
-    open_ = [record for _, record in exchange.records if not record.complete]
+    whole = [record for _, record in exchange.client_calls if record.complete]
+    open_ = [record for _, record in exchange.client_calls if not record.complete]
     assert [(call["name"], call["arguments"]) for call in choice.calls] == [
-        (record.name, record.arguments) for _, record in exchange.records
+        (record.name, record.arguments) for _, record in exchange.client_calls
     ]
     expected = "length" if open_ and case.finish == "stop" else "tool_calls" if whole else "stop"
     if case.finish != "broken":

@@ -62,7 +62,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     events = read(route, [text])
     assert choice.text == shown(events)
     whole = calls_in(events)
-    assert [(record.name, record.arguments) for _, record in exchange.records if record.complete] == whole
+    assert [(record.name, record.arguments) for _, record in exchange.client_calls if record.complete] == whole
     if choice.finish == "tool_calls":
         assert [(call["name"], call["arguments"]) for call in choice.calls] == whole
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
@@ -110,7 +110,7 @@ def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: 
     whole, part = exchange_for(STANDARD), exchange_for(STANDARD)
     run(whole, [body])
     run(part, [body[:place]], ends=False)
-    complete = [[record.arguments for _, record in one.records if record.complete] for one in (part, whole)]
+    complete = [[record.arguments for _, record in one.client_calls if record.complete] for one in (part, whole)]
     assert complete[0] == complete[1][: len(complete[0])]
 
 

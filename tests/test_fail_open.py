@@ -34,6 +34,11 @@ from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.lane import Lane
+from toolcalls.replies.stages.end import Finishing
+from toolcalls.replies.stages.judge import Judge
+from toolcalls.replies.stages.number import Number
+from toolcalls.replies.stages.write import Write
+from toolcalls.replies.waiting import LaneFrames
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
@@ -65,9 +70,11 @@ CUTS = {
 }
 CODEC = type(all_wires()["openai_chat"].codec(streamed=True))
 PLACES = [
-    *((Exchange, name) for name in ("_settle", "_read", "_await", "_lane", "_native", "_apply", "_place", "_account")),
-    *((Exchange, name) for name in ("_probe", "_bytes")),
-    *((Lane, name) for name in ("text", "native", "finish", "cut", "_record", "_placed", "_lowered", "_reason")),
+    *((Exchange, name) for name in ("_apply", "_lane", "_take", "_probe", "_bytes")),
+    *((LaneFrames, name) for name in ("text", "native", "apply_at_once", "expect_text", "apply", "_place", "_decide")),
+    *((Lane, name) for name in ("text", "native", "finish", "cut")),
+    *((Number, name) for name in ("_native", "_from_text", "_client_call")),
+    *((Write, "_written_natives"), (Judge, "finish"), (Finishing, "_reason")),
     *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
     *((Ledger, name) for name in ("begin", "end", "_verdict", "pause", "show")),
     *((Envelope, name) for name in ("text_of", "learn")),
@@ -121,7 +128,8 @@ def test_every_byte_leaves_once(owner: type, name: str) -> None:
 def test_the_faults_strike() -> None:
     """The table above would prove nothing if its places were not on the way of this reply."""
     struck = {name for owner, name in PLACES if next(faults(owner, name), None) is not None}
-    assert struck >= {"_settle", "_read", "_lane", "_apply", "_account", "_probe", "text", "finish", "passes", "read"}
+    assert struck >= {"_apply", "_lane", "_take", "_probe", "apply_at_once", "apply", "_decide"}
+    assert struck >= {"text", "finish", "_reason", "passes", "read"}
     assert struck >= {
         "_text",
         "_block",

@@ -61,13 +61,13 @@ FILES = {
         jsonelement jsontags loosetags pythonic tagvalue | actions attributed functiontag jsonlist keyvalue | tokentag
     """,
     "reading": "invented_results policy wrappers | ledger openers | reader",
-    "writing": "rereading roundtrip writer | prompting",
+    "writing": "roundtrip writer | prompting",
     "processors": """
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
         | exchange_processors | reply_state | decisions | chain | reply
     """,
     "requests": "prompt_tools turns | evidence | rewriting | call_memory processing",
-    "replies": "twins | lane | exchange",
+    "replies": "calls unread_calls | stages | lane | plan waiting | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report

@@ -114,7 +114,7 @@ def test_a_client_is_told_that_it_is_not_whole(spoken: Spoken) -> None:
     out = through(one, spoken.said([text[at : at + 20] for at in range(0, len(text), 20)]))
     assert one.failure is None
     assert [verdict.status for _, verdict in one.verdicts] == ["truncated"]
-    assert not all(record.complete for _, record in one.records)
+    assert not all(record.complete for _, record in one.client_calls)
     assert json.dumps({"command": "x" * 300}).encode() not in out.replace(b"\\", b"")
 
 
@@ -311,7 +311,7 @@ def test_a_call_that_is_under_way_when_a_frame_is_too_long_stays_open() -> None:
     one = exchange(spoken, TOOLS, route(max_frame_bytes=2000))
     through(one, body, 100)
     assert [verdict.status for _, verdict in one.verdicts] == ["truncated"]
-    assert not any(record.complete for _, record in one.records)
+    assert not any(record.complete for _, record in one.client_calls)
 
 
 BESIDE = {
@@ -375,8 +375,8 @@ def test_a_call_that_waits_too_long_among_other_frames_is_never_completed(policy
     status = "truncated" if policy == "standard" else "declined"
     told = [(verdict.status, verdict.reason) for _, verdict in one.verdicts]
     assert told == [(status, "overflow"), ("lifted", None)]
-    assert [record.complete for _, record in one.records][-1]
-    assert len([record for _, record in one.records if record.complete]) == 1
+    assert [record.complete for _, record in one.client_calls][-1]
+    assert len([record for _, record in one.client_calls if record.complete]) == 1
     assert out.count(BESIDE["reasoning"]) == 100
 
 
@@ -554,7 +554,7 @@ def test_a_call_that_a_rule_has_not_decided_is_not_held_without_end(as_text: boo
     most = 0
     for _ in range(200):
         out += one.feed(event(chunk({"content": "word " * 20}, index=1)) if other else piece("word " * 20))
-        most = max(most, one._waiting)
+        most = max(most, one._queue.size)
     out += one.feed(b"data: [DONE]\n\n") + one.close()
     assert most < 2 * 8192
     assert b"tool_calls" not in out
@@ -581,7 +581,7 @@ def test_a_native_call_past_its_limit_passes_and_is_not_kept(size: int) -> None:
         ending("tool_calls"),
     ]
     assert b"".join(map(one.feed, body)) + one.close() == b"".join(body)
-    [(_, record)] = one.records
+    [(_, record)] = one.client_calls
     [(_, verdict)] = one.verdicts
     assert verdict.status == "native"
     assert verdict.reason == (None if size < 1000 else "max_call_chars")

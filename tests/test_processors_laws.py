@@ -85,7 +85,7 @@ def test_what_blocks_lets_nothing_through(
     assert run(again, data.draw(cut(body)), ends=ends) == out
     assert again.verdicts == exchange.verdicts
     assert all(verdict.status in {"blocked", "declined", "malformed", "truncated"} for _, verdict in exchange.verdicts)
-    assert exchange.records == []
+    assert exchange.client_calls == []
     assert received(out, ends=ends).choices[0].calls == []
 
 
@@ -128,7 +128,7 @@ def test_writing_as_many_calls_as_a_dialect_holds_is_linear(
         written.append(len(calls))
         return write(name, calls, tools)
 
-    monkeypatch.setattr("toolcalls.replies.lane.write", counted)
+    monkeypatch.setattr("toolcalls.replies.stages.write.write", counted)
     body = [event(chunk(HEAD))]
     for index in range(100):
         key = '"><x' if index in bad else "command"  # no name that a parameter can have

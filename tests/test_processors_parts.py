@@ -986,7 +986,7 @@ def test_the_data_flow_of_the_seed_byte_for_byte(step: int) -> None:
     assert received(out).choices[0].text == given
     ((_, verdict),) = exchange.verdicts
     assert (verdict.status, verdict.name) == ("lowered", "list_files")
-    ((_, record),) = exchange.records
+    ((_, record),) = exchange.client_calls
     assert json.loads(record.arguments) == {"path": "/project"}
 
 

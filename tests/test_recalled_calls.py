@@ -55,7 +55,7 @@ class Said:
         self.decision = Decision(kind, "native", "auto", None, ())
         self.call_policy = CallPolicy(Route(), Request())
         self.reply_id = "resp_1"
-        self.records: Sequence[tuple[int, Made]] = [(0, call) for call in calls]
+        self.client_calls: Sequence[tuple[int, Made]] = [(0, call) for call in calls]
 
 
 def remembered(*calls: Made) -> CallMemory:

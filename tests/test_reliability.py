@@ -157,7 +157,7 @@ def test_a_call_of_a_reply_that_was_cut_is_noticed() -> None:
     cut = reply.body[: len(reply.body) * 7 // 10]  # inside the argument
     assert not list(invariants.cut_short(driven(reply, [cut], ends=False, route=LIFTS), whole, ends=False))
     outcome = driven(reply, [cut], ends=False, route=LIFTS)
-    outcome.records[0][1].complete = True
+    outcome.client_calls[0][1].complete = True
     assert "invented" in kinds(invariants.cut_short(outcome, whole, ends=False))
 
 

@@ -19,10 +19,12 @@ import responsesclient
 from chatclient import chunk, event
 from growth import grows_with_its_input
 from spoken import SPOKEN, exchange, through
-from toolcalls.events import CallEnd, CallPiece, CallStart, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
 from toolcalls.processors import Processors
+from toolcalls.replies.calls import Calls
 from toolcalls.replies.exchange import Exchange
-from toolcalls.replies.twins import Twins
+from toolcalls.replies.stages import Item, Native
+from toolcalls.replies.stages.twins import Twins
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Route
@@ -206,31 +208,37 @@ def test_a_call_of_another_name_leaves_while_it_comes() -> None:
     assert b"Read" in one.feed(event(chunk({"tool_calls": [head]})))
 
 
+def _twins(arguments: str) -> Twins:
+    """Twins of a lane in whose text one call of Bash was."""
+    calls = Calls()
+    calls.repeatable.add("Bash", arguments)
+    return Twins(calls)
+
+
+def _leaving(twins: Twins, event: Event) -> list[Item]:
+    return list(twins.feed((Native((event,)),)))
+
+
 def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
-    twins = Twins(given := CallIndex())
-    given.add("Bash", '{"command":"ls"}')
+    twins = _twins('{"command":"ls"}')
     start = CallStart(3, "Bash", None, "n", "", "")
-    assert twins.waits(start)
-    assert list(twins.take((start,))) == []
+    assert _leaving(twins, start) == []
     pieces = [CallPiece(3, " " * 1000) for _ in range(6)]
-    left = [row for piece in pieces for row in twins.take((piece,))]
-    assert left == [(start,), *((piece,) for piece in pieces)][: len(left)]
+    left = [item for piece in pieces for item in _leaving(twins, piece)]
+    assert left == [Native((start,)), *(Native((piece,)) for piece in pieces)][: len(left)]
     assert len(left) > 4
-    assert list(twins.take((CallEnd(3),))) == [(CallEnd(3),)]
-    assert twins.gone == []
+    assert _leaving(twins, CallEnd(3)) == [Native((CallEnd(3),))]
 
 
 def test_events_leave_in_their_order() -> None:
     """Two calls side by side: what came behind a call that is held waits, though it is known sooner."""
-    twins = Twins(given := CallIndex())
-    given.add("Bash", "{}")
+    twins = _twins("{}")
     first, second = CallStart(1, "Bash", None, "a", "", ""), CallStart(2, "Read", None, "b", "", "")
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):
-        assert list(twins.take((held,))) == []
-    assert list(twins.take((CallEnd(1),))) == [
-        (Withdrawn(1),), (second,), (Withdrawn(1),), (CallPiece(2, "{}"),), (CallEnd(2),), (Withdrawn(1),), (),
-    ]  # fmt: skip
-    assert twins.gone == ["Bash"]
+        assert _leaving(twins, held) == []
+    rows: list[tuple[Event, ...]]
+    rows = [(Withdrawn(1),), (second,), (Withdrawn(1),), (CallPiece(2, "{}"),), (CallEnd(2),), (Withdrawn(1),), ()]
+    assert _leaving(twins, CallEnd(1)) == [*map(Native, rows), Verdict("blocked", "repeated", None, "Bash", 0, 0)]
 
 
 # --- many of them -----------------------------------------------------------------------------------------------------

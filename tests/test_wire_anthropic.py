@@ -224,7 +224,7 @@ def test_a_ping_before_the_first_text_of_a_call_passes() -> None:
 def test_ids_are_of_the_providers_shape_and_stand_in_the_report() -> None:
     exchange = exchange_for({})
     reply = received(run(exchange, [written(stream([client.text('<invoke name="Noop"></invoke>')]))]))
-    (call,), ((_, record),) = reply.calls, exchange.records
+    (call,), ((_, record),) = reply.calls, exchange.client_calls
     assert call["id"] == record.id
     assert len(call["id"]) == len("toolu_") + 24
 
@@ -495,7 +495,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     reply = received(out)
     events = read(route, [text])
     assert reply.text == in_blocks(events)
-    ended = {record.id for _, record in exchange.records if record.complete}
+    ended = {record.id for _, record in exchange.client_calls if record.complete}
     # The JSON of a call that broke off may look whole; then the stop reason says that the reply is not.
     assert reply.stop == "max_tokens" or all(call["id"] in ended for call in reply.calls)
     got = [(call["name"], call["arguments"]) for call in reply.calls if call["id"] in ended]
@@ -565,7 +565,7 @@ def test_any_row_of_blocks_is_told_block_by_block(
     for exchange, reply in ((once, live), (one_body, at_once)):
         found = [verdict.status for _, verdict in exchange.verdicts]
         stays = found.count("native") + (found.count("lifted") if kind in {"lift", "process"} else 0)
-        ended = {record.id for _, record in exchange.records if record.complete}
+        ended = {record.id for _, record in exchange.client_calls if record.complete}
         assert len([call for call in reply.calls if call["id"] in ended]) == stays
         assert len(called) == sum(
             verdict.start == verdict.end == 0 and verdict.status in {"native", "lowered"}
@@ -582,7 +582,7 @@ def test_nothing_of_a_whole_reply_is_lost(data: st.DataObject, text: str, route:
     stop = data.draw(st.sampled_from(["end_turn", "max_tokens"]))
     exchange = law_exchange(route, form="whole")
     reply = understood(json.loads(run(exchange, [whole(stream([client.text(text)], stop))])))
-    records = [record for _, record in exchange.records]
+    records = [record for _, record in exchange.client_calls]
     assert [call["name"] for call in reply.calls] == [record.name for record in records if record.complete]
     for _, verdict in exchange.verdicts:
         if verdict.status in {"truncated", "malformed"}:
@@ -597,7 +597,7 @@ def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: 
     out = run(part, [body[: data.draw(st.integers(0, len(body)))]], ends=False)
     frames, end, _ = out.rpartition(b"\n\n")
     reply = received(frames + end, ends=False)
-    complete = [record.arguments for _, record in part.records if record.complete]
+    complete = [record.arguments for _, record in part.client_calls if record.complete]
     assert [call["arguments"] for call in reply.calls] == complete
 
 

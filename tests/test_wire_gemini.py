@@ -170,7 +170,7 @@ def test_arguments_that_are_streamed(kind: tuple[Any, Any, str]) -> None:
     exchange = exchange_for(case)
     out = run(exchange, [body])
     assert words(exchange) == [verdict]
-    ((_, record),) = exchange.records
+    ((_, record),) = exchange.client_calls
     assert json.loads(record.arguments) == {
         "recipe": {"items": [{"name": "Eggs", "count": 2}, {"name": "Salt"}], "fresh": True},
         "note": None,
@@ -281,7 +281,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     assert got.text == shown(events)
     whole = calls_in(events)
     assert [name for name, _ in got.calls] == [name for name, _ in whole]
-    assert [(record.name, record.arguments) for _, record in exchange.records if record.complete] == whole
+    assert [(record.name, record.arguments) for _, record in exchange.client_calls if record.complete] == whole
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
     if not any(isinstance(event, Markup) for event in events):
         assert out == body
@@ -355,7 +355,7 @@ def test_nothing_of_a_recorded_stream_is_lost_to_a_text_client() -> None:
         before, after = (_told(stream) for stream in (body, out))
         assert (after["thoughts"], after["others"]) == (before["thoughts"], before["others"]), row["id"]
         assert after["text"].startswith(before["text"].rstrip()), row["id"]
-        complete = [record for _, record in exchange.records if record.complete]
+        complete = [record for _, record in exchange.client_calls if record.complete]
         assert all(record.name in after["text"] or record.name in str(after["calls"]) for record in complete), row["id"]
 
 

@@ -130,7 +130,7 @@ def test_arguments_that_are_written_as_a_string_are_read() -> None:
     )
     exchange = exchange_for({})
     assert run(exchange, [body]) == body
-    assert [record.arguments for _, record in exchange.records] == ['{"command":"ls"}']
+    assert [record.arguments for _, record in exchange.client_calls] == ['{"command":"ls"}']
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     assert got.text == shown(events)
     whole = calls_in(events)
     assert [name for name, _ in got.calls] == [name for name, _ in whole]
-    assert [(record.name, record.arguments) for _, record in exchange.records if record.complete] == whole
+    assert [(record.name, record.arguments) for _, record in exchange.client_calls if record.complete] == whole
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
     if not any(isinstance(event, Markup) for event in events):
         assert out == body

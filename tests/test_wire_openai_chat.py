@@ -92,7 +92,9 @@ def test_a_custom_call_passes_byte_for_byte_with_a_verdict() -> None:
     exchange, body = exchange_for(LIFT), stream(*CUSTOM)
     assert through(exchange, body) == body
     assert verdicts(exchange) == [("native", None, "patch")]
-    assert exchange.records[0][1].arguments == json.dumps({"input": INPUT}, ensure_ascii=False, separators=(",", ":"))
+    assert exchange.client_calls[0][1].arguments == json.dumps(
+        {"input": INPUT}, ensure_ascii=False, separators=(",", ":")
+    )
 
 
 @pytest.mark.parametrize("size", [0, 1, 17])
@@ -180,7 +182,7 @@ def test_a_call_of_the_older_form_is_a_native_call(form: Form, body: bytes) -> N
     exchange = exchange_for(LIFT, form)
     assert through(exchange, body) == body
     assert verdicts(exchange) == [("native", None, "bash")]
-    assert exchange.records[0][1].arguments == ARGUMENTS
+    assert exchange.client_calls[0][1].arguments == ARGUMENTS
 
 
 @pytest.mark.parametrize(("form", "body"), BODIES.values(), ids=BODIES)

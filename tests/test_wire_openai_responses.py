@@ -492,7 +492,7 @@ def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: 
     body = written(stream([text]))
     part = law_exchange(STANDARD)
     out = run(part, [body[: data.draw(st.integers(0, len(body)))]], ends=False)
-    complete = [record.arguments for _, record in part.records if record.complete]
+    complete = [record.arguments for _, record in part.client_calls if record.complete]
     assert out.count(b"response.function_call_arguments.done") // 2 == len(complete)
 
 

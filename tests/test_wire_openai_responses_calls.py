@@ -255,4 +255,4 @@ def test_an_item_that_is_told_twice_is_one_call(kind: str) -> None:
     exchange = exchange_for(Route(), "sse")
     assert run(exchange, body) == body
     assert [verdict.status for _, verdict in exchange.verdicts] == ["native"]
-    assert [record.index for _, record in exchange.records] == [0]
+    assert [record.index for _, record in exchange.client_calls] == [0]

@@ -163,7 +163,7 @@ def test_bytes(case: dict[str, str]) -> None:
     body = case["in"].replace("CALL", written).encode()
     exchange = exchange_for(case={})
     out = run(exchange, [body])
-    (made,) = [record.id for _, record in exchange.records] or [""]
+    (made,) = [record.id for _, record in exchange.client_calls] or [""]
     assert out == (case.get("out") or case["in"]).replace("CALL", written).replace("ID", made).encode()
     for at in range(1, len(body)):
         # An LF that a CRLF was cut off from is one more blank line behind an event, which says nothing.
@@ -206,7 +206,7 @@ def test_the_same_request_gives_the_same_ids_and_another_gives_others() -> None:
     for seed in (b"one", b"one", b"two"):
         exchange = Exchange(WIRE, call_policy, decision, tools, form="sse", seed=seed)
         run(exchange, [body])
-        made.append(exchange.records[0][1].id)
+        made.append(exchange.client_calls[0][1].id)
     assert made[0] == made[1] != made[2]
 
 

@@ -21,8 +21,8 @@ from toolcalls.events import Verdict
 from toolcalls.mitm.content_codings import decoder_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, form_of, plan_for, wire_for
 from toolcalls.mitm.response_tap import ResponseTap
+from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
-from toolcalls.replies.lane import Record
 from toolcalls.route import Config, Route
 
 LIFTS = Route(client="native", upstream="text")
@@ -50,7 +50,7 @@ class Outcome:
     upstream: bytes
     client: bytes
     verdicts: tuple[tuple[int, Verdict], ...]
-    records: tuple[tuple[int, Record], ...]
+    client_calls: tuple[tuple[int, ClientCall], ...]
     held: int
     undecided: int
     route: Route
@@ -67,7 +67,7 @@ class Outcome:
     @property
     def complete(self) -> list[tuple[str, str]]:
         """The complete calls: name and argument JSON."""
-        return [(record.name, record.arguments) for _, record in self.records if record.complete]
+        return [(record.name, record.arguments) for _, record in self.client_calls if record.complete]
 
 
 _MOST_PLANS = 32
@@ -143,9 +143,9 @@ def driven(
                 if took > slowest:
                     slowest, size = took, len(piece)
                 left.append(out if isinstance(out, bytes) else b"".join(out))
-                if exchange._queue:  # nobody else is told what waits
-                    held = max(held, sum(len(unit.frame.raw) for unit in exchange._queue))
-                    waiting = (sum(size for _, size, *_ in text.waiting) for text in exchange._lanes.values())
+                if exchange._waiting:  # nobody else is told what waits
+                    held = max(held, sum(len(unit.frame.raw) for unit in exchange._waiting))
+                    waiting = (lane.undecided for lane in exchange._lanes.values())
                     undecided = max(undecided, *waiting, 0)
             before = time.thread_time()
             if ends:
@@ -165,7 +165,7 @@ def driven(
         upstream=tap.upstream.whole() or b"",
         client=tap.client.whole() or b"",
         verdicts=tuple(tap.exchange.verdicts),
-        records=tuple(tap.exchange.records),
+        client_calls=tuple(tap.exchange.client_calls),
         held=held,
         undecided=undecided,
         route=tap.exchange.call_policy.route,

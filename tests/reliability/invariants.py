@@ -72,7 +72,7 @@ def sound(outcome: Outcome, faulted: Faulted) -> Iterator[Breach]:
 def _told_once(outcome: Outcome) -> Iterator[Breach]:
     """I7."""
     indices = sorted((lane, verdict.index) for lane, verdict in outcome.verdicts if verdict.index is not None)
-    records = sorted((lane, record.index) for lane, record in outcome.records)
+    records = sorted((lane, record.index) for lane, record in outcome.client_calls)
     if indices != records:
         yield Breach("failed", f"I7 the calls {records} have the verdicts {indices}")
     spans = [(lane, verdict.start, verdict.end) for lane, verdict in outcome.verdicts if verdict.end > verdict.start]

@@ -104,5 +104,5 @@ def _raw(text: str, random: Random) -> Iterator[Breach]:
     for name, arguments in outcome.complete:
         if name != TOOL.name or not isinstance(json.loads(arguments), dict):
             yield Breach("invented", f"{name} {arguments[:200]}")
-    if not outcome.records and outcome.out != reply.body:
+    if not outcome.client_calls and outcome.out != reply.body:
         yield Breach("lost", "a reply without a call was changed")

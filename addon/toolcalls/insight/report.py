@@ -11,8 +11,8 @@ from typing import Any
 
 from toolcalls.events import Verdict
 from toolcalls.insight.vocabulary.statuses import FAILED_STATUS, IN_SUMMARY, SEVERITY
+from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
-from toolcalls.replies.lane import Record
 
 VERSION = 1
 
@@ -43,8 +43,8 @@ def _escape(code: int) -> str:
 
 def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     """The report of one exchange."""
-    records: dict[tuple[int, int | None], Record] = {(lane, record.index): record for lane, record in exchange.records}
-    verdicts = [plain(verdict, lane, records.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
+    calls: dict[tuple[int, int | None], ClientCall] = {(lane, call.index): call for lane, call in exchange.client_calls}
+    verdicts = [plain(verdict, lane, calls.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
     failure = None if exchange.failure is None else fault(exchange.failure)
     decision = exchange.decision
     data = {
@@ -81,7 +81,7 @@ def fault(error: BaseException) -> str:
     return f"{type(error).__name__}{where}{said}"
 
 
-def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict[str, Any]:
+def plain(verdict: Verdict, lane: int = 0, call: ClientCall | None = None) -> dict[str, Any]:
     """One verdict. `arguments` is the call's JSON text as far as it came, None when nothing became a call."""
     return {
         "status": verdict.status,
@@ -93,8 +93,8 @@ def plain(verdict: Verdict, lane: int = 0, record: Record | None = None) -> dict
         "repairs": list(verdict.repairs),
         "lane": lane,
         "index": verdict.index,
-        "id": record.id if record else None,
-        "arguments": record.arguments if record else None,
+        "id": call.id if call else None,
+        "arguments": call.arguments if call else None,
         **_processed(verdict),
     }
 

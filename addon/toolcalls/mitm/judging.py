@@ -152,7 +152,7 @@ def conditions(reply: Recorded) -> list[Candidate]:
     today = reply.read()
     placed, free = (_reading(reply.read(_relaxed(reply.plan.call_policy, take))) for take in (_NAMES, get_args(Taken)))
     texts = _texts(reply)
-    natives = [(record.name, record.arguments) for _, record in today.records if record.dialect is None]
+    natives = [(record.name, record.arguments) for _, record in today.client_calls if record.dialect is None]
     found = [(lane, verdict) for lane, verdict in today.verdicts if verdict.dialect is not None and verdict.end]
     for (lane, _), verdict in placed.verdicts.items():
         if verdict.dialect is not None and verdict.end and not _overlaps(lane, verdict, found):
@@ -190,7 +190,7 @@ def _reading(exchange: Exchange) -> _Reading:
     for lane, verdict in exchange.verdicts:
         if verdict.end:
             verdicts.setdefault((lane, verdict.start), verdict)
-    return _Reading(verdicts, {(lane, record.index): record.arguments for lane, record in exchange.records})
+    return _Reading(verdicts, {(lane, record.index): record.arguments for lane, record in exchange.client_calls})
 
 
 def _overlaps(lane: int, verdict: Verdict, found: Sequence[tuple[int, Verdict]]) -> bool:

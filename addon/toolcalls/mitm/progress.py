@@ -21,7 +21,7 @@ def telling(exchange: Exchange) -> str:
     data: dict[str, Any] = report.of(exchange)
     parts = [str(data["summary"])] if data["summary"] else []
     judged = {(lane, verdict.index) for lane, verdict in exchange.verdicts}
-    for lane, record in exchange.records[-1:]:
+    for lane, record in exchange.client_calls[-1:]:
         if (lane, record.index) not in judged:
             name = report.visible(record.name[:_NAME]) + ("…" if len(record.name) > _NAME else "")
             kind = exchange.decision.kind

@@ -41,8 +41,7 @@ class Chain:
         self._reading: PendingCall | None = None  # the call whose text is being read, up to its verdict
         self._out: list[Left] = []
 
-    @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether the reply was stopped: nothing of it leaves any more."""
         return bool(self._state.stopped_by)
 
@@ -97,8 +96,8 @@ class Chain:
         for call in self._calls.values():
             if call.native and call.state == "dropped" and not call.reported:
                 call.reported = True
-                self._out.append((False, call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0))))
-        self._out.extend((False, note) for note in decisions.notes)
+                self._out.append(call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0)))
+        self._out.extend(decisions.notes)
         decisions.notes.clear()
         return self._left()
 
@@ -138,7 +137,7 @@ class Chain:
     def _held_alone(self, event: Event, call: PendingCall | None, head: PendingCall | None) -> bool:
         """The next event of the only call in the queue: its markup goes at once, its pieces wait with its beginning."""
         if isinstance(event, Markup):
-            self._out.append((False, event))
+            self._out.append(event)
             return True
         if isinstance(event, CallPiece) and call is head and call is not None:
             call.unsent.append(event.json)
@@ -177,17 +176,17 @@ class Chain:
                 self._text(event)
             elif isinstance(event, Verdict):
                 self._reading = None if call is self._reading else self._reading
-                self._out.append((False, event if call is None else call.annotated(event)))
+                self._out.append(event if call is None else call.annotated(event))
             elif call is None:
                 self._flush()
-                self._out.append((False, event))
+                self._out.append(event)
             else:
                 self._leave(call, event, native=native)
 
     def _led(self, *, gone: bool = False) -> None:
         """Let the latest markup out. `gone`: its call does not leave."""
         if self._lead is not None:
-            self._out.append((False, Removed(self._lead.text) if gone else self._lead))
+            self._out.append(Removed(self._lead.text) if gone else self._lead)
             if self._as_text and not gone:
                 self._inserter.shown(self._lead.text)
             self._lead = None
@@ -203,13 +202,13 @@ class Chain:
                 texts = []
             said = [text for text in map(self._inserter.insert, texts) if text]
             if call.state == "passed":
-                self._out.extend((False, text) for text in said if not native)
+                self._out.extend(() if native else said)
                 out = [*(said if native else ()), event]
                 if call.unsent:
                     out.append(CallPiece(event.index, "".join(call.unsent)))
             else:
                 out = [
-                    Withdrawn(call.start.index),
+                    *([Withdrawn(call.start.index)] if native or self._as_text else []),
                     *said,
                     *(call.replacement_events() if call.state == "replaced" else ()),
                 ]
@@ -217,17 +216,17 @@ class Chain:
             self._reading = self._reading if native else call
         elif call.state == "passed":
             out.append(event)
-        elif isinstance(event, CallPiece) and (native or call.state == "broken_off"):
+        elif isinstance(event, CallPiece) and (native or (self._as_text and call.state == "broken_off")):
             out.append(Withdrawn(call.start.index))
         if native:
-            self._out.append((True, tuple(out)))
+            self._out.append(tuple(out))
         else:
-            self._out.extend((False, one) for one in out)
+            self._out.extend(out)
 
     def _text(self, event: Text) -> None:
         text = event.text
         if self.silent:
-            self._out.append((False, Removed(text)))
+            self._out.append(Removed(text))
             return
         at = self._state.repeats(self, text) if self._text_loops is not None else None
         if at is not None and self._text_loops is not None:
@@ -242,7 +241,7 @@ class Chain:
                 else:
                     self._state.silence()
                 if text[at:]:
-                    self._out.append((False, Removed(text[at:])))
+                    self._out.append(Removed(text[at:]))
                 return
         self._show(text)
 
@@ -252,7 +251,7 @@ class Chain:
             return
         apart = self._inserter.separator(text)
         if apart:
-            self._out.append((False, apart))
+            self._out.append(apart)
         shown: list[Event | str] = [Text(text)] if self._filters is None else self._filters.feed(text)
         self._shown(shown)
 
@@ -264,9 +263,9 @@ class Chain:
         for outcome in outcomes:
             if isinstance(outcome, Text | str):
                 self._inserter.shown(outcome if isinstance(outcome, str) else outcome.text)
-            self._out.append((False, outcome))
+            self._out.append(outcome)
 
     def _say(self, text: str) -> None:
         said = self._inserter.insert(text)
         if said:
-            self._out.append((False, said))
+            self._out.append(said)

@@ -1,20 +1,20 @@
 """A lane's processors as the lane sees them: what goes in, and what leaves."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict
 
-# What leaves a chain: True and what has become of the next native event that came, in order; or False and one event
-# or text of our own that stands in the reply's text.
-type Left = tuple[Literal[True], tuple[Event | str, ...]] | tuple[Literal[False], Event | str]
+# What leaves: an event or a text of our own, in its place in the reply's text; or, as a tuple, what has become of the
+# next native event, in the order in which they came.
+type Left = Event | str | tuple[Event | str, ...]
 
 
 class Processing(Protocol):
     """One lane's processors, as the lane sees them."""
 
     def quiet(self, piece: str) -> bool:
-        """Whether nothing can happen to a piece of plain text. If it then passes, `passed` is told."""
+        """Whether nothing can happen to a piece of plain text. If it leaves then, `passed` must be called."""
 
     def passed(self, piece: str) -> bool:
         """A quiet piece of text has left; always True."""
@@ -35,8 +35,7 @@ class Processing(Protocol):
         """Nothing follows: everything is decided now."""
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
-        """The verdict of a native call that was let through, with what happened to it here."""
+        """The verdict of a native call that passed, with what happened to it here."""
 
-    @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether the reply was stopped: nothing of it leaves any more."""

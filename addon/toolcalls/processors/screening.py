@@ -172,7 +172,7 @@ class Screen[Other]:
             yield from self.gives_up("max_candidates")
             return
         left = self._chain.read(events)
-        for _, what in [*left, *self._chain.finish()] if last else left:
+        for what in [*left, *self._chain.finish()] if last else left:
             self._going = self._going or isinstance(what, Withdrawn)
             if not isinstance(what, tuple):  # those are of native calls
                 yield from self._settled(self._trip.feed(what))

@@ -47,7 +47,7 @@ _KEPT: Mapping[str, tuple[bytes, ...]] = {
 
 
 class ReplyCall(Protocol):
-    """A call of a reply: `Record`. `dialect` is None for one that the upstream made natively."""
+    """A call of a reply: `ClientCall`. `dialect` is None for one that the upstream made natively."""
 
     @property
     def id(self) -> str: ...
@@ -71,7 +71,7 @@ class CallSource(Protocol):
     @property
     def reply_id(self) -> str: ...
     @property
-    def records(self) -> Sequence[tuple[int, ReplyCall]]: ...
+    def client_calls(self) -> Sequence[tuple[int, ReplyCall]]: ...
 
 
 class CallMemory:
@@ -142,7 +142,7 @@ class CallMemory:
 
 
 def _lifted(reply: CallSource) -> Iterator[PastCall]:
-    for _, made in reply.records:
+    for _, made in reply.client_calls:
         if made.dialect is not None and made.complete:
             yield PastCall(made.id, made.name, made.arguments)
 

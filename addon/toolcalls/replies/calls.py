@@ -1,0 +1,150 @@
+"""The calls of one lane: what the stages of its row, the reply's end and the report know of them.
+
+`number` writes it. Nothing else leads backwards in a row: `read`, `reread` and `twins` look here for calls that are
+whole, `judge` and `end` for what became of them.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+
+from toolcalls.events import CallPiece, Reason, Verdict
+from toolcalls.values.call_index import CallIndex
+from toolcalls.values.conversion import members
+from toolcalls.values.nesting import Nesting
+
+
+class ClientCall:
+    """A call that the client is given. `index` and `id` are the client's, `dialect` is None for a native call.
+
+    stays      why a native call stays native although the client reads text; None where it need not become text
+    complete   all of it is there
+    room       how many more characters of a native call are kept; below 0 none are; None: all are
+    """
+
+    __slots__ = (
+        "_examined", "_nesting", "_pieces", "complete", "dialect", "form", "id", "index", "name", "room", "space",
+        "stays",
+    )  # fmt: skip
+
+    def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
+        self.index = index
+        self.name = name
+        self.dialect = dialect
+        self.id = id_
+        self.form = form
+        self.space = space
+        self.stays: Reason | None = None
+        self.complete = False
+        self.room: int | None = None
+        self._pieces: list[str] = []
+        self._nesting: Nesting | None = Nesting(sys.maxsize)  # of the pieces so far; None behind the first whole value
+        self._examined = 0  # how many pieces that are
+
+    def append(self, json: str) -> None:
+        """The next piece of a call that was read from text."""
+        self._pieces.append(json)
+
+    def take(self, piece: CallPiece) -> None:
+        """The next piece of a native call, which may bring more of its name."""
+        if self.room is not None:
+            self.room -= len(piece.json)
+        if self.room is None or self.room >= 0:
+            self._pieces.append(piece.json)
+        else:
+            self._pieces.clear()
+        if piece.update is not None and piece.update.arguments is None:
+            self.name = piece.update.name
+
+    def closes(self) -> bool:
+        """Whether a native call without an end is whole by now: the object of its arguments has closed.
+
+        True at most once. Each piece is examined once, and all of them once more where the object closes.
+        """
+        if self._nesting is None or self.complete or self.outgrown:
+            return False
+        coming, self._examined = self._pieces[self._examined :], len(self._pieces)
+        for piece in coming:
+            self._nesting.passes(piece)
+        if self._nesting.depth or self._nesting.in_string or not any(map(str.strip, coming)):
+            return False
+        self._nesting = None
+        return self.is_object
+
+    def close(self) -> None:
+        """All of a call that was read from text is there."""
+        self.complete = True
+        self._pieces = [self.arguments]
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the arguments so far are one JSON object."""
+        try:
+            members(self.arguments)
+        except ValueError:
+            return False
+        return True
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether a native call grew so long that its arguments are not kept. It passes all the same."""
+        return self.room is not None and self.room < 0
+
+    @property
+    def arguments(self) -> str:
+        """The argument JSON, as far as it came; "" where there was too much of it."""
+        return "".join(self._pieces)
+
+
+class Calls:
+    """The calls of one lane.
+
+    mark           adds to a native call's verdict what processors did to it; takes the index that it came with
+    client_calls   all that the client is given, in order; without those that were kept from it
+    from_text      those read from text, by the reader's index
+    natives        native ones without a verdict, by the index that they came with; `native_at` by the client's index
+    judged         native ones that have their verdict, for servers that speak of them again
+    whole_natives  native ones that have ended with an object of arguments, in order
+    repeatable     the whole calls that were made of text, and of which no native repetition has come
+    renumbers      a native call did not leave, so those behind it get new indices
+    broken_off     what the client was given lacks its end: the reply cannot end as a whole one
+    all_lowered    there were native calls, and every one became text
+    """
+
+    def __init__(self, mark: Callable[[int, Verdict], Verdict] | None = None) -> None:
+        self.mark = mark or _unmarked
+        self.client_calls: list[ClientCall] = []
+        self.from_text: dict[int, ClientCall] = {}
+        self.natives: dict[int, ClientCall] = {}
+        self.native_at: dict[int, ClientCall] = {}
+        self.judged: dict[int, ClientCall] = {}
+        self.whole_natives: list[ClientCall] = []
+        self.repeatable = CallIndex()
+        self.renumbers = False
+        self.broken_off = False
+        self.all_lowered = False
+        self._grown: dict[int, ClientCall] = {}  # native calls of which more came since the latest look
+
+    def grows(self, came_as: int, call: ClientCall) -> None:
+        """More of a native call came."""
+        self._grown[came_as] = call
+
+    def closed(self) -> Iterator[ClientCall]:
+        """The native calls that turn out to be whole since the latest look: some APIs end them only with the reply."""
+        if self._grown:
+            grown, self._grown = self._grown, {}
+            yield from (call for call in grown.values() if call.closes())
+
+    def judge_natives(self) -> None:
+        """Every native call has its verdict."""
+        self.judged |= self.natives
+        self.natives.clear()
+        self.native_at.clear()
+
+    @property
+    def any_open(self) -> bool:
+        """Whether a call is not complete yet."""
+        return not all(call.complete for row in (self.from_text, self.natives) for call in row.values())
+
+
+def _unmarked(_: int, verdict: Verdict) -> Verdict:
+    return verdict

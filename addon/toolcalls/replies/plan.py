@@ -1,0 +1,151 @@
+"""The plan: which stages a reply goes through, by the kind of exchange. Here alone kinds and stages meet.
+
+`PLAN` shows all kinds side by side. A kind leaves stages out, and never changes their order.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from toolcalls.events import Note
+from toolcalls.ids import call_id
+from toolcalls.processors import LoopWatch, Processors, Reply
+from toolcalls.processors.screening import Screen
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.calls import Calls, ClientCall
+from toolcalls.replies.lane import Lane, Row
+from toolcalls.replies.stages import Native
+from toolcalls.replies.stages.act import Act
+from toolcalls.replies.stages.end import Finishing
+from toolcalls.replies.stages.judge import Judge
+from toolcalls.replies.stages.number import Number
+from toolcalls.replies.stages.read import Read
+from toolcalls.replies.stages.reread import Reread
+from toolcalls.replies.stages.screen import Screening
+from toolcalls.replies.stages.twins import Twins
+from toolcalls.replies.stages.write import Write
+from toolcalls.requests.evidence import Decision, Kind
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.wires import Wire
+
+# When a stage is in the row: never, always, or where the route has processors (or none), filters, rules that may block,
+# or does not take calls that come natively, too.
+type _When = Literal["", "always", "processors", "no processors", "filters", "rules", "no duplicates"]
+
+_KINDS: tuple[Kind, ...] = ("observe", "process", "lift", "lower", "roundtrip")
+_ROWS: Mapping[str, tuple[_When, _When, _When, _When, _When]] = {
+    #           observe   process          lift             lower            roundtrip
+    "read":   ("always", "always",        "always",        "always",        "always"),
+    "act":    ("",       "processors",    "processors",    "processors",    "processors"),
+    "reread": ("",       "",              "",              "filters",       "filters"),
+    "twins":  ("",       "",              "no duplicates", "",              "no duplicates"),
+    "number": ("always", "always",        "always",        "always",        "always"),
+    "write":  ("",       "",              "",              "always",        "always"),
+    "judge":  ("always", "always",        "always",        "always",        "always"),
+    "screen": ("",       "",              "",              "rules",         "rules"),
+    "end":    ("always", "always",        "always",        "always",        "always"),
+    # Not a stage: whether undecided text leaves when no more may be held. A text client would make a call in it that
+    # no processor has seen.
+    "text is released": ("always", "no processors", "always", "no processors", "no processors"),
+}  # fmt: skip
+PLAN: Mapping[Kind, Mapping[str, _When]] = {
+    kind: {name: row[place] for name, row in _ROWS.items()} for place, kind in enumerate(_KINDS)
+}
+
+
+class Plan:
+    """Builds the lanes of one exchange.
+
+    guarded      a rule was written to block, so after a fault nothing may pass
+    whole_calls  a call is shown when it is complete: one that has no end becomes text again, so its markup is kept
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        call_policy: CallPolicy,
+        decision: Decision,
+        tools: Toolbox,
+        processors: Processors | None,
+        watch: LoopWatch | None,
+        *,
+        streamed: bool,
+    ) -> None:
+        self._watch = watch
+        self._wire = wire
+        self._call_policy = call_policy
+        self._decision = decision
+        self._tools = tools
+        self._streamed = streamed
+        self._when = PLAN[decision.kind]
+        self._processors = processors if self._when["act"] else None
+        self._replies: dict[int, Reply] = {}
+        self.guarded = self._processors is not None and self._processors.blocks
+        # A call that processors stopped in its middle is not for the client, as text neither.
+        self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
+
+    def lane(self, number: int, seed: bytes) -> Lane:
+        """The lane with this number. `seed` tells the reply from other replies."""
+        call_policy, tools, wire = self._call_policy, self._tools, self._wire
+        reply = None if self._processors is None else self._reply(self._processors, number)
+        processing = None if reply is None else reply.chain()
+        rules = None if reply is None or not self._when["screen"] else reply.screen()
+        facts: set[_When] = {"always", "no processors" if processing is None else "processors"}
+        if processing is not None and call_policy.route.filters:
+            facts.add("filters")
+        if rules is not None:
+            facts.add("rules")
+        if not call_policy.takes("duplicate"):
+            facts.add("no duplicates")
+        row = {name for name, when in self._when.items() if when in facts}
+        roundtrip = self._decision.kind == "roundtrip"
+
+        def id_of(index: int, name: str) -> str:
+            return call_id(seed, number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
+
+        stopped = (lambda: False) if processing is None else processing.is_stopped
+        calls = Calls(None if processing is None else processing.judged)
+        write = Write(calls, self._decision.dialect or "", tools, call_policy.route) if "write" in row else None
+        screen = None
+        if write is not None and rules is not None:
+            screen = Screening(Screen[Native](call_policy, tools, rules, write.round_trip()), calls)
+        return Lane(
+            Row(
+                read=Read(Reader(call_policy, tools=tools), calls),
+                act=None if processing is None else Act(processing),
+                reread=Reread(Reader(replace(call_policy, lift=True), tools=tools), calls) if "reread" in row else None,
+                twins=Twins(calls) if "twins" in row else None,
+                number=Number(calls, tools, id_of, room=call_policy.route.max_call_chars),
+                write=write,
+                judge=Judge(calls),
+                screen=screen,
+                end=Finishing(calls, as_text=write is not None, stopped=stopped),
+                releases_text="text is released" in row,
+            ),
+            calls,
+        )
+
+    def notes(self, client_calls: Iterable[tuple[int, ClientCall]]) -> Iterator[tuple[int, Note]]:
+        """What is to be noted of whole replies at their end, each note with the number of its lane."""
+        for number, reply in self._replies.items():
+            yield from ((number, note) for note in reply.notes())
+        if self._watch is None:
+            return
+        rows: dict[int, list[tuple[str, str]]] = {}
+        for lane, call in client_calls:
+            if call.complete:
+                rows.setdefault(self._reply_of(lane), []).append((call.name, call.arguments))
+        for lane, row in rows.items():
+            yield from ((lane, note) for note in self._watch.notes(row))
+
+    def _reply_of(self, lane: int) -> int:
+        """The number of the reply that a lane is a part of."""
+        return 0 if self._wire.sequential_lanes else lane
+
+    def _reply(self, processors: Processors, lane: int) -> Reply:
+        """What processors know of the reply that a lane is a part of."""
+        number = self._reply_of(lane)
+        if number not in self._replies:
+            self._replies[number] = Reply(processors, whole=not self._streamed, as_text=bool(self._when["write"]))
+        return self._replies[number]

@@ -1,0 +1,50 @@
+"""A route's processors: rules, loop guard, reactors and filters. They hold a call until they have decided it."""
+
+from collections.abc import Iterable, Iterator
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event
+from toolcalls.processors import Left, Processing
+from toolcalls.replies.stages import End, Item, Native, Stage
+
+
+class Act(Stage):
+    """Lets the processors of one lane act on calls and text.
+
+    `quiet`, `passed` and `streams` are the short ways of text and of pieces of a call, see `Processing`.
+    """
+
+    def __init__(self, processing: Processing) -> None:
+        self.quiet = processing.quiet
+        self.passed = processing.passed
+        self.streams = processing.streams
+        self._processing = processing
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """What leaves the processors. Events that were read at once go in at once."""
+        read: list[Event] = []
+        for item in items:
+            if not isinstance(item, Native):
+                if not isinstance(item, str):
+                    read.append(item)
+                continue
+            if read:
+                yield from self._leaving(self._processing.read(read))
+                read = []
+            for event in item.parts:
+                if isinstance(event, CallStart | CallPiece | CallEnd):
+                    yield from self._leaving(self._processing.native(event))
+        if read:
+            yield from self._leaving(self._processing.read(read))
+
+    def release(self) -> Iterator[Item]:
+        """Calls that are undecided count as ones that will never be whole."""
+        return self._leaving(self._processing.release())
+
+    def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - the processors decide the same at every end
+        """Decide everything."""
+        return self._leaving(self._processing.finish())
+
+    @staticmethod
+    def _leaving(left: Iterable[Left]) -> Iterator[Item]:
+        for what in left:
+            yield Native(what) if isinstance(what, tuple) else what

@@ -1,0 +1,105 @@
+"""The index, the id and the form that the client sees of each call. Here the lane's calls are written down."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
+from toolcalls.replies.calls import Calls, ClientCall
+from toolcalls.replies.stages import Item, Native, Stage
+from toolcalls.values.toolbox import Toolbox
+
+
+class Number(Stage):
+    """Numbers the calls of a lane.
+
+    call_id   an id for the call with this index and name, where it has none
+    room      how many characters of a native call's arguments are kept
+    """
+
+    def __init__(self, calls: Calls, tools: Toolbox, call_id: Callable[[int, str], str], *, room: int) -> None:
+        self._calls = calls
+        self._tools = tools
+        self._call_id = call_id
+        self._room = room
+        self._next = 0  # the first index that no call has, nor any behind it
+
+    def streamed(self, piece: CallPiece) -> CallPiece:
+        """`feed` for the usual piece of a call in text."""
+        call = self._calls.from_text[piece.index]
+        call.append(piece.json)
+        return piece if call.index == piece.index else CallPiece(call.index, piece.json)
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items with the client's indices and ids."""
+        for item in items:
+            if isinstance(item, Native):
+                yield self._native(item)
+            elif isinstance(item, CallStart | CallPiece | CallEnd):
+                yield self._from_text(item)
+            elif isinstance(item, Verdict) and item.index is not None:
+                yield msgspec.structs.replace(item, index=self._calls.from_text[item.index].index)
+            else:
+                yield item
+
+    def _from_text(self, event: CallStart | CallPiece | CallEnd) -> CallStart | CallPiece | CallEnd:
+        calls = self._calls
+        if isinstance(event, CallStart):
+            call = calls.from_text[event.index] = self._client_call(event, wanted=None)
+            return CallStart(call.index, call.name, call.dialect, call.id, call.form, call.space)
+        call = calls.from_text[event.index]
+        if isinstance(event, CallPiece):
+            return self.streamed(event)
+        call.close()
+        calls.repeatable.add(call.name, call.arguments)
+        return CallEnd(call.index)
+
+    def _native(self, item: Native) -> Native:
+        if len(item.parts) == 1:
+            part = item.parts[0]
+            seen = self._part(part)
+            return item if seen is part else Native((seen,))
+        return Native(tuple(map(self._part, item.parts)))
+
+    def _part(self, part: Event | str) -> Event | str:
+        """What the client sees of a part of what has become of a native event."""
+        calls = self._calls
+        if isinstance(part, Withdrawn):
+            begun = calls.natives.get(part.index)
+            calls.renumbers = True
+            calls.broken_off = calls.broken_off or (begun is not None and not begun.complete)
+            return part
+        if not isinstance(part, CallStart | CallPiece | CallEnd):
+            return part
+        if isinstance(part, CallStart):
+            call = self._client_call(part, wanted=None if calls.renumbers else part.index)
+            call.room = self._room
+            calls.natives[part.index] = calls.native_at[call.index] = call
+            if call.index == part.index and call.form == part.form:
+                return part
+            return msgspec.structs.replace(part, index=call.index, form=call.form)
+        known = calls.natives.get(part.index)
+        if known is None:  # it has its verdict already, or was never begun: events that come twice or out of order
+            known = calls.judged.get(part.index)
+        elif isinstance(part, CallPiece):
+            known.take(part)
+            calls.grows(part.index, known)
+        elif known.is_object:
+            known.complete = True
+            calls.whole_natives.append(known)
+        if known is None or known.index == part.index:
+            return part
+        return msgspec.structs.replace(part, index=known.index)
+
+    def _client_call(self, start: CallStart, *, wanted: int | None) -> ClientCall:
+        """A call that begins. A native one keeps its own index, unless a call in text came before it."""
+        calls, tools = self._calls, self._tools
+        index = wanted if wanted is not None and not calls.from_text else self._next
+        self._next = max(self._next, index + 1)
+        ours = start.dialect is not None
+        form = start.form if start.form or not ours else tools.form(start.name)
+        space = start.space if start.space or not ours else tools.space(start.name)
+        id_ = start.id or self._call_id(index, start.name)
+        call = ClientCall(index, start.name, start.dialect, id_, form, space)
+        calls.client_calls.append(call)
+        return call

@@ -1,0 +1,57 @@
+"""Text → call events. A native call ends the text before it: what is undecided there is decided."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolcalls.events import CallStart, Event, Text
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.calls import Calls
+from toolcalls.replies.stages import End, Item, Native, Stage
+
+
+class Read(Stage):
+    """Reads a lane's text. Native calls that came before a call in text may make it a repetition (condition 6)."""
+
+    def __init__(self, reader: Reader, calls: Calls) -> None:
+        self.passes = reader.passes  # whether a piece is text that nothing can happen to; if so, it has been read
+        self._reader = reader
+        self._calls = calls
+        self._known = 0  # how many whole native calls the reader knows
+
+    @property
+    def holds(self) -> bool:
+        """Whether text is being read that is not decided."""
+        return not self._reader.idle
+
+    def text(self, piece: str) -> Sequence[Event]:
+        """What is read from the next piece of text, if it does not just pass."""
+        self._know_natives()
+        for call in self._calls.closed():
+            self._reader.add_native(call.name, call.arguments)
+        return self._reader.feed(piece)
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Read what is text; the rest passes."""
+        for item in items:
+            if isinstance(item, Text):
+                yield from self.text(item.text)
+                continue
+            if isinstance(item, Native) and item.parts and isinstance(item.parts[0], CallStart):
+                self._know_natives()
+                yield from self._reader.finish(cut=False)
+            yield item
+
+    def release(self) -> Sequence[Event]:
+        """Undecided text is text."""
+        self._know_natives()
+        return self._reader.release()
+
+    def finish(self, end: End) -> Sequence[Event]:
+        """Decide what is undecided; a call that was cut off stays open."""
+        self._know_natives()
+        return self._reader.finish(cut=end.cut)
+
+    def _know_natives(self) -> None:
+        natives = self._calls.whole_natives
+        while self._known < len(natives):
+            self._reader.add_native(natives[self._known].name, natives[self._known].arguments)
+            self._known += 1

@@ -1,0 +1,121 @@
+"""Native calls that repeat a call that was made of the reply's text: they must not run twice.
+
+Servers that read calls out of a reply's text sometimes leave the text standing as well, in front of the native call.
+The text has become a call by then, so of the two it is the native one that is withdrawn (condition 6 the other way
+round: a native call that came first makes its text no call). Each call that was made of text covers one native call.
+
+Only a native call of the name of such a call is held, until it is whole or has grown past anything that could mean the
+same. Native events behind it wait, so that their order stays.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
+from toolcalls.replies.calls import Calls
+from toolcalls.replies.stages import End, Item, Native, Stage
+
+# How much longer the same object may be written: every character as an escape, and some white space.
+_GROWTH = 8
+_SPACE = 4096  # characters
+
+
+class _Suspect:
+    """A native call that may be a repetition. `repeats` is None until that is known."""
+
+    __slots__ = ("name", "pieces", "repeats", "room")
+
+    def __init__(self, name: str, room: int) -> None:
+        self.name = name
+        self.pieces: list[str] = []
+        self.repeats: bool | None = None
+        self.room = room  # how many more characters of its arguments are compared
+
+
+class Twins(Stage):
+    """Withdraws the native calls of one lane that repeat a call that was made of its text."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._made = calls.repeatable
+        self._suspects: dict[int, _Suspect] = {}
+        self._queue: deque[Native] = deque()
+        self._withdrawn: list[str] = []  # names of repetitions that have no verdict yet
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Hold what may be a repetition, and the native events behind it."""
+        for item in items:
+            if not isinstance(item, Native) or not (self._queue or self._suspects or self._begins_suspect(item)):
+                yield item
+                continue
+            for part in item.parts:
+                self._take(part)
+            self._queue.append(item)
+            yield from self._decided()
+
+    def release(self) -> Iterator[Item]:
+        """What is not whole yet passes."""
+        return self.finish(End(None))
+
+    def finish(self, end: End) -> Iterator[Item]:
+        """What is whole is compared, what was cut off passes."""
+        for suspect in self._suspects.values():
+            if suspect.repeats is None:
+                self._decide(suspect, whole=not end.cut)
+        yield from self._decided()
+
+    def _begins_suspect(self, item: Native) -> bool:
+        return any(self._is_suspect(part) for part in item.parts)
+
+    def _is_suspect(self, part: Event | str) -> bool:
+        return isinstance(part, CallStart) and part.dialect is None and part.name in self._made
+
+    def _take(self, part: Event | str) -> None:
+        if isinstance(part, CallStart):
+            self._suspects.pop(part.index, None)  # some servers use an index again
+            if self._is_suspect(part):
+                self._suspects[part.index] = _Suspect(part.name, _GROWTH * self._made.longest(part.name) + _SPACE)
+        elif isinstance(part, CallPiece | CallEnd) and (suspect := self._suspects.get(part.index)):
+            self._compare(suspect, part)
+
+    def _compare(self, suspect: _Suspect, part: CallPiece | CallEnd) -> None:
+        if suspect.repeats is not None:
+            return
+        if isinstance(part, CallEnd):
+            self._decide(suspect, whole=True)
+            return
+        suspect.pieces.append(part.json)
+        suspect.room -= len(part.json)
+        if suspect.room < 0:
+            self._decide(suspect, whole=False)
+
+    def _decide(self, suspect: _Suspect, *, whole: bool) -> None:
+        suspect.repeats = whole and self._made.take(suspect.name, "".join(suspect.pieces))
+        suspect.pieces = []
+        if suspect.repeats:
+            self._withdrawn.append(suspect.name)
+
+    def _decided(self) -> Iterator[Item]:
+        """The native events up to the first that is undecided, and a verdict for each repetition."""
+        while self._queue and all(self._is_decided(part) for part in self._queue[0].parts):
+            yield Native(tuple(self._left(self._queue.popleft())))
+        withdrawn, self._withdrawn = self._withdrawn, []
+        for name in withdrawn:
+            yield Verdict("blocked", "repeated", None, name, 0, 0)
+
+    def _is_decided(self, part: Event | str) -> bool:
+        suspect = self._suspects.get(_index(part))
+        return suspect is None or suspect.repeats is not None
+
+    def _left(self, item: Native) -> Iterator[Event | str]:
+        for part in item.parts:
+            index = _index(part)
+            suspect = self._suspects.get(index)
+            if suspect is None or not suspect.repeats:
+                yield part
+            elif not isinstance(part, CallEnd):
+                yield Withdrawn(index)
+
+
+def _index(part: Event | str) -> int:
+    """The index of the call that an event belongs to, -1 for none."""
+    return part.index if isinstance(part, CallStart | CallPiece | CallEnd) else -1

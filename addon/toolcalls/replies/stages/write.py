@@ -1,0 +1,160 @@
+"""Calls as text, for a text client: those that were read from text in its dialect, native ones at the reply's end.
+
+A call that was read from text stays as it stands where that is the client's own dialect (`RoundTrip`). Native calls are
+written as one block; those that the dialect cannot hold stay native, behind it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolcalls.events import FUNCTION_FORMS, CallEnd, CallPiece, CallStart, Event, Repair, Text, Verdict, Withdrawn
+from toolcalls.replies.calls import Calls, ClientCall
+from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.roundtrip import RoundTrip
+from toolcalls.writing.writer import as_text, closing, separated, stands, write
+
+_TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
+
+
+class Write(Stage):
+    """Writes a lane's calls in `dialect`."""
+
+    def __init__(self, calls: Calls, dialect: str, tools: Toolbox, route: Route) -> None:
+        self._calls = calls
+        self._dialect = dialect
+        self._tools = tools
+        self._route = route
+        self._shown = ""  # the end of the text that the client has
+        self._trip = self.round_trip()
+
+    def round_trip(self) -> RoundTrip:
+        """A round trip whose calls are written like this lane's."""
+        dialect, tools = self._dialect, self._tools
+        return RoundTrip(
+            dialect,
+            self._written,
+            lambda text, calls: stands(dialect, text, calls, tools),
+            lambda text, calls: closing(dialect, text, calls, tools),
+        )
+
+    @property
+    def streams(self) -> bool:
+        """Whether the call that is being read stays as it stands, so that `streamed` may take its next piece."""
+        return self._trip.streams
+
+    def streamed(self, markup: str, piece: CallPiece) -> Text:
+        """`feed` for the usual two events inside such a call."""
+        self._trip.take(markup, piece)
+        self._shows(markup)
+        return Text(markup)
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items as text, without the events of native calls that will be written."""
+        for item in items:
+            if isinstance(item, Native):
+                yield Native(tuple(self._native(item.parts)))
+                continue
+            for outcome in self._trip.feed(item):
+                if isinstance(outcome, Text | str):
+                    self._shows(outcome if isinstance(outcome, str) else outcome.text)
+                yield outcome
+
+    def release(self) -> Iterator[Item]:
+        """Markup that is held is text, or layout around a call that was written anew."""
+        return self._trip.flush()
+
+    def finish(self, end: End) -> Iterator[Item]:
+        """Write the native calls, unless the reply broke off."""
+        yield from self._trip.flush()
+        if end.reason is not None and self._calls.natives:
+            yield from self._written_natives()
+
+    def _shows(self, text: str) -> None:
+        self._shown = (self._shown + text)[-_TAIL:]
+
+    def _native(self, parts: Sequence[Event | str]) -> Iterator[Event | str]:
+        """What leaves already of a native call's events."""
+        for part in parts:
+            if isinstance(part, str):
+                self._shows(part)
+            elif isinstance(part, Withdrawn):
+                continue
+            elif isinstance(part, CallStart | CallPiece | CallEnd):
+                call = self._calls.native_at.get(part.index)
+                if call is None:
+                    continue
+                if isinstance(part, CallStart):
+                    call.stays = "unwritable"
+                    call.room = call.room if self.leaves(call) else None  # all of it is needed for its text
+                if not self.leaves(call):
+                    continue
+            yield part
+
+    def leaves(self, call: ClientCall) -> bool:
+        """Whether a native call leaves while it comes, because no tool that the client declared could hold it."""
+        return call.form not in FUNCTION_FORMS and not self._tools.keys(call.name)
+
+    def _fits(self, call: ClientCall) -> bool:
+        """Whether the client knows a call as text: a function's, or one that a tool that it has declared can hold."""
+        if call.form in FUNCTION_FORMS:
+            return True
+        declared = self._tools.keys(call.name)
+        try:
+            return all(key in declared for key, _ in members(call.arguments))
+        except ValueError:
+            return False
+
+    def _written(self, *calls: Call) -> str:
+        return separated(self._shown, write(self._dialect, calls, self._tools), self._route)
+
+    def _is_writable(self, *calls: Call) -> bool:
+        try:
+            self._written(*calls)
+        except Unwritable:
+            return False
+        return True
+
+    def _writable(self, calls: dict[int, Call]) -> dict[int, Call]:
+        """The calls that the dialect can hold side by side: those that it can hold alone, or the first few of them.
+
+        Some dialects hold one call a message. The work grows with the calls: what is tried grows by doubling.
+        """
+        if self._is_writable(*calls.values()):
+            return calls
+        alone = [(index, call) for index, call in calls.items() if self._is_writable(call)]
+        if len(alone) < 2 or (len(alone) < len(calls) and self._is_writable(*(call for _, call in alone))):
+            return dict(alone)
+        fits, over = 1, len(alone)  # so many can be written, so many cannot
+        while over - fits > 1:
+            count = min(2 * fits, (fits + over) // 2)
+            fits, over = (count, over) if self._is_writable(*(call for _, call in alone[:count])) else (fits, count)
+        return dict(alone[:fits])
+
+    def _written_natives(self) -> Iterator[Item]:
+        natives = self._calls.natives
+        calls = {
+            index: as_text(Call(call.name, call.arguments), self._tools)
+            for index, call in natives.items()
+            if self._fits(call)
+        }
+        lowered = self._writable(calls)
+        if lowered:
+            text = self._written(*lowered.values())
+            self._shows(text)
+            yield text
+        for index, written in lowered.items():
+            call = natives.pop(index)
+            repairs: tuple[Repair, ...] = ("value_as_text",) if written.arguments != call.arguments else ()
+            verdict = Verdict("lowered", None, self._dialect, call.name, 0, 0, repairs, call.index)
+            yield self._calls.mark(index, verdict)
+        self._calls.all_lowered = bool(lowered) and not natives
+        for place, call in enumerate(natives.values()):
+            if self.leaves(call):
+                continue  # it has left
+            yield CallStart(place, call.name, None, call.id, call.form, call.space)
+            yield CallPiece(place, call.arguments)
+            if call.complete:
+                yield CallEnd(place)

@@ -1,0 +1,286 @@
+"""Frames that cannot leave yet, and what of them is still open: characters of text, native events, finish reasons.
+
+A frame is in one of four states:
+
+passing   nothing in it can change or be undecided. No book is kept: its bytes leave as they came.
+waiting   it stands in the `FrameQueue`. Some of its text or of its native events is undecided, it stands behind such a
+          frame, or it only opens a place for text.
+applied   all of its events have become what the client is given, which is `WaitingFrame.parts`. It leaves as soon as no
+          frame before it waits.
+left      its bytes are out: as they came where nothing changed, else encoded anew.
+
+`LaneFrames` knows in which frames the undecided characters and events of one lane stand, and puts what the lane decides
+into them: text where it came from, everything else behind what was decided before it. Frames leave in their order, and
+a frame waits as a whole, so text that turns out to be no call leaves byte for byte as it came.
+
+A frame that only opens a place for text (an empty `Text`) leaves with the first frame behind it that does more, so that
+a wire need not show a message whose whole text turns out to be calls.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
+from toolcalls.replies.lane import Lane
+from toolcalls.replies.stages import Item, Native
+from toolcalls.wires import Part
+from toolcalls.wires.frames import Frame
+
+_OPENERS = 64  # how many frames that only open something may wait
+
+
+class WaitingFrame:
+    """A frame on its way.
+
+    parts      what its events have become
+    undecided  how many of its characters and events have not become anything yet
+    changed    whether it must be encoded anew
+    can_omit   whether nothing of it is left without its text or its calls
+    opens      the lane in which it only opens a place for text; `leads` is the frame that it leaves with then
+    """
+
+    __slots__ = ("can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.can_omit = False
+        self.parts: list[Part] = []
+        self.undecided = 0
+        self.changed = False
+        self.opens: int | None = None
+        self.leads: WaitingFrame | None = None
+
+
+class FrameQueue:
+    """The frames that have not left, in order. `size`: their bytes."""
+
+    def __init__(self) -> None:
+        self.frames: deque[WaitingFrame] = deque()
+        self.size = 0
+        self._openers: list[WaitingFrame] = []
+
+    def append(self, frame: WaitingFrame) -> None:
+        """The next frame."""
+        self.frames.append(frame)
+        self.size += len(frame.frame.raw)
+
+    def drop_latest(self) -> None:
+        """Leave the latest frame out."""
+        self.size -= len(self.frames.pop().frame.raw)
+
+    def leaving(self) -> Iterator[WaitingFrame]:
+        """The frames that may leave, up to the first that waits. Each stays queued until the next is asked for."""
+        while self.frames and not self._waits(self.frames[0]):
+            yield self.frames[0]
+            self.size -= len(self.frames.popleft().frame.raw)
+
+    def applied(self, frame: WaitingFrame) -> None:
+        """All events of a frame went through their lanes. One that only opens something waits for one that does more.
+
+        A frame without data behind such a one tells nothing, and waits with it.
+        """
+        if frame.opens is not None or (frame.frame.data is None and self._openers):
+            self._openers.append(frame)
+            if len(self._openers) <= _OPENERS:
+                return
+        self.lead(frame)
+
+    def lead(self, frame: WaitingFrame) -> None:
+        """What only opened something leaves with this frame."""
+        for opener in self._openers:
+            opener.leads = frame
+        self._openers = []
+
+    def _waits(self, frame: WaitingFrame) -> bool:
+        """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
+        if frame.leads is None:
+            return frame.undecided > 0 or frame in self._openers
+        if frame.undecided or frame.leads.undecided:
+            return True
+        if frame.opens is not None and frame.leads.changed:
+            frame.changed = True
+        elif frame.opens is not None:
+            frame.parts.append((frame.opens, Text("")))
+        return False
+
+
+class LaneFrames:
+    """One lane and the frames in which its undecided text and events stand.
+
+    verdicts, notes  where the lane's are to be added, each with the lane's number
+    keeps_markup     whether the codec is given the markup of calls, too
+    endings          the finish reasons that wait for what follows, each with its frame
+    """
+
+    __slots__ = (
+        "_cursor", "_keeps_markup", "_natives", "_notes", "_text", "_verdicts", "endings", "lane", "number", "passes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        lane: Lane,
+        number: int,
+        verdicts: list[tuple[int, Verdict]],
+        notes: list[tuple[int, Note]],
+        *,
+        keeps_markup: bool,
+    ) -> None:
+        self.lane = lane
+        self.passes = lane.passes
+        self.number = number
+        self.endings: list[tuple[WaitingFrame, Finish]] = []
+        self._verdicts = verdicts
+        self._notes = notes
+        self._keeps_markup = keeps_markup
+        self._text: deque[tuple[WaitingFrame, int, Place | None]] = deque()
+        self._natives: deque[tuple[WaitingFrame, Event]] = deque()
+        self._cursor: WaitingFrame | None = None  # the frame of the latest text that was decided
+
+    @property
+    def is_open(self) -> bool:
+        """Whether text or native events of the lane are undecided."""
+        return bool(self._text or self._natives)
+
+    @property
+    def decides_at_end(self) -> bool:
+        """Whether a finish reason would decide something."""
+        return self.is_open or self.lane.decides_at_end
+
+    @property
+    def undecided(self) -> int:
+        """How many characters of the lane's text are undecided."""
+        return sum(size for _, size, _ in self._text)
+
+    # In
+
+    def text(self, frame: WaitingFrame, text: str, place: Place | None = None) -> None:
+        """The next text of the lane stands in this frame."""
+        self.expect_text(frame, len(text), place)
+        self.apply(frame, self.lane.text(text))
+
+    def expect_text(self, frame: WaitingFrame, size: int, place: Place | None = None) -> None:
+        """So many characters of this frame are undecided."""
+        self._cursor = None
+        self._text.append((frame, size, place))
+        frame.undecided += size
+
+    def native(self, frame: WaitingFrame, event: CallStart | CallPiece | CallEnd) -> None:
+        """The next event of a native call stands in this frame."""
+        self._cursor = None
+        self._natives.append((frame, event))
+        frame.undecided += 1
+        self.apply(frame, self.lane.native(event))
+
+    def ends(self, frame: WaitingFrame, finish: Finish) -> None:
+        """This frame says that the lane has ended. It waits until `goes_on` or `finish` is called."""
+        self.endings.append((frame, finish))
+        frame.undecided += 1
+
+    def goes_on(self) -> None:
+        """The lane goes on behind a finish reason: it was none. A frame that is encoded anew loses it."""
+        for frame, _ in self.endings:
+            frame.undecided -= 1
+        self.endings.clear()
+
+    def finish(self) -> None:
+        """Nothing follows the finish reasons that wait."""
+        endings, self.endings = self.endings, []
+        for frame, finish in endings:
+            self._cursor = None
+            items = self.lane.finish(finish.reason)
+            self.apply(frame, items)
+            frame.undecided -= 1
+            frame.changed = frame.changed or items[-1] != finish
+
+    def release(self, frame: WaitingFrame) -> None:
+        """No more may be held."""
+        self._cursor = None
+        self.apply(frame, self.lane.release())
+
+    def cut(self, frame: WaitingFrame) -> None:
+        """Nothing follows, and the lane may not have ended."""
+        self._cursor = None
+        self.apply(frame, self.lane.cut())
+
+    # Out
+
+    def apply_at_once(self, frame: WaitingFrame, items: Sequence[Item]) -> int:
+        """`apply` for a frame whose text is the only one that is undecided. Returns how much of it is decided.
+
+        -1 for items that take the long way, such as verdicts: they come once in a call, this with every piece of one.
+        """
+        decided = 0
+        for item in items:
+            if isinstance(item, Markup):
+                decided += len(item.text)
+                frame.changed = True
+                if self._keeps_markup:
+                    frame.parts.append((self.number, item))
+            elif isinstance(item, Text):
+                decided += len(item.text)
+                frame.parts.append((self.number, item))
+            elif isinstance(item, CallPiece):
+                frame.parts.append((self.number, item))
+            else:
+                return -1
+        return decided
+
+    def apply(self, frame: WaitingFrame, items: Sequence[Item]) -> None:
+        """Put items into the frames that they belong to. `frame` is the one that is being read."""
+        for item in items:
+            if isinstance(item, Text):
+                self._decide(item.text, shown=True)
+            elif isinstance(item, Markup | Removed):
+                self._decide(item.text, shown=False, markup=isinstance(item, Markup))
+            elif isinstance(item, Verdict):
+                self._verdicts.append((self.number, item))
+                if self._keeps_markup:  # the markup so far is this candidate's
+                    of_text = item.index is not None and item.dialect is not None
+                    broken = of_text and item.status in {"truncated", "malformed"}
+                    self._place(frame, Markup(""), changed=broken)
+            elif isinstance(item, Native):
+                self._answer(item)
+            elif isinstance(item, Note):
+                self._notes.append((self.number, item))
+            elif isinstance(item, str):
+                self._place(frame, Text(item), changed=True)
+            elif isinstance(item, Finish):
+                frame.parts.append((self.number, item))
+            else:
+                self._place(frame, item, changed=True)
+
+    def _answer(self, item: Native) -> None:
+        """The next native event is decided."""
+        frame, event = self._natives.popleft()
+        frame.undecided -= 1
+        parts = item.parts
+        frame.changed = frame.changed or len(parts) != 1 or parts[0] != event
+        frame.parts.extend([(self.number, Text(part) if isinstance(part, str) else part) for part in parts])
+
+    def _place(self, frame: WaitingFrame, event: Event, *, changed: bool) -> None:
+        """Put an event behind the text that was decided last, or in front of what is undecided."""
+        target = self._cursor or (self._text[0][0] if self._text else frame)
+        target.parts.append((self.number, event))
+        target.changed = target.changed or changed
+
+    def _decide(self, text: str, *, shown: bool, markup: bool = True) -> None:
+        """The next characters that are undecided are this text: shown, or taken out of their frames."""
+        start = 0
+        while start < len(text):
+            frame, left, place = self._text[0]
+            if place is not None:
+                frame.parts.append((self.number, place))
+            size = min(left, len(text) - start)
+            if shown:
+                frame.parts.append((self.number, Text(text[start : start + size])))
+            else:
+                frame.changed = True
+                if markup and self._keeps_markup:
+                    frame.parts.append((self.number, Markup(text[start : start + size])))
+            frame.undecided -= size
+            self._cursor = frame
+            if size == left:
+                self._text.popleft()
+            else:
+                self._text[0] = (frame, left - size, None)
+            start += size
