@@ -27,7 +27,7 @@ FIELDS = {
     "form": f"one of {', '.join(map(repr, get_args(Form)))}",
     "written_by": 'the models, agents or servers that write it, as in "Meituan\'s LongCat-Flash"',
     "source": "a URL, a public template or parser, or issues by number; 'public reports' where nobody documents it",
-    "example": "a text that the dialect reads as the calls in `calls` (default: read_file with the path src/a.ts)",
+    "example": "a text that the dialect reads as the call in `call` (default: read_file with the path src/a.ts)",
     "since": "the version of this project that first has the dialect, as CHANGELOG.md spells it",
 }
 
@@ -49,7 +49,7 @@ def missing(name: str, source: str) -> list[str]:
 
 
 def test_every_field_has_a_word_on_what_to_write() -> None:
-    optional = {"calls"}
+    optional = {"call"}
     assert set(About.__dataclass_fields__) - optional == set(FIELDS)
 
 
@@ -80,25 +80,14 @@ def test_its_form_and_version_are_known(name: str) -> None:
     assert known.since in versions, f"dialects/{name}.py: since is {FIELDS['since']}"
 
 
-def tools_of(known: About) -> tuple[Tool, ...]:
-    """The tools that the example calls, with parameters of the types that it uses."""
-    types = {str: "string", int: "integer", list: "array"}
-    found = {}
-    for call in known.calls:
-        arguments: dict[str, Any] = json.loads(call.arguments)
-        properties = {key: {"type": types[type(value)]} for key, value in arguments.items()}
-        found[call.name] = Tool(call.name, {"type": "object", "properties": properties})
-    return tuple(found.values())
-
-
 @every_dialect
-def test_its_example_is_read_as_the_calls_it_claims(name: str) -> None:
+def test_its_example_is_read_as_the_call_it_claims(name: str) -> None:
     known = about(name)
-    claimed = [(call.name, json.loads(call.arguments)) for call in known.calls]
-    request = Request(tools=tools_of(known))
+    claimed: dict[str, Any] = json.loads(known.call.arguments)
+    properties = {key: {"type": "array" if isinstance(value, list) else "string"} for key, value in claimed.items()}
+    request = Request(tools=(Tool(known.call.name, {"type": "object", "properties": properties}),))
     for dialects in ((name,), None):  # by its name, and among all others
-        found = parsed([known.example], CallPolicy(Route(dialects=dialects), request), cut=False)
-        read = [(call["name"], json.loads(call["arguments"])) for call in found["calls"]]
-        assert read == claimed, f"dialects/{name}.py: the example is read as {read}; mend it, or `calls`"
-        if dialects is not None:
-            assert {call["dialect"] for call in found["calls"]} == {name}
+        found = parsed([known.example], CallPolicy(Route(dialects=dialects), request), cut=False)["calls"]
+        read = [(call["name"], json.loads(call["arguments"])) for call in found]
+        assert read == [(known.call.name, claimed)], f"dialects/{name}.py: the example is read as {read}, not as `call`"
+        assert dialects is None or found[0]["dialect"] == name

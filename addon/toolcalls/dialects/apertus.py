@@ -14,10 +14,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="the Swiss AI Initiative's Apertus",
     source="the chat template of https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509",
-    example='<|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>',
-    since="0.1.0",
+    example="""\
+<|tools_prefix|>[{"read_file": {"path": "src/a.ts"}}]<|tools_suffix|>""",
 )
 
 

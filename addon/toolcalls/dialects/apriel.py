@@ -9,12 +9,12 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="ServiceNow's Apriel 1.5 and 1.6",
     source="the model cards at https://huggingface.co/ServiceNow-AI",
     example="""\
 [BEGIN FINAL RESPONSE]
 <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>""",
-    since="0.1.0",
 )
 
 DIALECT = JsonList(

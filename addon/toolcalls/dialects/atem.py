@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Muse Glimmer",
     source="vllm #55395, PR#55419",
     example="""\
@@ -25,7 +26,6 @@ ABOUT = About(
 <atem:parameter name="path">src/a.ts</atem:parameter>
 </atem:invoke>
 </atem:function_calls><|eom|>""",
-    since="0.1.0",
 )
 
 _CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")

@@ -11,13 +11,14 @@ from toolcalls.shapes.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",
+    since="0.1.0",
     written_by=(
         "small models whose server has no template for them, and models under the generic templates of Llama 3, "
         "llama.cpp and Ollama"
     ),
     source="those templates, and public reports",
-    example='{"name": "read_file", "arguments": {"path": "src/a.ts"}}',
-    since="0.1.0",
+    example="""\
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
 )
 
 DIALECT = OpenJson(

@@ -8,10 +8,11 @@ from toolcalls.shapes.namedjson import NamedJson
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by="models that have seen their past calls in this form",
     source="github-copilot-api-vscode #79, meridian #94, openclaw #90288",
-    example='[Tool call: read_file({"path": "src/a.ts"})]',
-    since="0.1.0",
+    example="""\
+[Tool call: read_file({"path": "src/a.ts"})]""",
 )
 
 _WORDS = ("Tool call", "Tool Call", "tool call", "tool_call", "Tool Use", "Tool use", "tool use", "tool_use", "Tool")

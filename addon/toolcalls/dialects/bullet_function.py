@@ -13,10 +13,11 @@ from toolcalls.shapes.tags import Parts, Some
 
 ABOUT = About(
     form="function tags",
+    since="0.1.0",
     written_by="models that imitate the transcript of a coding agent in a terminal, StepFun's among them",
     source="free-claude-code, which converts it at the very end of a reply",
-    example="● <function=read_file><parameter=path>src/a.ts</parameter>",
-    since="0.1.0",
+    example="""\
+● <function=read_file><parameter=path>src/a.ts</parameter>""",
 )
 
 # The name of a special token, whichever it is.

@@ -16,11 +16,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Gemini, as a leak",
     source="oh-my-pi #92",
-    example='<call_record tool="read"><parameter name="path">src/a.ts</parameter></call_record>',
-    calls=(Call("read", '{"path": "src/a.ts"}'),),
-    since="0.1.0",
+    example="""\
+<call_record tool="read_file"><parameter name="path">src/a.ts</parameter></call_record>""",
 )
 
 _TAG = re.compile(r"""<call_record\s+tool\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>/]+))\s*(/?)""")

@@ -5,13 +5,13 @@ from toolcalls.shapes.actions import Actions
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="Cohere's Command R7B and Command A",
     source="the chat template of https://huggingface.co/CohereLabs/c4ai-command-a-03-2025",
     example="""\
 <|START_ACTION|>[
     {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
 ]<|END_ACTION|>""",
-    since="0.1.0",
 )
 
 DIALECT = Actions("cohere_cmd3", channel="RESPONSE")

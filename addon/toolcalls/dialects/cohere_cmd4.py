@@ -8,13 +8,13 @@ from toolcalls.shapes.actions import Actions
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="Cohere's Command models after Command A",
     source="the models' chat template",
     example="""\
 <|START_TEXT|>Let me look.<|END_TEXT|><|START_ACTION|>[
     {"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "src/a.ts"}}
 ]<|END_ACTION|>""",
-    since="0.1.0",
 )
 
 DIALECT = Actions("cohere_cmd4", channel="TEXT")

@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by="models without native calls, under Continue's prompt",
     source=(
         "the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`)"
@@ -24,12 +25,10 @@ ABOUT = About(
     example="""\
 ```tool
 TOOL_NAME: read_file
-BEGIN_ARG: filepath
+BEGIN_ARG: path
 src/a.ts
 END_ARG
 ```""",
-    calls=(Call("read_file", '{"filepath": "src/a.ts"}'),),
-    since="0.1.0",
 )
 
 _FENCE, _FENCE_END = "```tool", "```"

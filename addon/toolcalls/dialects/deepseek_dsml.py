@@ -7,22 +7,20 @@ verbatim. An object in place of the parameters, arguments wrapped in `arguments`
 `parameter` (opencode #50206) are read too.
 """
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.tokentag import BARS, Marked, TokenTag
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="DeepSeek V3.2, V4 and V4.1",
     source="encoding/encoding_dsv32.py at https://huggingface.co/deepseek-ai/DeepSeek-V3.2",
     example="""\
 <｜DSML｜tool_calls>
 <｜DSML｜invoke name="read_file">
 <｜DSML｜parameter name="path" string="true">src/a.ts</｜DSML｜parameter>
-<｜DSML｜parameter name="limit" string="false">20</｜DSML｜parameter>
 </｜DSML｜invoke>
 </｜DSML｜tool_calls>""",
-    calls=(Call("read_file", '{"path": "src/a.ts", "limit": 20}'),),
-    since="0.1.0",
 )
 
 DIALECT = TokenTag(

@@ -12,6 +12,7 @@ from toolcalls.shapes.header import Header
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="DeepSeek V3, R1, their distills and Cogito",
     source="tokenizer_config.json of the models (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324)",
     example="""\
@@ -19,7 +20,6 @@ ABOUT = About(
 ```json
 {"path": "src/a.ts"}
 ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>""",
-    since="0.1.0",
 )
 
 _BARS = (("<｜", "▁", "｜>"), ("<|", "▁", "|>"), ("<", "_", ">"))

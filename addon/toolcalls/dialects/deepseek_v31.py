@@ -10,13 +10,12 @@ from toolcalls.shapes.header import Header
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="DeepSeek V3.1",
     source="the chat template of https://huggingface.co/deepseek-ai/DeepSeek-V3.1",
-    example=(
-        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>'
-        "<｜tool▁calls▁end｜>"
-    ),
-    since="0.1.0",
+    example="""\
+<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "src/a.ts"}<｜tool▁call▁end｜>\
+<｜tool▁calls▁end｜>""",
 )
 
 

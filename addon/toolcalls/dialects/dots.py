@@ -14,6 +14,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="rednote's dots models",
     source="the models' chat templates, and vLLM's `dots` parser",
     example="""\
@@ -22,7 +23,6 @@ ABOUT = About(
 <parameter name="path">src/a.ts</parameter>
 </invoke>
 </dots_function_call>""",
-    since="0.1.0",
 )
 
 _OPENER = "<dots_function_call>"

@@ -8,13 +8,13 @@ from toolcalls.shapes.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",
+    since="0.1.0",
     written_by="Qwen2.5-Coder and other models without a template for calls",
     source="omlx #2565, hermes-agent PR#83023",
     example="""\
 ```json
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}
 ```""",
-    since="0.1.0",
 )
 
 DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in ("json", "JSON", "")))

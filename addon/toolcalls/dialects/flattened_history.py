@@ -8,13 +8,13 @@ from toolcalls.shapes.namedjson import NamedJson
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by="models that imitate a history that was flattened like this",
     source="Memoh #446",
     example="""\
 [Previous assistant tool use]
 Tool: read_file
 Input: {"path": "src/a.ts"}""",
-    since="0.1.0",
 )
 
 DIALECT = NamedJson(

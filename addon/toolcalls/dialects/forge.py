@@ -27,6 +27,7 @@ from toolcalls.values.transducer import Transducer
 
 ABOUT = About(
     form="elements",
+    since="0.1.0",
     written_by="any model under Forge's prompt",
     source="ADR-0019 and ADR-0024 of https://github.com/entrhq/forge",
     example="""\
@@ -38,8 +39,7 @@ ABOUT = About(
   <content><![CDATA[package main]]></content>
 </arguments>
 </tool>""",
-    calls=(Call("write_to_file", '{"path": "src/main.go", "content": "package main"}'),),
-    since="0.1.0",
+    call=Call("write_to_file", '{"path": "src/main.go", "content": "package main"}'),
 )
 
 RESULT = "Tool '{name}' result:\n{text}"

@@ -8,6 +8,7 @@ from toolcalls.shapes.attributed import Attributed
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="models that know both Qwen's form and Claude's",
     source="no model's template; public reports",
     example="""\
@@ -16,7 +17,6 @@ ABOUT = About(
 <parameter name="path">src/a.ts</parameter>
 </function>
 </tool_call>""",
-    since="0.1.0",
 )
 
 

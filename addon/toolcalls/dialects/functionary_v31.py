@@ -15,10 +15,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="MeetKai's Functionary 3.1, and Llama 3.1 for custom tools",
     source="https://github.com/MeetKai/functionary",
-    example='<function=read_file>{"path": "src/a.ts"}</function>',
-    since="0.1.0",
+    example="""\
+<function=read_file>{"path": "src/a.ts"}</function>""",
 )
 
 _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")

@@ -16,6 +16,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="MeetKai's functionary v3.2",
     source="https://github.com/MeetKai/functionary",
     example="""\
@@ -23,7 +24,6 @@ all
 Let me look.
 >>>read_file
 {"path": "src/a.ts"}""",
-    since="0.1.0",
 )
 
 _MARK = ">>>"

@@ -1,15 +1,15 @@
 """`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's."""
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.keyed import Keyed
 
 ABOUT = About(
     form="notations",
+    since="0.1.0",
     written_by="Google's FunctionGemma",
     source="https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices",
-    example="<start_function_call>call:read_file{limit:20,path:<escape>src/a.ts<escape>}<end_function_call>",
-    calls=(Call("read_file", '{"limit": 20, "path": "src/a.ts"}'),),
-    since="0.1.0",
+    example="""\
+<start_function_call>call:read_file{path:<escape>src/a.ts<escape>}<end_function_call>""",
 )
 
 RESULT = "<start_function_response>response:{name}{value:<escape>{text}<escape>}<end_function_response>"

@@ -8,10 +8,11 @@ from toolcalls.shapes.keyed import Keyed
 
 ABOUT = About(
     form="notations",
+    since="0.1.0",
     written_by="Gemini, where its API fails to convert a call",
     source="google-gemini/gemini-cli #9346",
-    example="[tool_code:read_file{path:<ctrl46>src/a.ts<ctrl46>}]",
-    since="0.1.0",
+    example="""\
+[tool_code:read_file{path:<ctrl46>src/a.ts<ctrl46>}]""",
 )
 
 DIALECT = Keyed(

@@ -9,13 +9,13 @@ from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="Gemma 3, and Gemini where no format is given",
     source="https://ai.google.dev/gemma/docs/capabilities/function-calling, and Gemini's leaks",
     example="""\
 ```tool_code
 print(default_api.read_file(path="src/a.ts"))
 ```""",
-    since="0.1.0",
 )
 
 DIALECT = Pythonic(

@@ -7,20 +7,19 @@ same.
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.keyed import Keyed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
+    since="0.1.0",
     written_by="Google's Gemma 4",
     source="chat_template.jinja of https://huggingface.co/google/gemma-4-31B-it",
     example="""\
 <|channel>thought
-The file first.<channel|><|tool_call>call:read_file{limit:20,path:<|"|>src/a.ts<|"|>}<tool_call|>""",
-    calls=(Call("read_file", '{"limit": 20, "path": "src/a.ts"}'),),
-    since="0.1.0",
+The file first.<channel|><|tool_call>call:read_file{path:<|"|>src/a.ts<|"|>}<tool_call|>""",
 )
 
 _CHANNEL, _CLOSED = "<|channel>", "<channel|>"

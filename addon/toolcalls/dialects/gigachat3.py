@@ -12,12 +12,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="Sber's GigaChat 3",
     source="vLLM's `gigachat3` parser",
     example="""\
 function call<|role_sep|>
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
-    since="0.1.0",
 )
 
 _SEPARATOR = "<|message_sep|>"

@@ -8,6 +8,7 @@ from toolcalls.shapes.tokentag import BARS, Marked, TokenTag
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Sber's GigaChat 3.5",
     source="the model's chat template",
     example="""\
@@ -16,7 +17,6 @@ ABOUT = About(
 <｜GCML｜parameter name="path" string="true">src/a.ts</｜GCML｜parameter>
 </｜GCML｜invoke>
 </｜GCML｜tool_calls>""",
-    since="0.1.0",
 )
 
 DIALECT = TokenTag(

@@ -9,10 +9,11 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="the many models that were tuned on Glaive's data",
     source="https://huggingface.co/datasets/glaiveai/glaive-function-calling-v2",
-    example='<functioncall> {"name": "read_file", "arguments": \'{"path": "src/a.ts"}\'}',
-    since="0.1.0",
+    example="""\
+<functioncall> {"name": "read_file", "arguments": '{"path": "src/a.ts"}'}""",
 )
 
 DIALECT = JsonTags("glaive", opening=("<functioncall>",), closing=("</functioncall>",), closed=False, line=" ")

@@ -13,10 +13,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="servers that remove the special token of `glm_xml` and leave the rest",
     source="dynamo PR#10144",
-    example="read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>",
-    since="0.1.0",
+    example="""\
+read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>""",
 )
 
 

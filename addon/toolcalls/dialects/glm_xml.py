@@ -10,10 +10,11 @@ from toolcalls.shapes.keyvalue import KeyValueOrJson
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="GLM 4.5 and later, Spark 2.5, Laguna (poolside) and Ling 3",
     source="the models' chat templates (https://huggingface.co/zai-org/GLM-4.7, chat_template.jinja)",
-    example="<tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>",
-    since="0.1.0",
+    example="""\
+<tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>""",
 )
 
 DIALECT = KeyValueOrJson("glm_xml")

@@ -3,19 +3,16 @@
 The calls stand in brackets, or without them and with the mark before each.
 """
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="Gorilla OpenFunctions",
     source="https://huggingface.co/gorilla-llm/gorilla-openfunctions-v2",
-    example='<<function>>[read_file(path="src/a.ts"), list_files()]',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+<<function>>[read_file(path="src/a.ts")]""",
 )
 
 DIALECT = Pythonic("gorilla", opening=("<<function>>",))

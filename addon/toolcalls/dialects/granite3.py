@@ -9,10 +9,11 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="IBM's Granite 3.0 to 3.3",
     source="vLLM's `granite` parser",
-    example='<|tool_call|>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
-    since="0.1.0",
+    example="""\
+<|tool_call|>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
 DIALECT = JsonList(

@@ -8,10 +8,11 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="IBM's granite-20b-functioncalling",
     source="https://huggingface.co/ibm-granite/granite-20b-functioncalling",
-    example='<function_call> {"name": "read_file", "arguments": {"path": "src/a.ts"}}',
-    since="0.1.0",
+    example="""\
+<function_call> {"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
 )
 
 DIALECT = JsonTags(

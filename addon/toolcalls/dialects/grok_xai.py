@@ -9,10 +9,11 @@ from toolcalls.shapes.content import Verbatim
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Grok, as a leak in agents",
     source="sst/opencode #2288, #2291",
-    example='<xai:function_call name="read_file"><parameter name="path">src/a.ts</parameter></xai:function_call>',
-    since="0.1.0",
+    example="""\
+<xai:function_call name="read_file"><parameter name="path">src/a.ts</parameter></xai:function_call>""",
 )
 
 DIALECT = Attributed("grok_xai", wrappers=(), call="xai:function_call", content=Verbatim(), line="")

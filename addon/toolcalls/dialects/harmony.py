@@ -19,13 +19,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
+    since="0.1.0",
     written_by="OpenAI's gpt-oss",
     source="https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks)",
-    example=(
-        "<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant"
-        '<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>'
-    ),
-    since="0.1.0",
+    example="""\
+<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant\
+<|channel|>commentary to=functions.read_file json<|message|>{"path": "src/a.ts"}<|call|>""",
 )
 
 RESULT = "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>{text}<|end|>"

@@ -17,13 +17,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
+    since="0.1.0",
     written_by="servers that remove gpt-oss's special tokens",
     source="Rapid-MLX #480",
-    example=(
-        'analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}'
-        "assistantfinalDone."
-    ),
-    since="0.1.0",
+    example="""\
+analysisWe need the file.assistantcommentary to=functions.read_file json{"path": "src/a.ts"}assistantfinalDone.""",
 )
 
 # A header is looked at whole before anything of it counts, so it is bounded.

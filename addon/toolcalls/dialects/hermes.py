@@ -11,6 +11,7 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by=(
         "Hermes 2 and 3, Qwen 2.5 and 3 (not the coders), Granite 4, SmolLM3, Trinity, ERNIE 4.5 and their fine-tunes"
     ),
@@ -19,7 +20,6 @@ ABOUT = About(
 <tool_call>
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}
 </tool_call>""",
-    since="0.1.0",
 )
 
 DIALECT = JsonTags(

@@ -9,13 +9,13 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="Tencent's Hunyuan-A13B",
     source="vLLM's `hunyuan_a13b` parser (vllm #47901)",
     example="""\
 <answer>
 <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>
 </answer>""",
-    since="0.1.0",
 )
 
 DIALECT = JsonList(

@@ -9,6 +9,7 @@ from toolcalls.shapes.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="Tencent's Hy4",
     source="the model's chat template",
     example="""\
@@ -18,7 +19,6 @@ ABOUT = About(
 <arg_value>src/a.ts</arg_value>
 </tool_call>
 </tool_calls>""",
-    since="0.1.0",
 )
 
 DIALECT = KeyValue("hy_v4", wrapper="tool_calls", suffixed=True, line="\n")

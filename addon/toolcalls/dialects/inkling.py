@@ -15,13 +15,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="Inkling",
     source="vLLM's `inkling` parser",
-    example=(
-        "<|message_model|>read_file"
-        '<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "src/a.ts"}}<|end_message|>'
-    ),
-    since="0.1.0",
+    example="""\
+<|message_model|>read_file<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "src/a.ts"}}\
+<|end_message|>""",
 )
 
 _MESSAGE = "<|message_model|>"

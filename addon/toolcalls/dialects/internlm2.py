@@ -9,10 +9,11 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="InternLM 2 and 2.5",
     source="https://huggingface.co/internlm/internlm2_5-7b-chat",
-    example='<|action_start|><|plugin|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}<|action_end|>',
-    since="0.1.0",
+    example="""\
+<|action_start|><|plugin|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}<|action_end|>""",
 )
 
 DIALECT = JsonTags(

@@ -12,6 +12,7 @@ from toolcalls.shapes.attributed import Attributed
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by=(
         "Claude when its API fails to convert it, and MiniMax, Kimi, MiMo, GLM and Qwen inside agents that look "
         "like Claude's"
@@ -23,7 +24,6 @@ ABOUT = About(
 <parameter name="path">src/a.ts</parameter>
 </invoke>
 </function_calls>""",
-    since="0.1.0",
 )
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml", "ml", "ns", "anthropic", "claude"))

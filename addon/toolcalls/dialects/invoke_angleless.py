@@ -15,6 +15,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Claude, as a leak",
     source="senpi PR#770",
     example="""\
@@ -22,7 +23,6 @@ antml:invoke name="read_file">
 <parameter name="path">src/a.ts</parameter>
 </invoke>
 </function_results>""",
-    since="0.1.0",
 )
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))

@@ -19,13 +19,13 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="clients that escape what they keep of a reply, and models that see it again",
     source="opencode #16735",
     example="""\
 &lt;invoke name="read_file"&gt;
 &lt;parameter name="path"&gt;src/a.ts&lt;/parameter&gt;
 &lt;/invoke&gt;""",
-    since="0.1.0",
 )
 
 _PREFIXES = ("", *(f"{name}:" for name in ("antml", "tml")))

@@ -20,6 +20,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="Claude 2",
     source="the prompt documentation of Claude 2",
     example="""\
@@ -31,7 +32,6 @@ ABOUT = About(
 </parameters>
 </invoke>
 </function_calls>""",
-    since="0.1.0",
 )
 
 _MAX_WORD = 256

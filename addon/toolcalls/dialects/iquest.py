@@ -8,10 +8,11 @@ from toolcalls.shapes.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="IQuest's models",
     source="the model's chat template",
-    example="<iquest_tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></iquest_tool_call>",
-    since="0.1.0",
+    example="""\
+<iquest_tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></iquest_tool_call>""",
 )
 
 DIALECT = KeyValue("iquest", call="iquest_tool_call")

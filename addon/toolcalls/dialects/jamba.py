@@ -9,10 +9,11 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="AI21's Jamba",
     source="vLLM's `jamba` parser",
-    example='<tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>',
-    since="0.1.0",
+    example="""\
+<tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>""",
 )
 
 DIALECT = JsonList("jamba", opening=("<tool_calls>",), closing=("</tool_calls>",))

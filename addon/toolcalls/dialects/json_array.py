@@ -8,10 +8,11 @@ from toolcalls.shapes.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",
+    since="0.1.0",
     written_by="models that were trained on several forms of it, where a server has no template for them",
     source="public reports",
-    example='[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
-    since="0.1.0",
+    example="""\
+[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
 DIALECT = OpenJson("json_array", brackets=("[",))

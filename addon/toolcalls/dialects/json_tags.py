@@ -9,13 +9,13 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="models that mix the forms they have seen",
     source="no model's template; ollama #16383",
     example="""\
 <function_calls>
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}
 </function_calls>""",
-    since="0.1.0",
 )
 
 _NAMES = ("function_calls", "function_invocation", "tool_use", "tool_request", "tool_invocation")

@@ -12,13 +12,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="K2 Horizon",
     source="the model's chat template",
-    example=(
-        "<ifm|tool_calls><ifm|tool_call>read_file<ifm|arg_key>path</ifm|arg_key><ifm|arg_type>string"
-        "</ifm|arg_type><ifm|arg_value>src/a.ts</ifm|arg_value></ifm|tool_call></ifm|tool_calls>"
-    ),
-    since="0.1.0",
+    example="""\
+<ifm|tool_calls><ifm|tool_call>read_file<ifm|arg_key>path</ifm|arg_key><ifm|arg_type>string</ifm|arg_type>\
+<ifm|arg_value>src/a.ts</ifm|arg_value></ifm|tool_call></ifm|tool_calls>""",
 )
 
 _OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))

@@ -17,16 +17,15 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="Moonshot's Kimi K2, K2-Thinking and K2.5",
     source=(
         "docs/tool_call_guidance.md at https://huggingface.co/moonshotai/Kimi-K2-Instruct; vllm PR#38579, #28543 "
         "(leaks)"
     ),
-    example=(
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0"
-        '<|tool_call_argument_begin|>{"path": "src/a.ts"}<|tool_call_end|><|tool_calls_section_end|>'
-    ),
-    since="0.1.0",
+    example="""\
+<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0\
+<|tool_call_argument_begin|>{"path": "src/a.ts"}<|tool_call_end|><|tool_calls_section_end|>""",
 )
 
 _PREFIX = "functions."

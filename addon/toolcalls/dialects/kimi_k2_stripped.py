@@ -6,21 +6,18 @@ Nothing but the name of a declared tool tells it from prose, so it is looked for
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.header import Header, Opening
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="servers that remove Kimi K2's special tokens",
     source="public reports",
-    example='functions.read_file:0{"path": "src/a.ts"}functions.list_files:1{}',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+functions.read_file:0{"path": "src/a.ts"}""",
 )
 
 

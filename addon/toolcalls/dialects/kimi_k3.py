@@ -19,14 +19,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
+    since="0.1.0",
     written_by="Moonshot's Kimi K3",
     source="vllm #50604",
-    example=(
-        '<|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|>'
-        '<|open|>argument key="path" type="string"<|sep|>src/a.ts<|close|>argument<|sep|><|close|>call<|sep|>'
-        "<|close|>tools<|sep|>"
-    ),
-    since="0.1.0",
+    example="""\
+<|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"\
+<|sep|>src/a.ts<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>""",
 )
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"

@@ -17,10 +17,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="Liquid's LFM2",
     source="https://docs.liquid.ai/lfm/key-concepts/tool-use",
-    example='<|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>',
-    since="0.1.0",
+    example="""\
+<|tool_call_start|>[read_file(path="src/a.ts")]<|tool_call_end|>""",
 )
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"

@@ -6,7 +6,7 @@ Without the token it is `bare_json`, which counts only as a whole message. The b
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.jsonvalue import mark, value
 from toolcalls.shapes.wholejson import MAX_NAME
@@ -16,16 +16,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in the open",
+    since="0.1.0",
     written_by="Llama 3.1 to 3.3",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/",
-    example=(
-        '<|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}; {"name": "ls", "parameters": {}}'
-    ),
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("ls", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+<|python_tag|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}""",
 )
 
 _TAG = "<|python_tag|>"

@@ -6,7 +6,7 @@ markers.
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Pythonic
 from toolcalls.text.scanner import Scanner, Step
@@ -14,14 +14,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="Llama 4",
     source="chat_template.jinja of https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E-Instruct",
-    example='<|python_start|>[read_file(path="src/a.ts"), list_files()]<|python_end|>',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+<|python_start|>[read_file(path="src/a.ts")]<|python_end|>""",
 )
 
 _START, _END = ("<|python_start|>",), ("<|python_end|>",)

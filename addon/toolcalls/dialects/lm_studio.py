@@ -8,13 +8,14 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="any model that LM Studio serves in its default format",
     source=(
         "https://lmstudio.ai/docs/developer/openai-compat/tools (default tool use), "
         "https://docs.openclaw.ai/gateway/local-models"
     ),
-    example='[TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "src/a.ts"}}[END_TOOL_REQUEST]',
-    since="0.1.0",
+    example="""\
+[TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "src/a.ts"}}[END_TOOL_REQUEST]""",
 )
 
 DIALECT = JsonTags(

@@ -5,10 +5,11 @@ from toolcalls.shapes.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="Meituan's LongCat-Flash",
     source="the model's chat template",
-    example='<longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</longcat_tool_call>',
-    since="0.1.0",
+    example="""\
+<longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</longcat_tool_call>""",
 )
 
 DIALECT = JsonTags("longcat", opening=("<longcat_tool_call>",), closing=("</longcat_tool_call>",), line="")

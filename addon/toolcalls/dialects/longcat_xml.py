@@ -8,6 +8,7 @@ from toolcalls.shapes.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",
+    since="0.1.0",
     written_by="Meituan's LongCat 2.0 and LongCat-Flash",
     source=(
         "the chat template of https://huggingface.co/meituan-longcat/LongCat-2.0, "
@@ -18,7 +19,6 @@ ABOUT = About(
 <longcat_arg_key>path</longcat_arg_key>
 <longcat_arg_value>src/a.ts</longcat_arg_value>
 </longcat_tool_call>""",
-    since="0.1.0",
 )
 
 DIALECT = KeyValue("longcat_xml", call="longcat_tool_call", key="longcat_arg_key", value="longcat_arg_value", line="\n")

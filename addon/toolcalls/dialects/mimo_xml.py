@@ -21,10 +21,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="function tags",
+    since="0.1.0",
     written_by="Xiaomi's MiMo V2 and later",
     source="opencodex #5499, and vLLM's and SGLang's parsers",
-    example="<tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>",
-    since="0.1.0",
+    example="""\
+<tool_call><function=read_file><parameter=path>src/a.ts</parameter></function></tool_call>""",
 )
 
 _FREE = "input"

@@ -11,6 +11,7 @@ from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="OpenBMB's MiniCPM3 and MiniCPM4",
     source=(
         "the chat template of https://huggingface.co/openbmb/MiniCPM3-4B, and the training data of MiniCPM4-MCP "
@@ -22,7 +23,6 @@ ABOUT = About(
 read_file(path="src/a.ts")
 ```
 <|tool_call_end|>""",
-    since="0.1.0",
 )
 
 _START, _END, _FENCE = "<|tool_call_start|>", "<|tool_call_end|>", "```"

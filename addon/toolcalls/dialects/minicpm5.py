@@ -20,10 +20,11 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="MiniCPM 5",
     source="the model's chat template, and SGLang's `minicpm` parser",
-    example='<function name="read_file"><param name="path">src/a.ts</param></function>',
-    since="0.1.0",
+    example="""\
+<function name="read_file"><param name="path">src/a.ts</param></function>""",
 )
 
 _MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")

@@ -17,17 +17,15 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
+    since="0.1.0",
     written_by="MiniMax M2 without its template",
     source="RooCodeInc/Roo-Code #11187",
     example="""\
 [TOOL_CALL]
 {tool => "read_file", args => {
   --path "src/a.ts"
-  --limit 20
 }}
 [/TOOL_CALL]""",
-    calls=(Call("read_file", '{"path": "src/a.ts", "limit": 20}'),),
-    since="0.1.0",
 )
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"

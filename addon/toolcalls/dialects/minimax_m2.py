@@ -10,6 +10,7 @@ from toolcalls.shapes.content import Verbatim
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="MiniMax-M2 and M2.x, where the server does not convert it",
     source="chat_template.jinja of https://huggingface.co/MiniMaxAI/MiniMax-M2",
     example="""\
@@ -18,7 +19,6 @@ ABOUT = About(
 <parameter name="path">src/a.ts</parameter>
 </invoke>
 </minimax:tool_call>""",
-    since="0.1.0",
 )
 
 DIALECT = Attributed("minimax_m2", wrappers=("minimax:tool_call",), content=Verbatim(), bare=False, hollow="\n")

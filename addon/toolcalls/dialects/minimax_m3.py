@@ -23,14 +23,13 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    since="0.1.0",
     written_by="MiniMax-M3",
     source="the model's chat template, and vLLM's `minimax_m3` parser",
     example="""\
 ]<]minimax[>[<tool_call>
-]<]minimax[>[<invoke name="order">]<]minimax[>[<id>42]<]minimax[>[</id>]<]minimax[>[</invoke>
+]<]minimax[>[<invoke name="read_file">]<]minimax[>[<path>src/a.ts]<]minimax[>[</path>]<]minimax[>[</invoke>
 ]<]minimax[>[</tool_call>""",
-    calls=(Call("order", '{"id": 42}'),),
-    since="0.1.0",
 )
 
 RESULT = "<response>{text}</response>"

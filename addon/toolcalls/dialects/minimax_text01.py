@@ -8,13 +8,13 @@ from toolcalls.shapes.namedjson import NamedJson
 
 ABOUT = About(
     form="notations",
+    since="0.1.0",
     written_by="MiniMax-Text-01, MiniMax-VL-01 and MiniMax's models before M1",
     source="the function call guide of https://huggingface.co/MiniMaxAI/MiniMax-Text-01",
     example="""\
 <function_call>```typescript
 functions.read_file({"path": "src/a.ts"})
 ```""",
-    since="0.1.0",
 )
 
 _OPENINGS = tuple(f"<function_call>{gap}```typescript" for gap in ("", "\n"))

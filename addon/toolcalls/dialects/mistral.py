@@ -10,7 +10,7 @@ written; the second is:
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
@@ -19,17 +19,14 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by=(
         "Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3; with arrays Mistral 7B, Nemo and "
         "their fine-tunes"
     ),
     source="https://github.com/mistralai/mistral-common; vllm #13622, PR#41730, dynamo PR#10725 (leaks)",
-    example='[TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}[TOOL_CALLS]list_files[ARGS]{}',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+[TOOL_CALLS]read_file[ARGS]{"path": "src/a.ts"}""",
 )
 
 _MARK = "[TOOL_CALLS]"

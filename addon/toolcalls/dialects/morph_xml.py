@@ -17,19 +17,15 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    since="0.1.0",
     written_by="models under the prompts of ai-sdk-tool-call-middleware and senpi",
     source="ai-sdk-tool-call-middleware #67",
     example="""\
-<get_time/>
 <search>
 <query>lift</query>
 <tags><item>a</item><item>b</item></tags>
 </search>""",
-    calls=(
-        Call("get_time", "{}"),
-        Call("search", '{"query": "lift", "tags": ["a", "b"]}'),
-    ),
-    since="0.1.0",
+    call=Call("search", '{"query": "lift", "tags": ["a", "b"]}'),
 )
 
 _FORM = TagNamed("morph_xml", any_items=False, json=False)

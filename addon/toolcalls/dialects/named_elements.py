@@ -16,6 +16,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="models under many agents' own prompts",
     source="no model's template; those prompts, and public reports",
     example="""\
@@ -23,7 +24,6 @@ ABOUT = About(
 <name>read_file</name>
 <arguments>{"path": "src/a.ts"}</arguments>
 </tool_call>""",
-    since="0.1.0",
 )
 
 _CALLS = ("tool_call", "function_call", "tool_use")

@@ -5,10 +5,11 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="NVIDIA's Nemotron Nano 2 and Llama-Nemotron",
     source="the chat template of https://huggingface.co/nvidia/NVIDIA-Nemotron-Nano-9B-v2",
-    example='<TOOLCALL>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</TOOLCALL>',
-    since="0.1.0",
+    example="""\
+<TOOLCALL>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</TOOLCALL>""",
 )
 
 DIALECT = JsonList("nemotron_v2", opening=("<TOOLCALL>",), closing=("</TOOLCALL>",), first=("[", "{"))

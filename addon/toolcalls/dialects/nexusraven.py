@@ -4,19 +4,16 @@ A call as the argument of another is no literal, so such a message is no call. W
 `<bot_end>`, the model goes on with a `Thought:`, and that is text behind the call.
 """
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="NexusRaven 2",
     source="https://huggingface.co/Nexusflow/NexusRaven-V2-13B",
-    example='Call: read_file(path="src/a.ts"); list_files()<bot_end>',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts"}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+Call: read_file(path="src/a.ts")<bot_end>""",
 )
 
 _END = "<bot_end>"

@@ -11,14 +11,14 @@ from toolcalls.shapes.functiontag import FunctionTag
 
 ABOUT = About(
     form="function tags",
+    since="0.1.0",
     written_by="models without native calls, under OpenHands' prompt",
     source="OpenHands' `fn_call_converter`",
     example="""\
 <function=execute_bash>
 <parameter=command>ls -l</parameter>
 </function>""",
-    calls=(Call("execute_bash", '{"command": "ls -l"}'),),
-    since="0.1.0",
+    call=Call("execute_bash", '{"command": "ls -l"}'),
 )
 
 DIALECT = FunctionTag(

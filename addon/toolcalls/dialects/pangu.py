@@ -8,13 +8,14 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="Huawei's openPangu",
     source=(
         "the chat template of https://ai.gitcode.com/ascend-tribe/openpangu-embedded-7b-model, and the prompts of "
         "agents that serve it"
     ),
-    example='[unused11][{"name": "read_file", "arguments": {"path": "src/a.ts"}}][unused12]',
-    since="0.1.0",
+    example="""\
+[unused11][{"name": "read_file", "arguments": {"path": "src/a.ts"}}][unused12]""",
 )
 
 DIALECT = JsonList("pangu", opening=("[unused11]",), closing=("[unused12]",), first=("[", "{"), place="anywhere")

@@ -8,10 +8,11 @@ from toolcalls.shapes.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",
+    since="0.1.0",
     written_by="Microsoft's Phi-4-mini and, with a blank in front of it, FireFunction 2",
     source="vLLM's `phi4_mini_json` parser",
-    example='functools[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
-    since="0.1.0",
+    example="""\
+functools[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
 DIALECT = JsonList("phi4_mini", opening=("functools",), closed=False, place="start")

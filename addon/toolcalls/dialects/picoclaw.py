@@ -8,11 +8,12 @@ from toolcalls.shapes.jsonelement import JsonElement
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="MiMo and others, where an agent declares no tools to them",
     source="picoclaw PR#2104",
-    example='<toolcall><shell>{"command": "ls"}</shell></toolcall>',
-    calls=(Call("shell", '{"command": "ls"}'),),
-    since="0.1.0",
+    example="""\
+<toolcall><shell>{"command": "ls"}</shell></toolcall>""",
+    call=Call("shell", '{"command": "ls"}'),
 )
 
 DIALECT = JsonElement("picoclaw", start="<", closing="</{name}>", wrapper=("<toolcall>", "</toolcall>"))

@@ -10,15 +10,14 @@ from toolcalls.shapes.header import Header
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="Preferred Networks' PLaMo 3",
     source="the models' chat template (https://huggingface.co/pfnet)",
-    example=(
-        "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|>"
-        "<|plamo:begin_tool_name:plamo|>read_file<|plamo:end_tool_name:plamo|>"
-        '<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"path": "src/a.ts"}'
-        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"
-    ),
-    since="0.1.0",
+    example="""\
+<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>read_file\
+<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json\
+<|plamo:msg|>{"path": "src/a.ts"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>\
+<|plamo:end_tool_requests:plamo|>""",
 )
 
 

@@ -3,19 +3,16 @@
 Arguments have names, values are Python literals.
 """
 
-from toolcalls.shapes import About, Call
+from toolcalls.shapes import About
 from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="Llama 3.2 and 4, ToolACE, and small models under a prompt that teaches it",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function calling)",
-    example='[read_file(path="src/a.ts", limit=20), list_files()]',
-    calls=(
-        Call("read_file", '{"path": "src/a.ts", "limit": 20}'),
-        Call("list_files", "{}"),
-    ),
-    since="0.1.0",
+    example="""\
+[read_file(path="src/a.ts")]""",
 )
 
 DIALECT = Pythonic("pythonic", opening=("[",), taught=("[func_name1(params_name1=",), place="message")

@@ -8,10 +8,11 @@ from toolcalls.shapes.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    since="0.1.0",
     written_by="small models under prompts that teach it, BitNet's and the like",
     source="those prompts, and public reports",
-    example='<tool_call>read_file(path="src/a.ts")</tool_call>',
-    since="0.1.0",
+    example="""\
+<tool_call>read_file(path="src/a.ts")</tool_call>""",
 )
 
 DIALECT = Pythonic(

@@ -8,6 +8,7 @@ from toolcalls.shapes.namedjson import NamedJson
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by="Qwen and Qwen2 under Qwen-Agent's prompt",
     source=(
         "https://qwen.readthedocs.io/en/latest/framework/function_call.html, https://github.com/QwenLM/Qwen-Agent "
@@ -16,7 +17,6 @@ ABOUT = About(
     example="""\
 ✿FUNCTION✿: read_file
 ✿ARGS✿: {"path": "src/a.ts"}""",
-    since="0.1.0",
 )
 
 DIALECT = NamedJson(

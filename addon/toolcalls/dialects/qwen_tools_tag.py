@@ -9,13 +9,13 @@ from toolcalls.shapes.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in tags",
+    since="0.1.0",
     written_by="Qwen2.5-Coder, which imitates its own system prompt",
     source="omlx #2565, hermes-agent PR#83023",
     example="""\
 <tools>
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}
 </tools>""",
-    since="0.1.0",
 )
 
 DIALECT = OpenJson("qwen_tools_tag", fences=(("<tools>", "</tools>"),), place="line")

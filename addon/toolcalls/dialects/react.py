@@ -20,6 +20,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by=(
         "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
     ),
@@ -33,7 +34,6 @@ ABOUT = About(
 Thought: I have to look at the file.
 Action: read_file
 Action Input: {"path": "src/a.ts"}""",
-    since="0.1.0",
 )
 
 _INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")

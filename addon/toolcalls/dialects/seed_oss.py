@@ -9,6 +9,7 @@ from toolcalls.shapes.functiontag import FunctionTag
 
 ABOUT = About(
     form="function tags",
+    since="0.1.0",
     written_by="ByteDance's Seed-OSS",
     source="the model's chat template, and vLLM's `seed_oss` parser (vllm PR#46314, #26573)",
     example="""\
@@ -17,7 +18,6 @@ ABOUT = About(
 <parameter=path>src/a.ts</parameter>
 </function>
 </seed:tool_call>""",
-    since="0.1.0",
 )
 
 DIALECT = FunctionTag("seed_oss", wrapper="seed:tool_call", written="inline")

@@ -10,13 +10,11 @@ from toolcalls.shapes.header import Header
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="Upstage's Solar Open",
     source="the chat template of https://huggingface.co/upstage/Solar-Open-100B",
-    example=(
-        '<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>read_file<|tool_call:args|>{"path": "src/a.ts"}'
-        "<|tool_call:end|>"
-    ),
-    since="0.1.0",
+    example="""\
+<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>read_file<|tool_call:args|>{"path": "src/a.ts"}<|tool_call:end|>""",
 )
 
 DIALECT = Header(

@@ -16,14 +16,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    since="0.1.0",
     written_by="StepFun's Step 3",
     source="the model's chat template, and vLLM's and SGLang's `step3` parsers (vllm #55082)",
-    example=(
-        '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">'
-        '<steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜>'
-        "<｜tool_calls_end｜>"
-    ),
-    since="0.1.0",
+    example="""\
+<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">\
+<steptml:parameter name="path">src/a.ts</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>""",
 )
 
 

@@ -7,6 +7,7 @@ from toolcalls.shapes.header import Header
 
 ABOUT = About(
     form="header and JSON",
+    since="0.1.0",
     written_by="StepFun's Step-Audio 2",
     source=(
         "https://github.com/stepfun-ai/Step-Audio2 (its chat template, and the `step_audio_2` parser of the "
@@ -16,7 +17,6 @@ ABOUT = About(
 <tool_call>function
 read_file
 {"path": "src/a.ts"}</tool_call>""",
-    since="0.1.0",
 )
 
 _OPENING = "<tool_call>function\n"

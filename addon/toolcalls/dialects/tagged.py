@@ -19,6 +19,7 @@ from toolcalls.values.conversion import items, members, quote
 
 ABOUT = About(
     form="elements",
+    since="0.1.0",
     written_by=(
         "models under the prompts of Cline, Roo Code and Kilo Code, and models that were trained on such transcripts"
     ),
@@ -30,7 +31,6 @@ ABOUT = About(
 <read_file>
 <path>src/a.ts</path>
 </read_file>""",
-    since="0.1.0",
 )
 
 _TOOLS = """

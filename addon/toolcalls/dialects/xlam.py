@@ -10,10 +10,11 @@ from toolcalls.shapes.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",
+    since="0.1.0",
     written_by="Salesforce's xLAM 2",
     source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
-    example='[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]',
-    since="0.1.0",
+    example="""\
+[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
 DIALECT = OpenJson("xlam", fences=(("", ""), ("```json", "```"), ("```", "```")), brackets=("[",))

@@ -23,6 +23,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    since="0.1.0",
     written_by="models under the prompts of ai-sdk-tool-call-middleware",
     source="ai-sdk-tool-call-middleware",
     example="""\
@@ -31,8 +32,7 @@ path: src/a.ts
 content: |
   first line
 </write_file>""",
-    calls=(Call("write_file", '{"path": "src/a.ts", "content": "first line\\n"}'),),
-    since="0.1.0",
+    call=Call("write_file", '{"path": "src/a.ts", "content": "first line\\n"}'),
 )
 
 _MAX_BODY = 256 * 1024  # characters

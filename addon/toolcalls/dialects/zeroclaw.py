@@ -1,8 +1,9 @@
 """`zeroclaw`: short forms for tools with one parameter, which hold a bare value.
 
-These forms look like prose and like HTML, so each counts only for a declared tool with exactly one parameter; in the
-first two the value is the rest of the line, in the last it is short. Agents read a call in a fence with the info word
-`tool_call` as well, in one of these forms or as a JSON object, and that is what is written.
+There are three: `shell>ls`, `shell/command>ls` and `<shell>ls</shell>`. They look like prose and like HTML, so each
+counts only for a declared tool with exactly one parameter; in the first two the value is the rest of the line, in the
+last it is short. Agents read a call in a fence with the info word `tool_call` as well, in one of these forms or as a
+JSON object, and that is what is written.
 """
 
 import re
@@ -19,18 +20,12 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    since="0.1.0",
     written_by="GLM in agents of other makers",
     source="zeroclaw's tests, claude-code-router PR#1340",
     example="""\
-shell>ls -la
-shell/command>ls -la
-<shell>ls -la</shell>""",
-    calls=(
-        Call("shell", '{"command": "ls -la"}'),
-        Call("shell", '{"command": "ls -la"}'),
-        Call("shell", '{"command": "ls -la"}'),
-    ),
-    since="0.1.0",
+shell>ls -la""",
+    call=Call("shell", '{"command": "ls -la"}'),
 )
 
 _FENCE, _FENCE_END = "```tool_call", "```"

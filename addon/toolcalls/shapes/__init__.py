@@ -49,18 +49,18 @@ Form = Literal[
 class About:
     """What a dialect is, as data. Every file in `dialects/` declares one as `ABOUT`.
 
+    since       the version of this project that first had the dialect
     written_by  the models, agents or servers that write it
     source      where it is documented or was seen: a URL, a public template or parser, issues by number
-    example     a text that this dialect reads as exactly the calls in `calls`
-    since       the version of this project that first had the dialect
+    example     a text that this dialect reads as exactly the one call in `call`
     """
 
     form: Form
+    since: str
     written_by: str
     source: str
     example: str
-    since: str
-    calls: tuple[Call, ...] = (Call("read_file", '{"path": "src/a.ts"}'),)
+    call: Call = Call("read_file", '{"path": "src/a.ts"}')  # noqa: RUF009 - it is immutable
 
 
 class Unwritable(ValueError):
