@@ -46,8 +46,8 @@ def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, PageSta
 
     No timer looks at the list: the tests do.
     """
-    monkeypatch.setattr(page_state, "_SHARE", 0)
-    monkeypatch.setattr(page_state, "_MOMENT", LIMIT)
+    monkeypatch.setattr(page_state, "_REST_FACTOR", 0)
+    monkeypatch.setattr(page_state, "_REFRESH_SECONDS", LIMIT)
     monkeypatch.setattr(live, "INTERVAL", LIMIT)
     addon = ToolCalls()
     with taddons.context(addon) as context:
@@ -160,7 +160,7 @@ def test_a_request_that_failed_is_a_turn(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_reply_that_costs_much_is_told_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         with _proxy(monkeypatch) as (addon, page):
-            monkeypatch.setattr(page_state, "_SHARE", 1e9)
+            monkeypatch.setattr(page_state, "_REST_FACTOR", 1e9)
             flow = _flow()
             addon.request(flow)
             flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream"})
@@ -200,7 +200,7 @@ def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.Mo
             ]
 
             async def view() -> Changes:
-                return await page.drawn("s1", lambda: live_session(page.sessions.one("s1")))
+                return await page.rendered("s1", lambda: live_session(page.sessions.one("s1")))
 
             await page.refresh(flows[:200])
             before = (await view()).revision
@@ -313,7 +313,7 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
     reading = TurnReader()
 
     def read_on() -> None:
-        reading.take(*reading.news(flow))
+        reading.read(*reading.new_messages(flow))
         assert reading.turns == turns_of(flow)
 
     for number in range(3):
@@ -335,7 +335,7 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
     read = []
     monkeypatch.setattr(turns_module, "_boundary_type", lambda content: read.append(content) or ("", ""))
     messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
-    reading.take(*reading.news(flow))
+    reading.read(*reading.new_messages(flow))
     assert len(read) == 1, "what was read is not read again"
 
 
@@ -380,11 +380,11 @@ def test_a_page_that_nothing_has_changed_is_not_made_again(monkeypatch: pytest.M
 
             for _ in range(3):
                 await page.refresh(flows)
-                await page.drawn("overview", content, ())
+                await page.rendered("overview", content, ())
             assert len(made) == 1
-            await page.drawn("overview", content, ("other prices",))
+            await page.rendered("overview", content, ("other prices",))
             await page.refresh(flows[:3])
-            await page.drawn("overview", content, ("other prices",))
+            await page.rendered("overview", content, ("other prices",))
             assert len(made) == 3
 
     _run(work)

@@ -485,7 +485,7 @@ def test_steering_in_the_host() -> None:
 def test_a_reply_that_is_too_large_to_be_read_does_not_pass_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_WHOLE", 10)
     plan = planned("access-rules", [USER])
-    tap = ResponseTap(plan.exchange("whole"), form="whole", decoder=None, changes=plan.changes)
+    tap = ResponseTap(plan.exchange("whole"), form="whole", decoder=None, changes=plan.may_change)
     body = body_of([{"Bash": {"command": "cat .env"}}], "process", "whole")
     assert [tap(body), tap(body), tap(b"")] == [[], [], []]
     assert tap.exchange.failure is not None

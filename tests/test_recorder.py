@@ -34,7 +34,7 @@ def flow() -> http.HTTPFlow:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits is written at the end, however slow the machine is."""
-    monkeypatch.setattr(recorder, "_PATIENCE", LIMIT)
+    monkeypatch.setattr(recorder, "_CLOSE_SECONDS", LIMIT)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_the_end_does_not_wait_for_long(
     """SIGTERM must end mitmproxy within two seconds, whatever waits."""
     go = Event()
     monkeypatch.setattr(recorder, "_serialized", lambda _: go.wait(LIMIT) and b"")
-    monkeypatch.setattr(recorder, "_PATIENCE", 0.01)
+    monkeypatch.setattr(recorder, "_CLOSE_SECONDS", 0.01)
     made = Recorder(tmp_path / "recordings")
     made.add(flow)
     made.close()

@@ -107,7 +107,7 @@ def _tap(*, tools: bool = True, coding: str = "", form: Any = "sse") -> Response
     wire = wire_for(request)
     assert wire is not None
     plan = plan_for(wire, request, Config())
-    return ResponseTap(plan.exchange(form), form=form, decoder=decoder_of(coding), changes=plan.changes)
+    return ResponseTap(plan.exchange(form), form=form, decoder=decoder_of(coding), changes=plan.may_change)
 
 
 def _verdicts(flow: http.HTTPFlow) -> list[dict[str, Any]]:

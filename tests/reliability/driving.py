@@ -113,7 +113,7 @@ def tap_of(reply: Reply, route: Route | Config = LIFTS, coding: str = "") -> Res
     if form is None:
         raise LookupError(f"{reply.id}: {reply.content_type!r} is not read")
     decoder = decoder_of(coding, plan.call_policy.route.max_decoded_bytes)
-    return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
+    return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
 
 
 def driven(
@@ -162,8 +162,8 @@ def driven(
         gc.enable()
     return Outcome(
         left=tuple(left),
-        upstream=tap.upstream.whole() or b"",
-        client=tap.client.whole() or b"",
+        upstream=tap.upstream.content() or b"",
+        client=tap.client.content() or b"",
         verdicts=tuple(tap.exchange.verdicts),
         client_calls=tuple(tap.exchange.client_calls),
         held=held,

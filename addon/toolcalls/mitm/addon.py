@@ -126,8 +126,8 @@ class ToolCalls:
             return
         playback = ctx.master.addons.lookup.get("serverplayback")
         for flows in getattr(playback, "flowmap", {}).values():
-            self._replayed_bodies.learn(flows)
-        if plan.changes:
+            self._replayed_bodies.add(flows)
+        if plan.may_change:
             flow.request.headers["accept-encoding"] = "identity"
         if plan.request is not None and flow_metadata.original_request_body(flow) is None:
             flow_metadata.replace_request_body(flow, *plan.request)
@@ -170,8 +170,8 @@ class ToolCalls:
         if not flow.live or flow.response is None:
             return
         plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, flow.response, guarded=plan.guards) if plan else None
-        if plan is not None and plan.doomed and flow.response.status_code == 400:
+        form = form_of(plan.wire, flow.request, flow.response, guarded=plan.may_block) if plan else None
+        if plan is not None and plan.may_be_refused and flow.response.status_code == 400:
             flow_metadata.add_comment(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
         if plan is None or form is None:
             return
@@ -180,7 +180,7 @@ class ToolCalls:
         elif callable(flow.response.stream):
             logger.warning(f"{exchange_label(flow)}: the reply passes unread: another addon streams it")
         elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
-            if plan.changes:
+            if plan.may_change:
                 flow_metadata.prepare_headers(flow)
             flow.response.stream = tap
             self._live.begin(flow)
@@ -203,11 +203,11 @@ class ToolCalls:
             limit = plan.call_policy.route.max_decoded_bytes
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
-            if plan.guards:
+            if plan.may_block:
                 return ResponseTap(plan.exchange(form), form=form, decoder=UnknownCoding(str(unknown)), changes=True)
             logger.warning(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(unknown))}")
             return None
-        return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.changes)
+        return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
 
     def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> None:
         """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
@@ -218,7 +218,7 @@ class ToolCalls:
             return
         tap(body if recorded is None else recorded)
         tap(b"")
-        if plan.changes:
+        if plan.may_change:
             response.headers.pop("content-encoding", None)
         flow_metadata.store_bodies(response, flow.metadata, tap)
         self._report(flow, tap.exchange)
@@ -253,7 +253,7 @@ class ToolCalls:
     def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
         """Judge a flow from a file by the current configuration. Its bodies stay as recorded."""
         plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, response, guarded=plan.guards) if plan else None
+        form = form_of(plan.wire, flow.request, response, guarded=plan.may_block) if plan else None
         self._plans.pop(flow, None)
         if plan is None or form is None:
             return

@@ -39,20 +39,20 @@ class AppendFile:
         self._open = open_
         self._warned = False
         self.path, self._file = open_()
-        self._own()
+        self._make_private()
 
     def append(self, record: bytes) -> bool:
         """Write one record; whether it was."""
         try:
-            if self._file < 0 or self._is_gone():
+            if self._file < 0 or self._was_replaced():
                 self._reopen()
             self._write(record)
         except OSError as error:
-            self.miss(error.strerror or type(error).__name__)
+            self.count_missing(error.strerror or type(error).__name__)
             return False
         return True
 
-    def miss(self, why: str) -> None:
+    def count_missing(self, why: str) -> None:
         """A record is not written."""
         self.missing += 1
         if not self._warned:
@@ -61,19 +61,19 @@ class AppendFile:
 
     def close(self) -> None:
         """Write nothing more, and say how much is missing."""
-        self._release()
+        self._close_file()
         if self.missing:
             records = "1 record is" if self.missing == 1 else f"{self.missing} records are"
             logger.warning(f"toolcalls: {records} missing in {visible(str(self.path))}")
             self.missing = 0
 
-    def _own(self) -> None:
+    def _make_private(self) -> None:
         """Let its owner alone read it. A terminal or a pipe is not ours to close to others."""
         self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
         if self._regular:
             os.fchmod(self._file, 0o600)
 
-    def _is_gone(self) -> bool:
+    def _was_replaced(self) -> bool:
         """Whether the path names another file by now, or none: what we hold open nobody would find."""
         if not self._regular:
             return False
@@ -85,11 +85,11 @@ class AppendFile:
         return (held.st_dev, held.st_ino) != (named.st_dev, named.st_ino)
 
     def _reopen(self) -> None:
-        self._release()
+        self._close_file()
         self.path, self._file = self._open()
-        self._own()
+        self._make_private()
 
-    def _release(self) -> None:
+    def _close_file(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -101,10 +101,10 @@ class AppendFile:
             while written < len(record):
                 written += os.write(self._file, record[written:] if written else record)
         except OSError:
-            self._take_back(size, written)
+            self._cut_off(size, written)
             raise
 
-    def _take_back(self, size: int, written: int) -> None:
+    def _cut_off(self, size: int, written: int) -> None:
         """Cut off the part of a record that was written, unless somebody else has written behind it."""
         if written and self._regular:
             with suppress(OSError):  # what made the writing fail is told, and readers stop at a torn tail

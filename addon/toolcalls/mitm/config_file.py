@@ -26,14 +26,14 @@ class ConfigFile:
 
     def __init__(self, option: str) -> None:
         self.path = Path(option).expanduser() if option else config.default_path()
-        self._stamp = self._changed()
+        self._stamp = self._file_stamp()
         self._looked = time.monotonic()
         self._config = self._load()
         self._policies: dict[str, PolicyName] = {}
-        if self._is_open():
+        if self._is_world_writable():
             logger.warning(f"toolcalls: everybody on this machine may write {self.path}")
 
-    def policy(self, route: str, policy: PolicyName | None) -> None:
+    def override_policy(self, route: str, policy: PolicyName | None) -> None:
         """Read a route's replies by another policy until mitmproxy stops; None: by the file's again."""
         self._policies.pop(route, None)
         if policy is not None:
@@ -44,9 +44,11 @@ class ConfigFile:
         config = self._read()
         if not self._policies:
             return config
-        return replace(config, routes=tuple(map(self._own, config.routes)), default=self._own(config.default))
+        return replace(
+            config, routes=tuple(map(self._overridden, config.routes)), default=self._overridden(config.default)
+        )
 
-    def _own(self, route: Route) -> Route:
+    def _overridden(self, route: Route) -> Route:
         policy = self._policies.get(route.name)
         return route if policy is None else replace(route, policy=policy, take=None, require=None)
 
@@ -56,7 +58,7 @@ class ConfigFile:
         if now - self._looked < _INTERVAL:
             return self._config
         self._looked = now
-        stamp = self._changed()
+        stamp = self._file_stamp()
         if stamp != self._stamp:
             self._stamp = stamp
             try:
@@ -77,14 +79,14 @@ class ConfigFile:
             logger.warning(f"toolcalls: {warning}")
         return loaded
 
-    def _is_open(self) -> bool:
+    def _is_world_writable(self) -> bool:
         """Whether others than its owner and its group may write the file."""
         try:
             return bool(self.path.stat().st_mode & S_IWOTH)
         except OSError:
             return False
 
-    def _changed(self) -> tuple[int, int] | None:
+    def _file_stamp(self) -> tuple[int, int] | None:
         """What differs when the file does; None when it cannot be looked at."""
         try:
             stat = self.path.stat()

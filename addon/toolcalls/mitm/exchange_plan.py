@@ -44,8 +44,9 @@ class ExchangePlan:
     request   the body that came, and the one that the upstream is sent instead; None where it is the same
     processors   the route's, None where it has none
     watch     the loop guard that only looks on, None where there is none
-    call_memory  gets to know the calls that are lifted, None where nobody will ask
-    doomed    the server may refuse it for a result of a call that was lifted: it has kept it as text
+    call_memory   remembers the calls that are lifted, None where nobody will ask
+    may_be_refused   the request brings the result of a lifted call to a server that keeps the conversation, and has
+               kept the call as text
     """
 
     wire: Wire
@@ -57,17 +58,17 @@ class ExchangePlan:
     processors: Processors | None = None
     watch: LoopWatch | None = None
     call_memory: CallMemory | None = None
-    doomed: bool = False
+    may_be_refused: bool = False
 
     @property
-    def changes(self) -> bool:
+    def may_change(self) -> bool:
         """Whether the reply may leave otherwise than it came."""
         return self.decision.kind != "observe"
 
     @property
-    def guards(self) -> bool:
+    def may_block(self) -> bool:
         """Whether a rule may block calls of the reply: then what nobody can read must not pass."""
-        return self.changes and self.processors is not None and self.processors.blocks
+        return self.may_change and self.processors is not None and self.processors.blocks
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -131,14 +132,15 @@ def plan_for(
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
     watch = loop_watch_for(wire.name, body, route, decision)
     made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
-    doomed = bool(notes)
+    may_be_refused = bool(notes)
     if route.rewrite_request and not fetched:
         made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
+    request_body = (body, made) if made else None
     return ExchangePlan(
-        wire, call_policy, decision, tools, seed, (body, made) if made else None, processors, watch, call_memory, doomed
+        wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused
     )
 
 

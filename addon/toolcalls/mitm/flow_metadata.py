@@ -61,7 +61,7 @@ def prepare_headers(flow: http.HTTPFlow) -> None:
 
 def store_bodies(response: http.Response, metadata: dict[str, Any], tap: ResponseTap) -> None:
     """Put both bodies and their times into a flow whose reply went through a tap."""
-    client, upstream = tap.client.whole(), tap.upstream.whole()
+    client, upstream = tap.client.content(), tap.upstream.content()
     response.raw_content = client
     if client is not None and "content-length" in response.headers:
         response.headers["content-length"] = str(len(client))
@@ -174,7 +174,7 @@ class ReplayedBodies:
         self._seen: set[str] = set()
         self._bodies: dict[bytes, bytes] = {}
 
-    def learn(self, flows: Iterable[object]) -> None:
+    def add(self, flows: Iterable[object]) -> None:
         """Remember the bodies of flows that were not seen before."""
         for flow in flows:
             if isinstance(flow, http.HTTPFlow) and flow.id not in self._seen:

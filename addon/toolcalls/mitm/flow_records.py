@@ -75,10 +75,10 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     if flow.websocket is not None:
         coming = {number: _current_report(exchange) for number, exchange in replies_in_progress(flow)}
         again = TurnReader() if reading is None else reading
-        news = again.news(flow)
+        news = again.new_messages(flow)
 
         def read_on() -> list[Seen]:
-            again.take(*news)
+            again.read(*news)
             return _turns_in_progress(flow, again.turns, coming)
 
         return read_on
@@ -90,14 +90,14 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
 
     def made() -> list[Seen]:
-        body = upstream.whole()
+        body = upstream.content()
         pieces = Pieces(upstream.microseconds, upstream.sizes)
         same = client is upstream
         one = replace(
             record_of(flow, report),
             state="streaming",
             upstream=body,
-            client=body if same else client.whole(),
+            client=body if same else client.content(),
             upstream_pieces=pieces,
             client_pieces=pieces if same else Pieces(client.microseconds, client.sizes),
             ended=None,

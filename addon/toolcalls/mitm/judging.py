@@ -81,7 +81,7 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
         except (CodingError, LookupError) as error:
             raise ReplyNotParsed(f"its reply cannot be read: {error}") from error
     plan = plan_for(wire, flow.request, config, flow_metadata.original_request_body(flow))
-    if not plan.guards and form_of(wire, flow.request, flow.response) is None:
+    if not plan.may_block and form_of(wire, flow.request, flow.response) is None:
         raise ReplyNotParsed("it has no reply that can be read")
     return Recorded(plan, form, body, cut=flow.error is not None)
 
@@ -101,7 +101,7 @@ def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recor
     why = "no reply has come on this connection"
     for turn in turns_of(flow):
         try:
-            plan = quotable.known_to(plan_for(wire, flow.request, config, turn.asked, call_memory))
+            plan = quotable.extend(plan_for(wire, flow.request, config, turn.asked, call_memory))
         except ReplyNotParsed as reason:
             why = str(reason)
             continue

@@ -95,7 +95,7 @@ class Live:
         if size == shown.size:
             return False
         shown.size = size
-        body = tap.client.whole()
+        body = tap.client.content()
         if body is not None:
             response.raw_content = body
         _comment(flow, shown, telling(tap.exchange))

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MAX_WAITING = 32 * 1024 * 1024  # bytes of bodies that may wait to be written; one flow always may
 MAX_BODY = 8 * 1024 * 1024  # bytes of a body, or characters of a call's arguments, that are recorded
-_PATIENCE = 1.0  # seconds that mitmproxy's end may be held up to write what still waits
+_CLOSE_SECONDS = 1.0  # seconds that mitmproxy's end may be held up to write what still waits
 
 
 class Recorder:
@@ -66,16 +66,16 @@ class Recorder:
         if fits:
             self._queue.put((copied, size))
         else:
-            self._file.miss("flows come faster than they can be written")
+            self._file.count_missing("flows come faster than they can be written")
 
     def close(self) -> None:
         """Write what waits, as far as there is time for it."""
         self._queue.put(None)
-        self._thread.join(_PATIENCE)
+        self._thread.join(_CLOSE_SECONDS)
         with self._lock:
             left = self._flows
         for _ in range(left):
-            self._file.miss("mitmproxy ends")
+            self._file.count_missing("mitmproxy ends")
         self._file.close()
 
     def _work(self) -> None:
@@ -84,7 +84,7 @@ class Recorder:
             try:
                 self._file.append(_serialized(flow))
             except Exception as error:  # noqa: BLE001 - one flow that cannot be written must not end the recording
-                self._file.miss(f"{type(error).__name__} in flow {flow.id}")
+                self._file.count_missing(f"{type(error).__name__} in flow {flow.id}")
             with self._lock:
                 self._waiting -= size
                 self._flows -= 1

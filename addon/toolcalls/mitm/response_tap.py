@@ -66,7 +66,7 @@ class TimedBody:
         """How many bytes each piece had."""
         return self._sizes.tolist()
 
-    def whole(self) -> bytes | None:
+    def content(self) -> bytes | None:
         """The body as far as it came; None when it grew too large to be kept."""
         return None if self._limit < 0 else bytes(self._bytes)
 
@@ -89,7 +89,7 @@ class ResponseTap:
         self._decoder = decoder
         self._changes = changes
         self._room = MAX_WHOLE if form == "whole" else None
-        self._laborious = decoder is not None or form == "whole"
+        self._needs_preparation = decoder is not None or form == "whole"
 
     @property
     def client(self) -> TimedBody:
@@ -107,8 +107,8 @@ class ResponseTap:
             return self._end() or []
         piece = data
         try:
-            if self._laborious:
-                piece = self._prepared(data)
+            if self._needs_preparation:
+                piece = self._prepare(data)
             out = self.exchange.feed(piece) if piece else b""
         except Exception as error:  # noqa: BLE001 - the host would drop the piece and go on
             piece, out = data, self._failed(error)
@@ -130,13 +130,13 @@ class ResponseTap:
         if left and self._client is not None:
             self._client.add(left, moment)
 
-    def _prepared(self, data: bytes) -> bytes:
+    def _prepare(self, data: bytes) -> bytes:
         """The piece without its coding. A reply that waits until it is whole must find room."""
         piece = data if self._decoder is None else self._decoder.feed(data)
-        self._wait_for(piece)
+        self._reserve_room(piece)
         return piece
 
-    def _wait_for(self, piece: bytes) -> None:
+    def _reserve_room(self, piece: bytes) -> None:
         """Take the room that a piece of a whole reply needs until its end."""
         if self._room is not None and self.exchange.failure is None:
             self._room -= len(piece)

@@ -84,7 +84,7 @@ class JudgeCommands:
         if not routes:
             raise exceptions.CommandError("none of these flows has a route of the addon's")
         for route in routes:
-            self._replies.config_file.policy(route, next((name for name in _POLICIES if name == policy), None))
+            self._replies.config_file.override_policy(route, next((name for name in _POLICIES if name == policy), None))
 
     def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
         if not _is_small(flows):

@@ -24,9 +24,9 @@ def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
     """The page's handlers as tornado takes them: path, class, arguments of `initialize`."""
     own = {"state": state}
     return [
-        (PATH + r"/?", Overview, own),
-        (PATH + r"/session", OneSession, own),
-        (PATH + r"/why", Why, own),
+        (PATH + r"/?", OverviewPage, own),
+        (PATH + r"/session", SessionPage, own),
+        (PATH + r"/why", WhyPage, own),
         (PATH + r"/page\.css", Style),
         (PATH + r"/live\.js", Script),
     ]
@@ -47,7 +47,7 @@ class _Handler(RequestHandler):
         self.write('<!doctype html><title>Tool calls</title><p>Log in at <a href="/">mitmweb</a> first.</p>')
 
 
-class _Shown(_Handler):
+class _LivePage(_Handler):
     """A page that is asked for again with `since`, the revision that a browser has: 204 when that is the latest, else
     the keys of its blocks in order as JSON, each with its HTML if that has changed.
     """
@@ -60,23 +60,23 @@ class _Shown(_Handler):
         raise NotImplementedError
 
     @property
-    def place(self) -> str:
+    def page_key(self) -> str:
         """Which of the pages this is."""
         raise NotImplementedError
 
     @property
     def stamp(self) -> object:
-        """What the content depends on besides the sessions (`PageState.drawn`)."""
+        """What the content depends on besides the sessions (`PageState.rendered`)."""
         return self.state.prices
 
-    async def prepared(self) -> None:
+    async def prepare_content(self) -> None:
         """What has to be done before the content can be made."""
         await self.state.refresh(list(self.view))
 
     async def get(self) -> None:
         """The page, or what is new of it."""
-        await self.prepared()
-        view = await self.state.drawn(self.place, self.content, self.stamp)
+        await self.prepare_content()
+        view = await self.state.rendered(self.page_key, self.content, self.stamp)
         revision = self.state.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
@@ -87,34 +87,34 @@ class _Shown(_Handler):
             self.write({"revision": revision, "blocks": view.since(self.state.known(view, since))})
 
 
-class Overview(_Shown):
+class OverviewPage(_LivePage):
     """All sessions and the scorecard."""
 
-    place = "overview"
+    page_key = "overview"
 
     def content(self) -> list[Block]:
         return pages.live_overview(self.state.sessions, self.state.prices)
 
 
-class OneSession(_Shown):
+class SessionPage(_LivePage):
     """One session, by the query parameter `id`."""
 
     @property
-    def place(self) -> str:
+    def page_key(self) -> str:
         return f"session {self.get_query_argument('id', '')}"
 
     def content(self) -> list[Block]:
         return pages.live_session(self.state.sessions.one(self.get_query_argument("id", "")), self.state.prices)
 
 
-class Why(_Shown):
+class WhyPage(_LivePage):
     """What each condition says of each candidate of one flow, by the query parameter `id`."""
 
     @property
-    def place(self) -> str:
+    def page_key(self) -> str:
         return f"why {self.get_query_argument('id', '')}"
 
-    async def prepared(self) -> None:
+    async def prepare_content(self) -> None:
         flow = self.view.get_by_id(self.get_query_argument("id", ""))
         try:
             self.blocks = await self.state.why(flow)

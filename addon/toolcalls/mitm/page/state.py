@@ -1,10 +1,10 @@
 """What the page shows: the sessions of mitmweb's flows, kept up to date, and what each browser has of them.
 
-Nothing is done while nobody looks. A look brings the turns up to date with mitmweb's flows: those that are new, have
-another report, or whose reply is coming, are told, in a thread, so that the loop goes on, and no more at a time than
-take a moment; the page asks again every second and gets the parts that have changed. A reply that is coming is told
-again and again, and so is a page drawn, so the more that costs, the rarer it is done. What is shown is bounded as
-`Sessions` is.
+Nothing is done while no browser asks. A request brings the turns up to date with mitmweb's flows: those that are new,
+those with another report, and those whose reply is in progress. That is done in a thread, so that the loop goes on, and
+for a bounded time. The page asks again every second and gets the parts that have changed. A reply in progress is
+updated, and a page rendered, again and again: the more that costs, the less often it is done. `Sessions` bounds what is
+shown.
 """
 
 import asyncio
@@ -36,16 +36,17 @@ from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
 
-_MOMENT = 0.5  # seconds that one look may take to tell turns
-_SHARE = 10  # a reply that is coming is told anew, and a page drawn, when this many times what that took has passed
-_VIEWS = 8  # pages of which is remembered what they have
+_REFRESH_SECONDS = 0.5  # that one request may take to update turns
+# A reply in progress is updated, and a page rendered, once this many times the time that it took has passed.
+_REST_FACTOR = 10
+_MAX_VIEWS = 8  # pages whose state is remembered
 
 
 @dataclass(slots=True)
 class _EndedFlow:
-    """What was told of a flow whose reply has ended: its report.
+    """A flow whose reply has ended, as the sessions have it.
 
-    ids   of its exchanges: a WebSocket has several
+    ids   of its exchanges; a WebSocket has several
     """
 
     report: Mapping[str, Any]
@@ -54,23 +55,28 @@ class _EndedFlow:
 
 @dataclass(slots=True)
 class _FlowInProgress:
-    """What was told of a reply that is awaited or coming: how much of it, and when it may be told again.
+    """A flow whose reply is awaited or in progress, as the sessions have it.
 
-    size   bytes of the reply, or messages of the connection
-    ids    of the exchanges, as in `_EndedFlow`
-    reading   of a connection
+    size     bytes of the reply, or messages of the connection
+    due      when it may be updated again, by the monotonic clock
+    ids      of the exchanges, as in `_EndedFlow`
+    reader   of a connection
     """
 
     state: State
     size: int
     due: float = 0.0
     ids: tuple[str, ...] = ()
-    reading: TurnReader = field(default_factory=TurnReader)
+    reader: TurnReader = field(default_factory=TurnReader)
 
 
 @dataclass(slots=True)
 class _BrowserView:
-    """What one page shows, of what that was made (`PageState.drawn`), and when it may be made again."""
+    """What one page shows.
+
+    stamp   what it was rendered from (`PageState.rendered`)
+    due     when it may be rendered again, by the monotonic clock
+    """
 
     changes: Changes = field(default_factory=Changes)
     stamp: object = None
@@ -83,13 +89,13 @@ class PageState:
     def __init__(self, rules: Callable[[], ConfigFile | None] = lambda: None) -> None:
         self.sessions = Sessions()
         self._configured = rules
-        self._told: dict[str, _EndedFlow] = {}
-        self._coming: dict[str, _FlowInProgress] = {}
+        self._ended: dict[str, _EndedFlow] = {}
+        self._in_progress: dict[str, _FlowInProgress] = {}
         self._lock = asyncio.Lock()
-        self._explaining = asyncio.Lock()
+        self._why_lock = asyncio.Lock()
         self._views: OrderedDict[str, _BrowserView] = OrderedDict()
-        self._explained: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
-        self._run = token_hex(4)  # a page that was loaded before a restart must not take our revisions for its own
+        self._why: tuple[object, list[Block]] | None = None  # a report, and the page that explains it
+        self._run = token_hex(4)  # a page that was loaded before a restart must not mistake our revisions for its own
 
     @property
     def prices(self) -> Sequence[Price]:
@@ -101,53 +107,53 @@ class PageState:
         """Bring the sessions up to date with mitmweb's flows."""
         async with self._lock:
             here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow) and state_of(flow) is not None}
-            for told_ in (self._told, self._coming):
-                for gone in told_.keys() - here.keys():
-                    for id_ in (gone, *told_.pop(gone).ids):
+            for known in (self._ended, self._in_progress):
+                for gone in known.keys() - here.keys():
+                    for id_ in (gone, *known.pop(gone).ids):
                         self.sessions.discard(id_)
-            until = monotonic() + _MOMENT
+            until = monotonic() + _REFRESH_SECONDS
             for flow in here.values():
                 if monotonic() > until:
                     break
                 try:
-                    await self._tell(flow)
+                    await self._update(flow)
                 except Exception as error:  # noqa: BLE001 - one flow that cannot be told must not hide the others
-                    # Without the traceback: the exception's own words may hold what was said.
+                    # Without the traceback and the message, which may quote the exchange.
                     logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.fault(error)}")
 
-    async def _tell(self, flow: http.HTTPFlow) -> None:
-        """Put a flow into the sessions if there is anything new to tell of it."""
+    async def _update(self, flow: http.HTTPFlow) -> None:
+        """Put a flow into the sessions if there is anything new in it."""
         report = flow.metadata[flow_metadata.REPORT] if has_report(flow) else failure_report(flow)
         if report is not None:
-            await self._tell_ended(flow, report)
+            await self._update_ended(flow, report)
         if report is None or replies_in_progress(flow):
-            await self._tell_coming(flow)
+            await self._update_in_progress(flow)
         else:
-            self._coming.pop(flow.id, None)
+            self._in_progress.pop(flow.id, None)
 
-    async def _tell_ended(self, flow: http.HTTPFlow, report: Mapping[str, Any]) -> None:
-        was = self._told.get(flow.id)
+    async def _update_ended(self, flow: http.HTTPFlow, report: Mapping[str, Any]) -> None:
+        was = self._ended.get(flow.id)
         if was is not None and was.report == report:
             return
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
         ended = await asyncio.to_thread(records_of, flow, report)
-        self._told[flow.id] = _EndedFlow(report, tuple(one.id for one in ended))
+        self._ended[flow.id] = _EndedFlow(report, tuple(one.id for one in ended))
         for one in ended:
             if one.id not in known:
                 self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
 
-    async def _tell_coming(self, flow: http.HTTPFlow) -> None:
+    async def _update_in_progress(self, flow: http.HTTPFlow) -> None:
         state = state_of(flow)
         if state is None:
             return
-        was, size, now = self._coming.get(flow.id), _size(flow), monotonic()
+        was, size, now = self._in_progress.get(flow.id), _size(flow), monotonic()
         if was is not None and was.state == state and (was.size == size or now < was.due):
             return
         replies = {number for number, _ in replies_in_progress(flow)}
-        coming = self._coming[flow.id] = _FlowInProgress(state, size)
+        coming = self._in_progress[flow.id] = _FlowInProgress(state, size)
         if was is not None:
-            coming.reading = was.reading
-        found = await asyncio.to_thread(records_in_progress(flow, coming.reading))
+            coming.reader = was.reader
+        found = await asyncio.to_thread(records_in_progress(flow, coming.reader))
         coming.ids = tuple(one.id for one in found)
         for one in found:
             before = self.sessions.turn(one.id)
@@ -156,53 +162,53 @@ class PageState:
             over = (
                 has_report(flow) if not replies else not replies <= {number for number, _ in replies_in_progress(flow)}
             )
-            if not over:  # else it has ended meanwhile, and the next look tells all of it
+            if not over:  # else it has ended meanwhile, and the next refresh adds all of it
                 self.sessions.put(turn)
-        coming.due = monotonic() + _SHARE * (monotonic() - now)
+        coming.due = monotonic() + _REST_FACTOR * (monotonic() - now)
 
-    async def drawn(self, name: str, content: Callable[[], Sequence[Block]], stamp: object = None) -> Changes:
-        """What `content` makes of the sessions, in a thread, while they stay as they are. `name` is the page's.
+    async def rendered(self, name: str, content: Callable[[], Sequence[Block]], stamp: object = None) -> Changes:
+        """What `content` returns for the page `name`. It runs in a thread, and the sessions do not change meanwhile.
 
-        stamp   what the content depends on besides the sessions; None for content that is made at once
+        stamp   what the content depends on besides the sessions; None for content that is cheap to make
         """
         async with self._lock:
             view = self._views.setdefault(name, _BrowserView())
             self._views.move_to_end(name)
-            while len(self._views) > _VIEWS:
+            while len(self._views) > _MAX_VIEWS:
                 self._views.popitem(last=False)
             now, made_of = monotonic(), (self.sessions.revision, stamp)
             if view.stamp is None or stamp is None or (view.stamp != made_of and now >= view.due):
                 view.changes.put(await asyncio.to_thread(content))
-                view.stamp, view.due = made_of, monotonic() + _SHARE * (monotonic() - now)
+                view.stamp, view.due = made_of, monotonic() + _REST_FACTOR * (monotonic() - now)
             return view.changes
 
     async def why(self, flow: object) -> list[Block]:
-        """Why the text of a reply is a call or none: what `toolcalls.why` says, worked out once, in a thread."""
+        """Why text of a reply is a call or none, as the command `toolcalls.why` says it. Computed once, in a thread."""
         rules = self._configured()
         if rules is None or not has_report(flow) or not isinstance(flow, http.HTTPFlow):
             return live_why(None, [])
-        async with self._explaining:  # a long reply takes seconds, and the other pages go on
+        async with self._why_lock:  # a long reply takes seconds, and the other pages go on
             report = flow.metadata[flow_metadata.REPORT]
-            if self._explained is None or self._explained[0] is not report:
+            if self._why is None or self._why[0] is not report:
                 config = rules.current()
                 rows = await asyncio.to_thread(
                     lambda: explained([one for _, reply in replies(flow, config) for one in conditions(reply)])
                 )
-                self._explained = (report, live_why(flow.id, rows))
-            return self._explained[1]
+                self._why = (report, live_why(flow.id, rows))
+            return self._why[1]
 
     def revision(self, view: Changes) -> str:
-        """A page's revision as its browser is told it: of this run, and of these changes."""
+        """A page's revision, as its browser gets it: of this run, and of these changes."""
         return f"{self._run}.{id(view):x}.{view.revision}"
 
     def known(self, view: Changes, revision: str) -> int:
-        """Which revision a browser has, 0 for one of another run or one that is forgotten."""
+        """The revision that a browser has; 0 for one of another run, or of a view that was dropped."""
         before, _, number = revision.rpartition(".")
         return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0
 
 
 def _size(flow: http.HTTPFlow) -> int:
-    """How much has come of what is coming, -1 for nothing."""
+    """How much of a reply has come, in bytes or messages; -1 for nothing."""
     if flow.websocket is not None:
         return len(flow.websocket.messages)
     tap = tap_of(flow)

@@ -107,7 +107,7 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     theirs: Times | None
     live = tap is not None and REPORT not in flow.metadata
     if live:
-        client, upstream = tap.client.whole(), tap.upstream.whole()
+        client, upstream = tap.client.content(), tap.upstream.content()
         same = tap.client is tap.upstream or tap.encoded
         mine = (tap.client.microseconds, tap.client.sizes)
         theirs = (tap.upstream.microseconds, tap.upstream.sizes)
@@ -207,9 +207,9 @@ def _look(flow: http.HTTPFlow) -> _Looking:
     state = len(messages), hash(tuple(map(id, reports)))
     if known.state != state and known.timer is None:
         ended = {int(one["number"]): one for one in reports}
-        news, kept = known.reading.news(flow)
+        news, kept = known.reading.new_messages(flow)
         at_once = len(news) if _loop() is None else _MESSAGES
-        known.reading.take(news[:at_once], kept)
+        known.reading.read(news[:at_once], kept)
         known.unread = len(news[at_once:])
         places = list(_places(known.reading.turns, ended, dict(replies_in_progress(flow))))
         known.turns = [shown for _, shown in places]
@@ -234,8 +234,8 @@ def _read_on(flow: http.HTTPFlow, known: _Looking) -> None:
 
     def go_on() -> None:
         known.timer = None
-        news, kept = known.reading.news(flow)
-        known.reading.take(news[:_MESSAGES], kept)
+        news, kept = known.reading.new_messages(flow)
+        known.reading.read(news[:_MESSAGES], kept)
         known.unread = len(news[_MESSAGES:])
         if known.unread:
             _read_on(flow, known)

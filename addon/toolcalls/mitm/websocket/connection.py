@@ -48,8 +48,8 @@ class _OpenTurn:
     def __init__(self, number: int, plan: ExchangePlan | None) -> None:
         self.number = number
         self.exchange = None if plan is None else plan.exchange("ndjson")
-        self.changes = plan is not None and plan.changes
-        self.doomed = self.changes and plan is not None and plan.doomed
+        self.may_change = plan is not None and plan.may_change
+        self.may_be_refused = self.may_change and plan is not None and plan.may_be_refused
         self.received: dict[bytes, bytes] = {}  # messages of several lines, by the line they are read as
 
     def feed(self, content: bytes) -> list[bytes]:
@@ -62,7 +62,7 @@ class _OpenTurn:
         return self._changed(content, self.exchange.feed(line + b"\n"))
 
     def _changed(self, content: bytes, out: bytes) -> list[bytes]:
-        if not self.changes:
+        if not self.may_change:
             return [content]
         return [self.received.pop(line, line) for line in out.split(b"\n") if line]
 
@@ -73,7 +73,7 @@ class QuotableTexts:
     def __init__(self) -> None:
         self._texts: tuple[str, ...] = ()
 
-    def known_to(self, plan: ExchangePlan) -> ExchangePlan:
+    def extend(self, plan: ExchangePlan) -> ExchangePlan:
         """The next turn's plan, with what all turns so far have sent."""
         self._texts += plan.call_policy.request.quotable
         while sum(map(len, self._texts)) > _REMEMBERED:
@@ -127,7 +127,7 @@ class Connection:
             return
         plan = self._plan(message.content)
         if plan is not None:
-            plan = self._quotable.known_to(plan)
+            plan = self._quotable.extend(plan)
             if plan.request is not None:
                 self._change(message, number, _sendable(plan.request[1]))
         self._turns.setdefault(stream, deque()).append(_OpenTurn(number, plan))
@@ -136,7 +136,7 @@ class Connection:
         content = message.content
         kind, stream = type_and_stream(content)
         turns = self._turns.get(stream)
-        if turns and kind == "error" and turns[0].doomed and (again := sent_again(content)) != content:
+        if turns and kind == "error" and turns[0].may_be_refused and (again := sent_again(content)) != content:
             logger.info(
                 "toolcalls: the server refused a lifted call's result; the client is asked for everything again"
             )

@@ -170,7 +170,7 @@ class Turn:
     client: Side = field(default_factory=Side)
     ended: float | None = None
 
-    def take(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
+    def add(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
         """The next message of its reply."""
         self.messages.append(place)
         after = max(0, round((message.timestamp - self.started) * 1_000_000))
@@ -187,9 +187,9 @@ class TurnReader:
     """
 
     def __init__(self) -> None:
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self.turns: list[Turn] = []  # in the order in which they were asked for
         self._last: tuple[WebSocketMessage, bytes, bool] | None = None  # that was read, as it was then
         self._open: dict[str, deque[Turn]] = {}
@@ -199,8 +199,8 @@ class TurnReader:
         self._known = 0  # messages that left otherwise than they came
         self._changed: dict[tuple[bool, int], bytes] = {}
 
-    def news(self, flow: http.HTTPFlow) -> tuple[list[WebSocketMessage], list[Any]]:
-        """What has come since, for `take`; all of it where the last message was read before the addon had it in hand,
+    def new_messages(self, flow: http.HTTPFlow) -> tuple[list[WebSocketMessage], list[Any]]:
+        """What has come since, for `read`; all of it where the last message was read before the addon had it in hand,
         which may have changed or dropped it, or put others in front of it.
         """
         messages = flow.websocket.messages if flow.websocket is not None else []
@@ -208,11 +208,11 @@ class TurnReader:
             message, content, dropped = self._last
             here = self._read <= len(messages) and messages[self._read - 1] is message
             if not here or (message.content, message.dropped) != (content, dropped):
-                self._begin()
+                self._reset()
         return messages[self._read :], _kept(flow)[self._known :]
 
-    def take(self, messages: list[WebSocketMessage], kept: list[Any]) -> None:
-        """Go on with the `news`."""
+    def read(self, messages: list[WebSocketMessage], kept: list[Any]) -> None:
+        """Go on with the `new_messages`."""
         self._changed.update(_originals(kept))
         self._known += len(kept)
         for message in messages:
@@ -222,10 +222,10 @@ class TurnReader:
             if message.from_client:
                 self._asked += 1
             if message.is_text:
-                self._next(message, place, original)
+                self._assign(message, place, original)
             self._last = message, message.content, message.dropped
 
-    def _next(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
+    def _assign(self, message: WebSocketMessage, place: int, original: bytes | None) -> None:
         content = message.content if original is None else original
         kind, stream = _boundary_type(content)
         if message.from_client and kind == REQUEST_TYPE:
@@ -235,7 +235,7 @@ class TurnReader:
             self._open.setdefault(stream, deque()).append(turn)
         elif not message.from_client and self._open.get(stream):
             turn = self._open[stream][0]
-            turn.take(message, place, original)
+            turn.add(message, place, original)
             if original is not None and kind in END_TYPES:
                 turn.ended = message.timestamp
                 self._open[stream].popleft()
@@ -244,5 +244,5 @@ class TurnReader:
 def turns_of(flow: http.HTTPFlow) -> list[Turn]:
     """The turns of a connection, in the order in which they were asked for."""
     reading = TurnReader()
-    reading.take(*reading.news(flow))
+    reading.read(*reading.new_messages(flow))
     return reading.turns
