@@ -1,0 +1,101 @@
+"""Frames about items: where one begins and ends, and the arguments of native calls."""
+
+from collections.abc import Sequence
+
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.openai_responses.calls import Kind, Made, kind_of
+from toolcalls.wires.openai_responses.client import opens
+from toolcalls.wires.openai_responses.items import (
+    Message,
+)
+from toolcalls.wires.openai_responses.message_frames import MessageFrames
+from toolcalls.wires.openai_responses.reading import place_of
+from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, stays_native, withdrawn_at
+
+
+class ItemFrames:
+    """Encodes the frames about items. What is special about messages is in `messages`."""
+
+    def __init__(self, items: UpstreamItems, messages: MessageFrames) -> None:
+        self._items = items
+        self._client = items.client
+        self._messages = messages
+
+    def added(self, event: Fields, parts: Sequence[Part]) -> None:
+        client = self._client
+        item, at = rawjson.fields(event.get("item")), place_of(event)
+        kind = kind_of(item)
+        gone = withdrawn_at(parts)
+        client.tell(parts[:gone], natives=kind is None)
+        client.end_thought()
+        self._items.begin(at)
+        if rawjson.word(item, "type") == "message":
+            client.message = self._items.messages[at] = message = Message(item, client.home)
+            message.held.append(event)
+            if opens(parts):
+                client.show(message, [event], 0)
+                message.held.clear()
+        elif kind is not None and not stays_native(parts):
+            self._leave_out(item, at, parts[gone:])
+        else:
+            self._keep(kind, event, at)
+
+    def _keep(self, kind: Kind | None, event: Fields, at: int) -> None:
+        """An item of the upstream's that stays."""
+        client = self._client
+        self._items.places[at] = place = client.take(at)
+        if kind is not None:
+            self._items.natives[at] = Made(kind, rawjson.fields(event["item"]), place)
+        client.home.append(None)
+        client.hand_on(event, output_index=place)
+
+    def _leave_out(self, item: Fields, at: int, parts: Sequence[Part]) -> None:
+        """A native call that the client does not get here. `parts`: that it goes, and what stands in its place."""
+        self._items.places[at] = None
+        if parts:
+            id_ = rawjson.word(item, "call_id")
+            self._items.withdrawn.add(id_)
+            self._client.replaced[id_] = item
+        self._client.tell(parts)
+
+    def arguments(self, event: Fields, parts: Sequence[Part]) -> None:
+        """A piece of a native call's arguments, or all of them."""
+        at = place_of(event)
+        place, native = self._items.places.get(at, at), self._items.natives.get(at)
+        if place is None or self._breaks_off(at, parts):
+            self._client.tell(parts)
+            return
+        if native is not None:
+            native.pieces.append(rawjson.word(event, "delta"))
+        self._client.hand_on(event, output_index=place)
+
+    def _breaks_off(self, at: int, parts: Sequence[Part]) -> bool:
+        """Whether a call that had begun to leave is told nothing more."""
+        if withdrawn_at(parts) < len(parts):
+            self._items.broken_off.add(at)
+        return at in self._items.broken_off
+
+    def item_done(self, event: Fields, parts: Sequence[Part]) -> None:
+        client = self._client
+        item, at = rawjson.fields(event.get("item")), place_of(event)
+        kind = kind_of(item)
+        if rawjson.word(item, "type") == "message":
+            self._messages.message_done(event, parts, item)
+            return
+        if kind is None:
+            self._items.forward(event, parts)
+            return
+        if at not in self._items.places:  # nobody has opened it
+            gone = withdrawn_at(parts)
+            client.tell(parts[:gone], natives=False)
+            self._items.begin(at)
+            if stays_native(parts):
+                self._keep(kind, event, at)
+                return
+            self._leave_out(item, at, parts[gone:])
+        if self._items.places[at] is None:
+            client.lowered[rawjson.word(item, "call_id")] = item
+        elif not self._breaks_off(at, parts):
+            client.hand_on(event, output_index=self._items.places[at])

@@ -1,0 +1,96 @@
+"""The upstream's items of a streamed reply, and what the client has got of each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolcalls.events import CallStart, Event, Finish, Text, Withdrawn
+from toolcalls.values.rawjson import Fields
+from toolcalls.wires import Part
+from toolcalls.wires.openai_responses.calls import Made
+from toolcalls.wires.openai_responses.client import Client, opens, within
+from toolcalls.wires.openai_responses.items import (
+    MESSAGE,
+    Message,
+    Segment,
+    is_text,
+    parts_of,
+)
+from toolcalls.wires.openai_responses.reading import Reading, place_of
+
+
+def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
+    """What a frame tells of the reply: its text, whether it opens a place for text, and its other events."""
+    text = "".join(event.text for _, event in parts if isinstance(event, Text))
+    return text, opens(parts), [event for _, event in parts if not isinstance(event, Text | Finish)]
+
+
+def withdrawn_at(parts: Sequence[Part]) -> int:
+    """Where the parts tell that a native call goes; their number where they do not."""
+    return next((place for place, (_, event) in enumerate(parts) if isinstance(event, Withdrawn)), len(parts))
+
+
+def stays_native(parts: Sequence[Part]) -> bool:
+    """Whether a native call stays one."""
+    return any(isinstance(event, CallStart) and event.dialect is None for _, event in parts)
+
+
+def refusals_of(item: Fields) -> list[Fields]:
+    """The parts of a message that are no text."""
+    return [part for part in parts_of(item) if not is_text(part)]
+
+
+class UpstreamItems:
+    """The items by their places in the upstream's output, and the stream that the client gets.
+
+    decoded     the events that the frame in hand came with
+    places      the client's places of items, None for an item that it does not get
+    slots       the items that the client got in the place of an item; None in it is that item, as it came
+    messages    those that are messages
+    natives     native calls that the client got
+    broken_off  places of native calls of which the client got only a part
+    withdrawn   ids of native calls that were withdrawn
+    """
+
+    def __init__(self) -> None:
+        self.reading = Reading()
+        self.client = Client(self.reading)
+        self.decoded: list[Part] = []
+        self.places: dict[int, int | None] = {}
+        self.slots: dict[int, list[Any]] = {}
+        self.messages: dict[int, Message] = {}
+        self.natives: dict[int, Made] = {}
+        self.broken_off: set[int] = set()
+        self.withdrawn: set[str] = set()
+
+    def begin(self, at: int) -> None:
+        """An item of the upstream's begins; what is of ours until the next one stands with it."""
+        self.client.end_own()
+        self.client.home = self.slots[at] = []
+
+    def message_of(self, event: Fields) -> Message:
+        """The message that a frame is about; one that nobody has opened is open."""
+        client, at = self.client, place_of(event)
+        message = self.messages.get(at)
+        if message is None:
+            client.end_own()
+            client.home = self.slots.setdefault(at, [])
+            item = {"id": event["item_id"], **MESSAGE} if "item_id" in event else dict(MESSAGE)
+            message = self.messages[at] = Message(item, client.home)
+            message.segment = Segment(message.id(), max(at, client.next), 0)
+            client.next = message.segment.place + 1
+        elif client.message is not message:
+            client.end_own()
+        client.message = message
+        return message
+
+    def forward(self, event: Fields, parts: Sequence[Part]) -> None:
+        """A frame that is about no text of ours; where it is about an item, the item may have another place."""
+        self.client.tell(parts)
+        at = place_of(event)
+        if "output_index" not in event:
+            self.client.hand_on(event)
+        elif (message := self.messages.get(at)) is not None:
+            if message.segment is not None:
+                self.client.hand_on(event, **within(event, message.segment))
+        elif at not in self.broken_off and (place := self.places.get(at, at)) is not None:
+            self.client.hand_on(event, output_index=place)
