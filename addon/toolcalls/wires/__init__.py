@@ -35,7 +35,7 @@ type Part = tuple[int, Event]
 STREAM_END = b"[DONE]"
 
 
-def joined(parts: Iterable[Part]) -> Iterator[Part]:
+def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
     """The parts, texts that follow each other as one text in the lane of the last; empty ones are left out."""
     text, of = "", 0
     for lane, event in parts:

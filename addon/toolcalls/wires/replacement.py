@@ -1,16 +1,17 @@
-"""What stands in the places of native calls that came as a whole: they, others made in their places, or nothing.
+"""What became of the native calls of a whole reply: each stays, is replaced by another call, or is gone.
 
-A wire whose replies are rows (of blocks, of items) asks this when it writes such a row again. It knows nothing of JSON:
-the wire says what a call is in its own form (`Told`, made its own), and by which of its items it is known.
+A wire whose replies are rows (of blocks, of items) asks this when it writes such a row again. This module knows nothing
+of JSON: a wire's own kind of `WholeCall` says what a call is in the wire's form, and which item it came as.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Withdrawn
 
 
-class Told:
-    """A call in a whole reply, with its events as they came, each with its lane."""
+class WholeCall:
+    """A call of a whole reply, with its events as they came, each with its lane."""
 
     def __init__(self, start: CallStart, lane: int = 0) -> None:
         self.start = start
@@ -27,73 +28,70 @@ class Told:
             self.complete = True
 
     @property
-    def written(self) -> str:
+    def arguments(self) -> str:
         """Its argument JSON, as far as it came."""
         return "".join(self.pieces)
 
+    def is_unchanged(self, item: Any) -> bool:
+        """Whether it is the native call of this item, as it came."""
+        raise NotImplementedError
 
-class Standing[Call: Told, Item]:
-    """What stands in the places of native calls.
 
-    Processors let each of them tell in turn what has become of it. Where calls become text only those are told that
-    could not, and are known by what they are: no id tells calls apart, for some servers give none or one to several.
+class Replacements[Call: WholeCall]:
+    """What is in the place of each native call of some items, in their order.
+
+    Processors answer for each native call, in order: the call itself, or `Withdrawn` and perhaps another call. Where
+    calls become text, only those come that could not, without their order. These are found by their content: no id
+    tells calls apart, for some servers give none, or one id to several.
 
     items      of the native calls, as they came
-    parts      what has become of them, each event with its lane; other events stand among these
-    make       a call that begins in a lane
-    stands_in  whether a call is the native one of an item, as it came
+    parts      what became of them, each event with its lane; other events may be among these
+    call_type  the wire's kind of call
 
-    in_order   each has told
-    behind     calls that have no place
-    rest       the parts that are of no native call
+    in_order     there is an answer for each call
+    unplaced     calls that have no place
+    other_parts  the parts that are of no native call
     """
 
-    def __init__(
-        self,
-        items: Sequence[Item],
-        parts: Iterable[tuple[int, Event]],
-        make: Callable[[CallStart, int], Call],
-        stands_in: Callable[[Call, Item], bool],
-    ) -> None:
-        self.rest: list[tuple[int, Event]] = []
-        self.behind: list[Call] = []
-        self._make = make
-        self._stands_in = stands_in
-        told = self._told(parts)
-        self.in_order = len(told) == len(items)
+    def __init__(self, items: Sequence[Any], parts: Iterable[tuple[int, Event]], call_type: type[Call]) -> None:
+        self.other_parts: list[tuple[int, Event]] = []
+        self.unplaced: list[Call] = []
+        self._call_type = call_type
+        answers = self._answers(parts)
+        self.in_order = len(answers) == len(items)
         if not self.in_order:
-            self.behind = [call for call in told if call is not None]
-            told = [self._known(item) for item in items]
-        self._places = iter(told)
+            self.unplaced = [call for call in answers if call is not None]
+            answers = [self._matching(item) for item in items]
+        self._places = iter(answers)
 
     def next(self) -> Call | None:
-        """The call that stands in the next one's place."""
+        """The call in the place of the next item, None for none."""
         return next(self._places)
 
-    def _known(self, item: Item) -> Call | None:
-        """The call that is this item's, taken from those that have no place."""
-        found = next((place for place, call in enumerate(self.behind) if self._stands_in(call, item)), None)
-        return None if found is None else self.behind.pop(found)
+    def _matching(self, item: Any) -> Call | None:
+        """The call of an item, taken from those that have no place."""
+        found = next((place for place, call in enumerate(self.unplaced) if call.is_unchanged(item)), None)
+        return None if found is None else self.unplaced.pop(found)
 
-    def _told(self, parts: Iterable[tuple[int, Event]]) -> list[Call | None]:
-        told: list[Call | None] = []
+    def _answers(self, parts: Iterable[tuple[int, Event]]) -> list[Call | None]:
+        answers: list[Call | None] = []
         calls: dict[tuple[int, int], Call] = {}
         before: Event | None = None
-        gone = -1
+        withdrawn = -1
         for lane, event in parts:
             if isinstance(event, Withdrawn):
-                told += [None] if event.index != gone else []
-                gone = event.index
+                answers += [None] if event.index != withdrawn else []
+                withdrawn = event.index
             elif isinstance(event, CallStart) and (event.dialect is None or isinstance(before, Withdrawn)):
-                calls[lane, event.index] = call = self._make(event, lane)
+                calls[lane, event.index] = call = self._call_type(event, lane)
                 if event.dialect is None:
-                    told.append(call)
-                    gone = -1
+                    answers.append(call)
+                    withdrawn = -1
                 else:
-                    told[-1] = call  # made anew
+                    answers[-1] = call  # a processor changed it
             elif isinstance(event, CallPiece | CallEnd) and (lane, event.index) in calls:
                 calls[lane, event.index].take(lane, event)
             else:
-                self.rest.append((lane, event))
+                self.other_parts.append((lane, event))
             before = event
-        return told
+        return answers

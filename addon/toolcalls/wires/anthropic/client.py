@@ -10,25 +10,25 @@ from typing import Any
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, joined
+from toolcalls.wires import Part, merge_texts
 from toolcalls.wires.anthropic.blocks import gap
 from toolcalls.wires.anthropic.reading import DELTA, START, STOP
 
 
-class Open:
+class OpenBlock:
     """The block that the client sees open, where it is a text or one of ours.
 
     call   the lane and index of a call
     said   pieces of its arguments are out
     """
 
-    __slots__ = ("call", "index", "kind", "said")
+    __slots__ = ("call", "has_arguments", "index", "kind")
 
     def __init__(self, index: int, kind: str, call: tuple[int, int] | None = None) -> None:
         self.index = index
         self.kind = kind
         self.call = call
-        self.said = False
+        self.has_arguments = False
 
 
 class Client:
@@ -39,7 +39,7 @@ class Client:
     next       the index of the next block
     held       the event that opens a text block that it has not got
     made       how many of its calls were made here
-    left_out   how many native calls it has not got
+    omitted   how many native calls it has not got
     lifted     a call was made of text, or made anew
     broken     a call broke off
     wrote      its latest text is calls that were written here
@@ -47,45 +47,45 @@ class Client:
 
     def __init__(self) -> None:
         self.out: list[Fields] = []
-        self.open: Open | None = None
+        self.open: OpenBlock | None = None
         self.next = 0
         self.held: Fields | None = None
         self.made = 0
-        self.left_out = 0
+        self.omitted = 0
         self.lifted = False
         self.broken = False
-        self.wrote = False
+        self.ends_with_call_text = False
         self._blank = ""  # white space at the start of a text block
-        self._gone: dict[str, Fields] = {}  # native calls that it has not got, by their ids
+        self._withdrawn: dict[str, Fields] = {}  # native calls that it has not got, by their ids
 
     # Frames
 
-    def say(self, kind: str, **members: Any) -> None:
+    def send(self, kind: str, **members: Any) -> None:
         """A new event."""
         self.out.append({"type": kind, **members})
 
-    def hand_on(self, event: Fields, index: int | None = None) -> None:
+    def forward(self, event: Fields, index: int | None = None) -> None:
         """An event of the upstream's. `index`: where the client sees the block that it is about, None for none."""
         same = index is None or rawjson.number(event, "index", -1) == index
         self.out.append(event if same else {**event, "index": index})
 
-    def take(self) -> int:
+    def take_place(self) -> int:
         """The index of the next block."""
         self.next += 1
         return self.next - 1
 
     # Blocks
 
-    def _begin(self, kind: str, members: Fields, call: tuple[int, int] | None = None) -> Open:
+    def _begin(self, kind: str, members: Fields, call: tuple[int, int] | None = None) -> OpenBlock:
         """A new block, behind the one that was open."""
         self.close()
-        self.open = Open(self.take(), kind, call)
-        self.say(START, index=self.open.index, content_block={"type": kind, **members})
+        self.open = OpenBlock(self.take_place(), kind, call)
+        self.send(START, index=self.open.index, content_block={"type": kind, **members})
         return self.open
 
     def _piece(self, index: int, kind: str, key: str, text: str) -> None:
         """A piece of a block."""
-        self.say(DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
+        self.send(DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
 
     def close(self) -> None:
         """The block that is open ends here.
@@ -98,27 +98,27 @@ class Client:
             return
         if open_.call is not None:
             self.broken = True
-            if not open_.said:
+            if not open_.has_arguments:
                 self._piece(open_.index, "input_json_delta", "partial_json", "{")
-        self.say(STOP, index=open_.index)
+        self.send(STOP, index=open_.index)
 
-    def come_to(self, opener: Fields | None) -> None:
+    def begin_block(self, opener: Fields | None) -> None:
         """Another block of the upstream's, which ends what is open. `opener`: the event that opens it, where it is a
         text: the client gets it with the first text.
         """
         self.close()
         self.held = opener
 
-    def leave_out(self, call: Fields) -> None:
+    def omit(self, call: Fields) -> None:
         """A native call's block stays away."""
-        self._gone[rawjson.word(call, "id")] = call
-        self.left_out += 1
+        self._withdrawn[rawjson.word(call, "id")] = call
+        self.omitted += 1
 
     # The hub's events
 
-    def tell(self, parts: Iterable[Part]) -> None:
+    def emit(self, parts: Iterable[Part]) -> None:
         """What became of the text, and of calls."""
-        for lane, event in joined(parts):
+        for lane, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
             else:
@@ -131,10 +131,10 @@ class Client:
             self.made += 1
             self.lifted = self.lifted or event.dialect is not None
             call = {"id": rawjson.string(event.id), "name": rawjson.string(event.name), "input": {}}
-            kept = self._gone.get(event.id, {}) if event.dialect is None else {}
+            kept = self._withdrawn.get(event.id, {}) if event.dialect is None else {}
             self._begin("tool_use", {**rawjson.without(kept, "type"), **call}, (lane, event.index))
         elif isinstance(event, CallPiece) and open_ is not None and open_.call == (lane, event.index):
-            open_.said = open_.said or event.json != ""
+            open_.has_arguments = open_.has_arguments or event.json != ""
             self._piece(open_.index, "input_json_delta", "partial_json", event.json)
         elif isinstance(event, CallEnd) and open_ is not None and open_.call == (lane, event.index):
             open_.call = None
@@ -157,28 +157,28 @@ class Client:
                 self._blank = text
                 return
             open_ = self.show()
-        wrote, self.wrote = self.wrote, False
+        wrote, self.ends_with_call_text = self.ends_with_call_text, False
         if wrote and (between := gap(text)):
             self._piece(open_.index, "text_delta", "text", between)
         if event is not None and rawjson.word(rawjson.fields(event.get("delta")), "text") == text:
-            self.hand_on(event, open_.index)
+            self.forward(event, open_.index)
         else:
             self._piece(open_.index, "text_delta", "text", text)
 
-    def show(self) -> Open:
+    def show(self) -> OpenBlock:
         """A text block, opened by the event that was held or by a new one."""
         held, self.held = self.held, None
         if held is None:
             return self._begin("text", {"text": ""})
         self.close()
-        self.open = Open(self.take(), "text")
-        self.hand_on(held, self.open.index)
+        self.open = OpenBlock(self.take_place(), "text")
+        self.forward(held, self.open.index)
         return self.open
 
     def end_text(self, event: Fields) -> None:
         """A text block of the upstream's ends with this event, and so does what the client sees of it."""
         if self.open is not None and self.open.kind == "text":
-            self.hand_on(event, self.open.index)
+            self.forward(event, self.open.index)
             self.open = None
         else:
             self._blank = ""

@@ -13,7 +13,7 @@ from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text
-from toolcalls.wires.anthropic.client import Client, Open
+from toolcalls.wires.anthropic.client import Client, OpenBlock
 from toolcalls.wires.anthropic.reading import DELTA, START, STOP, Reading, content_of, event_of
 
 # The commonest new frame of all.
@@ -58,7 +58,7 @@ class Stream:
         client = self._client
         open_, piece = client.open, parts[0][1] if can_omit and len(parts) == 1 else None
         if open_ is not None and isinstance(piece, CallPiece) and open_.call == (parts[0][0], piece.index):
-            open_.said = open_.said or piece.json != ""
+            open_.has_arguments = open_.has_arguments or piece.json != ""
             return [_PIECE % (open_.index, quote(piece.json).encode())]
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
@@ -80,7 +80,7 @@ class Stream:
         else:
             client.next, text = reading.blocks, reading.text
         if text is not None and text in reading.lanes:
-            client.open = Open(text, "text")
+            client.open = OpenBlock(text, "text")
 
     # The message begins
 
@@ -92,7 +92,7 @@ class Stream:
             return
         client = self._client
         client.next, client.open = 0, None
-        client.hand_on({**event, "message": {**rawjson.fields(event["message"]), "content": []}})
+        client.forward({**event, "message": {**rawjson.fields(event["message"]), "content": []}})
         blocks = [rawjson.fields(raw) for raw in content]
         places: dict[int | str, int] = {}  # of a text by its lane, of a call by its id
         for place, (lane, block) in enumerate(zip(self._reading.given, blocks, strict=True)):
@@ -103,9 +103,9 @@ class Stream:
             key: int | str = part.id if isinstance(part, CallStart) and part.dialect is None else lane
             place = places.get(key, -1) if isinstance(part, Text | Reasoning | CallStart) else -1
             for block in blocks[come : place + 1]:
-                self._come_to(block)
+                self._reach_block(block)
                 if is_text(block):
-                    client.wrote = client.wrote or is_behind(said, own)
+                    client.ends_with_call_text = client.ends_with_call_text or is_behind(said, own)
                     said, own = "", rawjson.word(block, "text")
             come = max(come, place + 1)
             if isinstance(part, Text):
@@ -116,21 +116,21 @@ class Stream:
             else:
                 client.event(lane, part)
         for block in blocks[come:]:
-            self._come_to(block)
+            self._reach_block(block)
 
-    def _come_to(self, block: Fields) -> None:
+    def _reach_block(self, block: Fields) -> None:
         """Come to a block of the message's own: its text and its call are told by what has become of them."""
         client = self._client
         if is_text(block):
-            client.come_to({"type": START, "index": -1, "content_block": {**block, "text": ""}})
+            client.begin_block({"type": START, "index": -1, "content_block": {**block, "text": ""}})
             return
-        client.come_to(None)
+        client.begin_block(None)
         if is_call(block):
-            client.leave_out(block)
+            client.omit(block)
         else:
-            index = client.take()
-            client.say(START, index=index, content_block=block)
-            client.say(STOP, index=index)
+            index = client.take_place()
+            client.send(START, index=index, content_block=block)
+            client.send(STOP, index=index)
 
     # Blocks
 
@@ -144,34 +144,34 @@ class Stream:
         stays = not native or any(_is_native(part) for part in parts)
         gone = next((place for place, (_, one) in enumerate(parts) if isinstance(one, Withdrawn)), len(parts))
         self._written([part for part in parts[:gone] if not (native and _is_native(part))])
-        client.come_to(None)
+        client.begin_block(None)
         if stays:
-            index = self._indices[at] = client.take()
-            client.hand_on(event, index)
+            index = self._indices[at] = client.take_place()
+            client.forward(event, index)
         else:
             self._indices[at] = None
-            client.leave_out(block)
-        client.tell(parts[gone:])
+            client.omit(block)
+        client.emit(parts[gone:])
 
     def _written(self, parts: Sequence[Part]) -> None:
         """What is known where another block opens: text in it is calls, for a block's own text is in its own frames."""
         client = self._client
-        client.tell(parts)
-        client.wrote = client.wrote or _text_of(parts) != ""
+        client.emit(parts)
+        client.ends_with_call_text = client.ends_with_call_text or _text_of(parts) != ""
 
     def _text_started(self, event: Fields, block: Fields, parts: Sequence[Part], lane: int) -> None:
         client = self._client
         own = [part for part in parts if part[0] == lane]
         self._written([part for part in parts if part[0] != lane])
-        client.come_to(event)
+        client.begin_block(event)
         text = rawjson.word(block, "text")
         same = bool(own) and _text_of(own) == text
         shown = bool(text.strip()) or any(isinstance(part, Text) and not part.text for _, part in own)
-        if same and shown and not (text and client.wrote):
+        if same and shown and not (text and client.ends_with_call_text):
             client.show()
         elif text:
             client.held = {**event, "content_block": {**block, "text": ""}}
-            client.tell(own)
+            client.emit(own)
 
     def _told(self, event: Fields, parts: Sequence[Part]) -> None:
         client = self._client
@@ -181,47 +181,47 @@ class Stream:
             if all(isinstance(part, Text) for _, part in parts):
                 client.text(_text_of(parts), event)
             else:
-                client.tell(parts)
+                client.emit(parts)
             return
-        client.tell(parts)
+        client.emit(parts)
         if at in self._reading.lanes:  # a citation, say; what it is about may be in a call by now
             if client.open is not None and client.open.kind == "text":
-                client.hand_on(event, client.open.index)
+                client.forward(event, client.open.index)
         elif (index := self._indices.get(at, at)) is not None:
             if any(isinstance(one, Withdrawn) for _, one in parts):
                 client.broken = True  # it had begun to leave
             else:
-                client.hand_on(event, index)
+                client.forward(event, index)
 
     def _stopped(self, event: Fields, parts: Sequence[Part]) -> None:
         """A text block ends where it is open; a call in its place ends when it is known how."""
-        self._client.tell(parts)
+        self._client.emit(parts)
         at = rawjson.number(event, "index", 0)
         if at in self._reading.lanes:
             self._client.end_text(event)
         elif (index := self._indices.get(at, at)) is not None:
-            self._client.hand_on(event, index)
+            self._client.forward(event, index)
 
     # The message ends
 
     def _finished(self, event: Fields, parts: Sequence[Part]) -> None:
         client = self._client
-        client.tell(parts)
+        client.emit(parts)
         client.close()
         delta = rawjson.fields(event.get("delta"))
-        calls = client.made + self._reading.natives - client.left_out
+        calls = client.made + self._reading.natives - client.omitted
         made = ended(delta, parts, lifted=client.lifted, broken=client.broken, calls=calls)
-        client.hand_on(event if made is delta else {**event, "delta": made})
+        client.forward(event if made is delta else {**event, "delta": made})
 
     def _over(self, event: Fields, parts: Sequence[Part]) -> None:
-        self._client.tell(parts)
+        self._client.emit(parts)
         self._client.close()
-        self._client.hand_on(event)
+        self._client.forward(event)
 
     def _other(self, event: Fields, parts: Sequence[Part]) -> None:
         """A ping, an error, what nobody knows: it ends nothing."""
-        self._client.tell(parts)
-        self._client.hand_on(event)
+        self._client.emit(parts)
+        self._client.forward(event)
 
 
 type _Handler = Callable[[Stream, Fields, Sequence[Part]], None]

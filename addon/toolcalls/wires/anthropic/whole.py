@@ -10,7 +10,8 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
 from toolcalls.wires.anthropic.reading import native_call
-from toolcalls.wires.anthropic.replacement import Standing, Told
+from toolcalls.wires.anthropic.replacement import BlockCall
+from toolcalls.wires.replacement import Replacements
 
 
 class Whole(WholeCodec):
@@ -50,8 +51,8 @@ class Whole(WholeCodec):
         for part in parts:
             lanes.setdefault(part[0], []).append(part)
         texts, natives = _placed(content)
-        standing = {lane: Standing(blocks, lanes.get(lane, ())) for lane, blocks in natives.items()}
-        lanes |= {lane: stands.rest for lane, stands in standing.items()}
+        replacements = {lane: Replacements(blocks, lanes.get(lane, ()), BlockCall) for lane, blocks in natives.items()}
+        lanes |= {lane: replacement.other_parts for lane, replacement in replacements.items()}
         said = {lane: [event for _, event in rest] for lane, rest in lanes.items()}
         made = _Content()
         wrote = False
@@ -63,14 +64,14 @@ class Whole(WholeCodec):
                 events = said.pop(lane, [])
                 shown = _text_of(events)
                 made.text(raw, [Text(gap(shown)), *events] if wrote and shown else events)
-                wrote = lane in standing and is_behind(shown, rawjson.word(block, "text"))
-            elif (call := standing[lane].next()) is not None:
+                wrote = lane in replacements and is_behind(shown, rawjson.word(block, "text"))
+            elif (call := replacements[lane].next()) is not None:
                 made.call(call, raw)
-            elif standing[lane].in_order and lane not in texts:
+            elif replacements[lane].in_order and lane not in texts:
                 made.text({}, said.pop(lane, []))
         made.text({}, [event for events in said.values() for event in events])  # text that has no block
-        for stands in standing.values():
-            for call in stands.behind:
+        for replacement in replacements.values():
+            for call in replacement.unplaced:
                 made.call(call)
         end = ended(message, parts, lifted=made.lifted, broken=made.broken, calls=made.calls)
         if end is message and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
@@ -116,7 +117,7 @@ class _Content:
         self.broken = False
         self._text: list[str] = []
         self._markup: list[str] = []
-        self._call: Told | None = None
+        self._call: BlockCall | None = None
         self._thought: Fields = {}
 
     def text(self, like: Any, events: Iterable[Event]) -> None:
@@ -134,7 +135,7 @@ class _Content:
             elif isinstance(event, CallStart) and event.dialect is not None:
                 if call is not None:
                     self._decide()
-                self._call = Told(event)
+                self._call = BlockCall(event)
             elif isinstance(event, CallPiece) and call is not None and call.start.index == event.index:
                 call.pieces.append(event.json)
             elif isinstance(event, CallEnd) and call is not None and call.start.index == event.index:
@@ -150,11 +151,11 @@ class _Content:
         self._decide()
         self._show(like, first)
 
-    def call(self, call: Told, raw: Any = None) -> None:
+    def call(self, call: BlockCall, raw: Any = None) -> None:
         """A native call, or the one in its place. `raw` is the block that stands there, None where none does."""
         self.calls += 1
         self.lifted = self.lifted or call.start.dialect is not None
-        self.blocks.append(raw if call.stands_in(rawjson.fields(raw)) else call.block())
+        self.blocks.append(raw if call.is_unchanged(rawjson.fields(raw)) else call.block())
 
     def _decide(self) -> None:
         """A call that is still open broke off, and its text is text."""

@@ -26,7 +26,7 @@ _HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CallKind:
     """One kind of call.
 
     type     the type of its items
@@ -74,7 +74,7 @@ class Kind:
         """The argument JSON in what an event or an item holds as a text."""
         return f"{INPUT_BEGINS}{escape(text)}{INPUT_ENDS}" if self is CUSTOM else text
 
-    def begun(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
+    def new_item(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
         """An item that has just begun. `like` is one that it is to be like, None for a new one."""
         name = start.name.removeprefix(f"{start.space}.") if start.space else start.name
         if like is not None and kind_of(like) is self:
@@ -105,27 +105,27 @@ class Kind:
         return {**item, **holds, "status": status}
 
 
-FUNCTION = Kind("function_call", "fc_", "", ("arguments",), "response.function_call_arguments")
-CUSTOM = Kind("custom_tool_call", "ctc_", "", ("input",), "response.custom_tool_call_input")
-KINDS: dict[str, Kind] = {
+FUNCTION = CallKind("function_call", "fc_", "", ("arguments",), "response.function_call_arguments")
+CUSTOM = CallKind("custom_tool_call", "ctc_", "", ("input",), "response.custom_tool_call_input")
+KINDS: dict[str, CallKind] = {
     kind.type: kind
     for kind in (
         FUNCTION,
         CUSTOM,
-        Kind("local_shell_call", "lsh_", "local_shell", ("action",)),
-        Kind("shell_call", "sh_", "shell", ("action",)),
-        Kind("apply_patch_call", "apc_", "apply_patch", ("operation",)),
-        Kind("computer_call", "cu_", "computer", ("action", "actions")),
+        CallKind("local_shell_call", "lsh_", "local_shell", ("action",)),
+        CallKind("shell_call", "sh_", "shell", ("action",)),
+        CallKind("apply_patch_call", "apc_", "apply_patch", ("operation",)),
+        CallKind("computer_call", "cu_", "computer", ("action", "actions")),
     )
 }
 
 # The events that bring arguments: the kind, and whether it is a piece of them or all.
-PIECES: dict[str, tuple[Kind, bool]] = {
+PIECES: dict[str, tuple[CallKind, bool]] = {
     f"{kind.events}.{end}": (kind, end == "delta") for kind in (FUNCTION, CUSTOM) for end in ("delta", "done")
 }
 
 
-def kind_of(item: Fields) -> Kind | None:
+def kind_of(item: Fields) -> CallKind | None:
     """What kind of call of the client's an item is, None for any other item."""
     kind = KINDS.get(rawjson.word(item, "type"))
     if kind is not None and kind.tool == "shell" and _is_hosted(item):
@@ -138,7 +138,7 @@ def _is_hosted(item: Fields) -> bool:
     return rawjson.word(rawjson.fields(item.get("environment")), "type").startswith("container")
 
 
-def of_form(form: str) -> Kind:
+def kind_of_form(form: str) -> CallKind:
     """The kind that the hub calls so; a function for what is unknown here."""
     return KINDS.get(form, FUNCTION)
 
@@ -164,22 +164,22 @@ def _held(keys: tuple[str, ...], arguments: str) -> Fields:
     return {keys[0]: rawjson.json_text(arguments)}
 
 
-class Made:
+class CallItem:
     """A call that the client is told, as far as it came. `item` is the item that also stands in the whole response."""
 
-    def __init__(self, kind: Kind, item: Fields, place: int) -> None:
+    def __init__(self, kind: CallKind, item: Fields, place: int) -> None:
         self.kind = kind
         self.item = item
         self.place = place
         self.pieces: list[str] = []
-        self.input = Input()
+        self.input = CustomInput()
 
     def end(self, status: str) -> None:
         """Write down what came of it."""
         self.item.update(self.kind.filled(self.item, "".join(self.pieces), status))
 
 
-class Input:
+class CustomInput:
     """The text for a custom tool, out of its argument JSON while that comes.
 
     That JSON is an object whose first member is the string `input`, and what stands beside it is none of the tool's.
@@ -225,6 +225,6 @@ class Input:
 
 def input_of(arguments: str, *, ended: bool) -> str:
     """The text for a custom tool in argument JSON. `ended`: it is whole."""
-    text = Input()
+    text = CustomInput()
     told = text.feed(arguments)
     return told + (text.end() if ended else "")

@@ -14,8 +14,8 @@ import msgspec
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, joined
-from toolcalls.wires.openai_responses.calls import CUSTOM, Made, of_form
+from toolcalls.wires import Part, merge_texts
+from toolcalls.wires.openai_responses.calls import CUSTOM, CallItem, kind_of_form
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     NOTHING,
@@ -29,15 +29,15 @@ from toolcalls.wires.openai_responses.items import (
 from toolcalls.wires.openai_responses.reading import DELTA, TEXT_DONE, Reading, place_of
 
 
-def within(event: Fields, segment: Segment) -> Fields:
+def position_of(event: Fields, segment: Segment) -> Fields:
     """Where the client sees what a frame of a message is about, as far as the frame says so."""
     index = place_of(event, "content_index") - segment.base
     where = {"item_id": segment.id, "output_index": segment.place, "content_index": index}
     return {key: value for key, value in where.items() if key in event}
 
 
-def opens(parts: Sequence[Part]) -> bool:
-    """Whether what a frame opens is to be shown."""
+def opens_text(parts: Sequence[Part]) -> bool:
+    """Whether what a frame opens_text is to be shown."""
     return any(isinstance(event, Text) and not event.text for _, event in parts)
 
 
@@ -57,7 +57,7 @@ class Client:
 
     out        the frames that it gets for the one in hand
     before     the items of ours that come before all of the upstream's
-    home       those that stand in the place of the upstream's latest item
+    slot       those that stand in the place of the upstream's latest item
     message    the message that text belongs to
     calls      the calls of ours that are open, by lane and index
     lowered    native calls that it has not got, for they become text, by their ids
@@ -69,13 +69,13 @@ class Client:
     def __init__(self, reading: Reading) -> None:
         self.out: list[Fields] = []
         self.before: list[Any] = []
-        self.home = self.before
+        self.slot = self.before
         self.message: Message | None = None
-        self.calls: dict[tuple[int, int], Made] = {}
+        self.calls: dict[tuple[int, int], CallItem] = {}
         self.lowered: dict[str, Fields] = {}
         self.replaced: dict[str, Fields] = {}
         self.next = 0
-        self.moved = False
+        self.diverged = False
         self._reading = reading
         self._thought: Thought | None = None
         self._first: int | None = None  # the number of the frame's first event, None where events have none
@@ -96,29 +96,29 @@ class Client:
         """What stands in `out` leaves for that frame."""
         self._numbers += len(self.out) - 1
 
-    def say(self, kind: str, **members: Any) -> None:
+    def send(self, kind: str, **members: Any) -> None:
         """A new event."""
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 
-    def hand_on(self, event: Fields, **changes: Any) -> None:
+    def forward(self, event: Fields, **changes: Any) -> None:
         """An event of the upstream's with some of its members changed, and its number."""
         if self._first is not None:
             changes["sequence_number"] = self._first + len(self.out)
         self.out.append({**event, **{key: _as_was(event.get(key), value) for key, value in changes.items()}})
 
-    def take(self, at: int | None = None) -> int:
+    def take_place(self, at: int | None = None) -> int:
         """A place for the next item. `at`: the upstream's, which it has as long as nothing has moved, gaps and all."""
-        if at is not None and not self.moved:
+        if at is not None and not self.diverged:
             self.next = max(self.next, at)
         self.next += 1
         return self.next - 1
 
     # The hub's events
 
-    def tell(self, parts: Iterable[Part], *, natives: bool = True) -> None:
+    def emit(self, parts: Iterable[Part], *, natives: bool = True) -> None:
         """What became of the text. `natives`: a native call in it is one that could not become text."""
-        for lane, event in joined(parts):
+        for lane, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
             else:
@@ -144,15 +144,15 @@ class Client:
         message = self.message
         segment = message.segment if message is not None and self._thought is None else None
         if message is None or segment is None or segment.part is None:
-            message, segment = self.part(event)
+            message, segment = self.open_part(event)
         segment.pieces.append(text)
         if event is not None and rawjson.word(event, "delta") == text:
-            self.hand_on(event, **within(event, segment))
+            self.forward(event, **position_of(event, segment))
             return
-        message.touched = True
-        self.say(DELTA, **segment.here, delta=rawjson.string(text), logprobs=NOTHING)
+        message.changed = True
+        self.send(DELTA, **segment.position, delta=rawjson.string(text), logprobs=NOTHING)
 
-    def part(self, event: Fields | None = None) -> tuple[Message, Segment]:
+    def open_part(self, event: Fields | None = None) -> tuple[Message, Segment]:
         """The message that text belongs to, with a text part of it open."""
         self.end_thought()
         message = self.message
@@ -165,7 +165,7 @@ class Client:
 
     def _new_message(self) -> Message:
         """A message of ours, for text that has none."""
-        return Message({"id": rawjson.string(self._own_id("msg")), **MESSAGE}, self.home, own=True)
+        return Message({"id": rawjson.string(self._own_id("msg")), **MESSAGE}, self.slot, own=True)
 
     def _own_id(self, prefix: str) -> str:
         self._own += 1
@@ -184,29 +184,29 @@ class Client:
         opener = next((event for event in held if "part" in event), None)
         segment.begin(text_part({}, "") if opener is None else rawjson.fields(opener["part"]))
         if opener is not None:
-            self.hand_on(opener, **segment.here)
+            self.forward(opener, **segment.position)
         elif is_new:
-            self.say("response.content_part.added", **segment.here, part=segment.part)
+            self.send("response.content_part.added", **segment.position, part=segment.part)
         return segment
 
     def show(self, message: Message, held: Iterable[Fields], index: int) -> Segment:
         """Show a message without its parts. `index`: where its content begins in the upstream's."""
         opener = next((event for event in held if "item" in event), None)
-        place = self.take(None if opener is None else place_of(opener))
+        place = self.take_place(None if opener is None else place_of(opener))
         segment = message.segment = Segment(message.id(), place, index)
         if opener is not None and message.count == 1:
-            self.hand_on(opener, output_index=segment.place)
+            self.forward(opener, output_index=segment.place)
         else:
-            message.touched = True
+            message.changed = True
             item = {**message.item, "id": segment.id, "status": "in_progress", "content": NOTHING}
-            self.say("response.output_item.added", output_index=segment.place, item=item)
+            self.send("response.output_item.added", output_index=segment.place, item=item)
         return segment
 
-    def text_ends(self, segment: Segment) -> None:
+    def end_text(self, segment: Segment) -> None:
         """The text that is open is whole, if nobody has said so."""
-        if segment.part is not None and not segment.said:
-            segment.said = True
-            self.say(TEXT_DONE, **segment.here, text=rawjson.string(segment.text), logprobs=NOTHING)
+        if segment.part is not None and not segment.has_text_done:
+            segment.has_text_done = True
+            self.send(TEXT_DONE, **segment.position, text=rawjson.string(segment.text), logprobs=NOTHING)
 
     def close(self, behind: Sequence[Fields] = ()) -> None:
         """The message that is open ends here, for something else begins. `behind`: parts that stand at its end."""
@@ -219,18 +219,18 @@ class Client:
         if message.segment is None:
             return
         segment, message.segment = message.segment, None
-        message.touched = True
+        message.changed = True
         if segment.part is not None:
-            self.text_ends(segment)
+            self.end_text(segment)
             part = text_part(segment.part, segment.text)
-            self.say("response.content_part.done", **segment.here, part=part)
+            self.send("response.content_part.done", **segment.position, part=part)
             segment.content.append(part)
         segment.content.extend(behind)
         item = {**message.item, "id": segment.id, "status": "completed", "content": segment.content}
-        message.home.append(item)
-        self.say("response.output_item.done", output_index=segment.place, item=item)
+        message.slot.append(item)
+        self.send("response.output_item.done", output_index=segment.place, item=item)
 
-    def end_own(self) -> None:
+    def close_own(self) -> None:
         """A message of ours ends where an item of the upstream's goes on."""
         if self.message is not None and self.message.own:
             self.close()
@@ -241,28 +241,28 @@ class Client:
     def _start(self, lane: int, event: CallStart) -> None:
         self.end_thought()
         self.close()
-        kind = of_form(event.form)
+        kind = kind_of_form(event.form)
         like = self.lowered.get(event.id) if event.dialect is None else None
         if like is None and kind.form:
             like = self.replaced.get(event.id)
-        item = kind.begun(event, event.space or self._reading.namespaces.get(event.name, ""), like)
-        call = self.calls[lane, event.index] = Made(kind, item, -1)
+        item = kind.new_item(event, event.space or self._reading.namespaces.get(event.name, ""), like)
+        call = self.calls[lane, event.index] = CallItem(kind, item, -1)
         if not kind.whole:
             self._call_begins(call)
 
-    def _call_begins(self, call: Made) -> None:
-        call.place = self.take()
-        self.home.append(call.item)
-        self.say("response.output_item.added", output_index=call.place, item=dict(call.item))
+    def _call_begins(self, call: CallItem) -> None:
+        call.place = self.take_place()
+        self.slot.append(call.item)
+        self.send("response.output_item.added", output_index=call.place, item=dict(call.item))
 
-    def _piece(self, call: Made, delta: str) -> None:
+    def _piece(self, call: CallItem, delta: str) -> None:
         """A piece of a call's arguments. Those of a built-in tool come with its item, which is told as a whole."""
         if call.kind.whole or not delta:
             return
         where = {"item_id": call.item["id"], "output_index": call.place}
-        self.say(f"{call.kind.events}.delta", **where, delta=rawjson.string(delta))
+        self.send(f"{call.kind.events}.delta", **where, delta=rawjson.string(delta))
 
-    def _call_ends(self, call: Made) -> None:
+    def _call_ends(self, call: CallItem) -> None:
         if call.kind is CUSTOM:
             self._piece(call, call.input.end())
         call.end("completed")
@@ -272,8 +272,8 @@ class Client:
             where = {"item_id": call.item["id"], "output_index": call.place}
             named = {} if call.kind.form else {"name": call.item["name"]}
             held = call.kind.holds[0]
-            self.say(f"{call.kind.events}.done", **where, **named, **{held: call.item[held]})
-        self.say("response.output_item.done", output_index=call.place, item=dict(call.item))
+            self.send(f"{call.kind.events}.done", **where, **named, **{held: call.item[held]})
+        self.send("response.output_item.done", output_index=call.place, item=dict(call.item))
 
     # Reasoning
 
@@ -283,12 +283,12 @@ class Client:
         if thought is None:
             self.close()
             item = thought_item(self._own_id("rs"), None)
-            thought = self._thought = Thought(item, self.take())
-            self.home.append(item)
-            self.say("response.output_item.added", output_index=thought.place, item=dict(item))
-            self.say("response.content_part.added", **thought.where, part=thought_part(""))
+            thought = self._thought = Thought(item, self.take_place())
+            self.slot.append(item)
+            self.send("response.output_item.added", output_index=thought.place, item=dict(item))
+            self.send("response.content_part.added", **thought.position, part=thought_part(""))
         thought.pieces.append(text)
-        self.say("response.reasoning_text.delta", **thought.where, delta=rawjson.string(text))
+        self.send("response.reasoning_text.delta", **thought.position, delta=rawjson.string(text))
 
     def end_thought(self) -> None:
         """Such reasoning ends where something else begins."""
@@ -298,6 +298,6 @@ class Client:
         text = "".join(thought.pieces)
         part = thought_part(text)
         thought.item["content"] = [part]
-        self.say("response.reasoning_text.done", **thought.where, text=rawjson.string(text))
-        self.say("response.content_part.done", **thought.where, part=part)
-        self.say("response.output_item.done", output_index=thought.place, item=dict(thought.item))
+        self.send("response.reasoning_text.done", **thought.position, text=rawjson.string(text))
+        self.send("response.content_part.done", **thought.position, part=part)
+        self.send("response.output_item.done", output_index=thought.place, item=dict(thought.item))

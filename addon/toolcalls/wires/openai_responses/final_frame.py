@@ -7,14 +7,15 @@ from toolcalls.events import Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.calls import Made
+from toolcalls.wires.openai_responses.calls import CallItem
 from toolcalls.wires.openai_responses.items import (
     Message,
     is_stopped,
     response_with,
 )
-from toolcalls.wires.openai_responses.replacement import Standing
+from toolcalls.wires.openai_responses.replacement import ItemCall
 from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, refusals_of
+from toolcalls.wires.replacement import Replacements
 
 
 class FinalFrame:
@@ -34,58 +35,58 @@ class FinalFrame:
             place
             for lane, said in parts
             if isinstance(said, Withdrawn)
-            for place in self._items.reading.places(lane, said.index)
+            for place in self._items.reading.places_of_call(lane, said.index)
             if place in self._items.natives
         )
-        client.tell(self._late(self._untold(parts), output))
+        client.emit(self._unstreamed_texts(self._unstreamed_calls(parts), output))
         client.end_thought()
-        client.end_own()
+        client.close_own()
         open_, client.calls = list(client.calls.values()), {}
         for call in open_:
             call.end("incomplete")
         if "response" not in event:
-            client.hand_on(event)
+            client.forward(event)
             return
         cut, stopped = bool(open_ or self._items.broken_off), is_stopped(response, parts)
-        made = [*client.before, *(item for place, was in enumerate(output) for item in self._became(place, was))]
+        made = [*client.before, *(item for place, was in enumerate(output) for item in self._client_items(place, was))]
         same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
         made = output if same or not output else made  # some servers leave it empty
         whole = response_with(response, output, made, cut=cut, stopped=stopped)
         was = rawjson.word(event, "type")
         now = "incomplete" if cut and was == "response.completed" else "completed" if stopped and not cut else ""
         kind = {"type": f"response.{now}"} if now and was != f"response.{now}" else {}
-        client.hand_on({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
+        client.forward({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
 
-    def _untold(self, parts: Sequence[Part]) -> Sequence[Part]:
+    def _unstreamed_calls(self, parts: Sequence[Part]) -> Sequence[Part]:
         """Note which of the calls that only the whole response holds stay; returns what else there is to tell."""
-        untold = self._items.reading.untold
-        if not untold:
+        unstreamed_calls = self._items.reading.unstreamed_calls
+        if not unstreamed_calls:
             return parts
-        standing = Standing(list(untold.values()), parts)
-        told = [*standing.rest, *(part for call in standing.behind for part in call.parts)]
-        for place, item in untold.items():
-            call = standing.next()
-            self._kept[place] = call is not None and call.stands_in(item)
+        replacements = Replacements(list(unstreamed_calls.values()), parts, ItemCall)
+        told = [*replacements.other_parts, *(part for call in replacements.unplaced for part in call.parts)]
+        for place, item in unstreamed_calls.items():
+            call = replacements.next()
+            self._kept[place] = call is not None and call.is_unchanged(item)
             told += call.parts if call is not None and not self._kept[place] else ()
         return told
 
-    def _late(self, parts: Sequence[Part], output: Sequence[Any]) -> Iterable[Part]:
+    def _unstreamed_texts(self, parts: Sequence[Part], output: Sequence[Any]) -> Iterable[Part]:
         """Tell what became of the texts that only the whole response holds; returns what else there is to tell."""
-        client, late = self._client, self._items.reading.late
-        for place, lanes in late.items():
+        client, unstreamed_texts = self._client, self._items.reading.unstreamed_texts
+        for place, lanes in unstreamed_texts.items():
             message = self._items.messages.get(place)
             if message is None:
-                client.end_own()
-                client.home = self._items.slots[place] = []
-                message = self._items.messages[place] = Message(rawjson.fields(output[place]), client.home)
-            client.message, client.home = message, message.home
-            client.tell(part for part in parts if part[0] in lanes)
+                client.close_own()
+                client.slot = self._items.slots[place] = []
+                message = self._items.messages[place] = Message(rawjson.fields(output[place]), client.slot)
+            client.message, client.slot = message, message.slot
+            client.emit(part for part in parts if part[0] in lanes)
             client.close(behind=refusals_of(rawjson.fields(output[place])))
             client.message = None
-        told = set().union(*late.values()) if late else set()
+        told = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
         return [part for part in parts if part[0] not in told]
 
-    def _became(self, place: int, item: Any) -> Iterator[Any]:
+    def _client_items(self, place: int, item: Any) -> Iterator[Any]:
         """The items that the client has seen in the place of one; what did not change as it stands at the end."""
         if place not in self._items.slots and rawjson.word(rawjson.fields(item), "call_id") in self._items.withdrawn:
             return
@@ -100,10 +101,10 @@ class FinalFrame:
         segment = message.segment if message is not None else None
         if message is None or segment is None:
             return
-        yield {**rawjson.fields(item), "id": segment.id, "content": segment.closed()} if message.touched else item
+        yield {**rawjson.fields(item), "id": segment.id, "content": segment.closed()} if message.changed else item
 
     @staticmethod
-    def _broken(native: Made, item: Fields) -> Fields:
+    def _broken(native: CallItem, item: Fields) -> Fields:
         """A native call that broke off on its way, as far as the client has got it."""
         if native.kind.whole:
             return {**native.item, "status": rawjson.string("incomplete")}

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.calls import Kind, Made, kind_of
-from toolcalls.wires.openai_responses.client import opens
+from toolcalls.wires.openai_responses.calls import CallItem, CallKind, kind_of
+from toolcalls.wires.openai_responses.client import opens_text
 from toolcalls.wires.openai_responses.items import (
     Message,
 )
@@ -28,48 +28,48 @@ class ItemFrames:
         item, at = rawjson.fields(event.get("item")), place_of(event)
         kind = kind_of(item)
         gone = withdrawn_at(parts)
-        client.tell(parts[:gone], natives=kind is None)
+        client.emit(parts[:gone], natives=kind is None)
         client.end_thought()
         self._items.begin(at)
         if rawjson.word(item, "type") == "message":
-            client.message = self._items.messages[at] = message = Message(item, client.home)
+            client.message = self._items.messages[at] = message = Message(item, client.slot)
             message.held.append(event)
-            if opens(parts):
+            if opens_text(parts):
                 client.show(message, [event], 0)
                 message.held.clear()
         elif kind is not None and not stays_native(parts):
-            self._leave_out(item, at, parts[gone:])
+            self._omit(item, at, parts[gone:])
         else:
             self._keep(kind, event, at)
 
-    def _keep(self, kind: Kind | None, event: Fields, at: int) -> None:
+    def _keep(self, kind: CallKind | None, event: Fields, at: int) -> None:
         """An item of the upstream's that stays."""
         client = self._client
-        self._items.places[at] = place = client.take(at)
+        self._items.places[at] = place = client.take_place(at)
         if kind is not None:
-            self._items.natives[at] = Made(kind, rawjson.fields(event["item"]), place)
-        client.home.append(None)
-        client.hand_on(event, output_index=place)
+            self._items.natives[at] = CallItem(kind, rawjson.fields(event["item"]), place)
+        client.slot.append(None)
+        client.forward(event, output_index=place)
 
-    def _leave_out(self, item: Fields, at: int, parts: Sequence[Part]) -> None:
+    def _omit(self, item: Fields, at: int, parts: Sequence[Part]) -> None:
         """A native call that the client does not get here. `parts`: that it goes, and what stands in its place."""
         self._items.places[at] = None
         if parts:
             id_ = rawjson.word(item, "call_id")
             self._items.withdrawn.add(id_)
             self._client.replaced[id_] = item
-        self._client.tell(parts)
+        self._client.emit(parts)
 
     def arguments(self, event: Fields, parts: Sequence[Part]) -> None:
         """A piece of a native call's arguments, or all of them."""
         at = place_of(event)
         place, native = self._items.places.get(at, at), self._items.natives.get(at)
         if place is None or self._breaks_off(at, parts):
-            self._client.tell(parts)
+            self._client.emit(parts)
             return
         if native is not None:
             native.pieces.append(rawjson.word(event, "delta"))
-        self._client.hand_on(event, output_index=place)
+        self._client.forward(event, output_index=place)
 
     def _breaks_off(self, at: int, parts: Sequence[Part]) -> bool:
         """Whether a call that had begun to leave is told nothing more."""
@@ -89,13 +89,13 @@ class ItemFrames:
             return
         if at not in self._items.places:  # nobody has opened it
             gone = withdrawn_at(parts)
-            client.tell(parts[:gone], natives=False)
+            client.emit(parts[:gone], natives=False)
             self._items.begin(at)
             if stays_native(parts):
                 self._keep(kind, event, at)
                 return
-            self._leave_out(item, at, parts[gone:])
+            self._omit(item, at, parts[gone:])
         if self._items.places[at] is None:
             client.lowered[rawjson.word(item, "call_id")] = item
         elif not self._breaks_off(at, parts):
-            client.hand_on(event, output_index=self._items.places[at])
+            client.forward(event, output_index=self._items.places[at])

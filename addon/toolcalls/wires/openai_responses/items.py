@@ -55,18 +55,18 @@ class Message:
     """A message of the upstream's, and what the client sees of it: nothing yet, one message, or several with calls
     between them. `held` are the frames that open it or a part of it and that the client has not got.
 
-    home   the items that the client has got in the upstream's item's place
+    slot   the items that the client has got in the upstream's item's place
     own    it is one of ours, for text that has none
     """
 
-    def __init__(self, item: Fields, home: list[Any], *, own: bool = False) -> None:
+    def __init__(self, item: Fields, slot: list[Any], *, own: bool = False) -> None:
         self.item = item
-        self.home = home
+        self.slot = slot
         self.own = own
         self.held: list[Fields] = []
         self.segment: Segment | None = None
         self.count = 0  # segments so far
-        self.touched = own  # the client does not see it as it is
+        self.changed = own  # the client does not see it as it is
 
     def id(self) -> msgspec.Raw:
         """An id for the next segment; the first one has the message's own."""
@@ -88,7 +88,7 @@ class Segment:
         self.content: list[Any] = []
         self.part: Fields | None = None
         self.pieces: list[str] = []
-        self.said = False  # `output_text.done` is out
+        self.has_text_done = False  # `output_text.done` is out
 
     @property
     def text(self) -> str:
@@ -96,13 +96,13 @@ class Segment:
         return "".join(self.pieces)
 
     @property
-    def here(self) -> Fields:
+    def position(self) -> Fields:
         """Where the part stands that is open or comes next."""
         return {"item_id": self.id, "output_index": self.place, "content_index": len(self.content)}
 
     def begin(self, part: Fields) -> None:
         """A text part begins."""
-        self.part, self.pieces, self.said = part, [], False
+        self.part, self.pieces, self.has_text_done = part, [], False
 
     def closed(self) -> list[Any]:
         """The content with the part that is open, as far as it came."""
@@ -118,7 +118,7 @@ class Thought:
         self.pieces: list[str] = []
 
     @property
-    def where(self) -> Fields:
+    def position(self) -> Fields:
         """Where the only part of its content stands."""
         return {"item_id": self.item["id"], "output_index": self.place, "content_index": 0}
 

@@ -6,7 +6,7 @@ from toolcalls.events import Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.client import opens, within
+from toolcalls.wires.openai_responses.client import opens_text, position_of
 from toolcalls.wires.openai_responses.items import (
     Message,
     is_text,
@@ -28,15 +28,15 @@ class MessageFrames:
         delta = rawjson.word(event, "delta")
         text = "".join(part.text for _, part in parts if isinstance(part, Text))
         if any(not isinstance(part, Text) for _, part in parts):
-            message.touched = True
-            client.tell(parts)
+            message.changed = True
+            client.emit(parts)
         elif text != delta:
-            message.touched = True
+            message.changed = True
             client.text(text, event)
         elif text:
             client.text(text, event)
-        elif opens(parts) or message.segment is not None:
-            client.hand_on(event, **(within(event, message.segment) if message.segment is not None else {}))
+        elif opens_text(parts) or message.segment is not None:
+            client.forward(event, **(position_of(event, message.segment) if message.segment is not None else {}))
 
     def part_added(self, event: Fields, parts: Sequence[Part]) -> None:
         part = rawjson.fields(event.get("part"))
@@ -44,77 +44,77 @@ class MessageFrames:
             self._items.forward(event, parts)
             return
         client = self._client
-        client.tell(parts)
+        client.emit(parts)
         message = self._items.message_of(event)
-        if is_text(part) and not opens(parts):
+        if is_text(part) and not opens_text(parts):
             message.held.append(event)
             return
         segment = message.segment
         if segment is None:  # a refusal behind a call that was made
             segment = client.show(message, message.held, place_of(event, "content_index"))
             message.held.clear()
-        where = within(event, segment)
+        where = position_of(event, segment)
         begun = segment.part is not None and where.get("content_index") == len(segment.content)
         if is_text(part) and not begun:  # else its text came before it was told of
             segment.begin(part)
-        client.hand_on(event, **where)
+        client.forward(event, **where)
 
-    def _brings(self, parts: Sequence[Part], event: Fields) -> bool:
+    def _adds_text(self, parts: Sequence[Part], event: Fields) -> bool:
         """Whether a frame that says how a text ended is the first to say it; then the client is told what became of it.
 
         Text that stays as it is goes with the frame, as it came.
         """
         text = content_of(self._items.decoded)[0]
         if not text:
-            self._client.tell(parts)
+            self._client.emit(parts)
             return False
         message = self._items.message_of(event)
         if content_of(parts) == (text, False, []):
-            self._client.part(event)[1].pieces.append(text)
+            self._client.open_part(event)[1].pieces.append(text)
         else:
-            message.touched = True
-            self._client.tell(parts)
+            message.changed = True
+            self._client.emit(parts)
         return True
 
     def text_done(self, event: Fields, parts: Sequence[Part]) -> None:
-        self._brings(parts, event)
+        self._adds_text(parts, event)
         message = self._items.message_of(event)
         segment = message.segment
-        if segment is None or (message.touched and segment.part is None):
+        if segment is None or (message.changed and segment.part is None):
             return
-        segment.said = True
+        segment.has_text_done = True
         rest: Fields = {}
-        if message.touched and rawjson.word(event, "text") != segment.text:
+        if message.changed and rawjson.word(event, "text") != segment.text:
             rest = {"text": rawjson.string(segment.text), **({"logprobs": []} if "logprobs" in event else {})}
-        self._client.hand_on(event, **within(event, segment), **rest)
+        self._client.forward(event, **position_of(event, segment), **rest)
 
     def part_done(self, event: Fields, parts: Sequence[Part]) -> None:
         part = rawjson.fields(event.get("part"))
         if not (is_text(part) or place_of(event) in self._items.messages):
             self._items.forward(event, parts)
             return
-        brings = self._brings(parts, event)
+        brings = self._adds_text(parts, event)
         message = self._items.message_of(event)
         segment = message.segment
-        if segment is None or (message.touched and is_text(part) and segment.part is None):
+        if segment is None or (message.changed and is_text(part) and segment.part is None):
             return
-        if brings and message.touched:
-            self._client.text_ends(segment)
-        where = within(event, segment)
-        if message.touched and is_text(part) and rawjson.word(part, "text") != segment.text:
+        if brings and message.changed:
+            self._client.end_text(segment)
+        where = position_of(event, segment)
+        if message.changed and is_text(part) and rawjson.word(part, "text") != segment.text:
             part = text_part(part, segment.text)
-            self._client.hand_on(event, **where, part=part)
+            self._client.forward(event, **where, part=part)
         else:
-            self._client.hand_on(event, **where)
+            self._client.forward(event, **where)
         segment.content.append(part)
         segment.part = None
 
     def annotation(self, event: Fields, parts: Sequence[Part]) -> None:
         """What an annotation is about may be in a call by now; then it is about nothing that is shown."""
-        self._client.tell(parts)
+        self._client.emit(parts)
         segment = self._items.message_of(event).segment
         if segment is not None:
-            self._client.hand_on(event, **within(event, segment))
+            self._client.forward(event, **position_of(event, segment))
             if segment.part is not None:  # it is told again where the part ends
                 known = rawjson.items(segment.part.get("annotations"))
                 known.append(event.get("annotation", rawjson.NULL))
@@ -124,30 +124,30 @@ class MessageFrames:
         client, at = self._client, place_of(event)
         came = content_of(self._items.decoded)[0]
         if not came:
-            client.tell(parts)
+            client.emit(parts)
         elif at not in self._items.messages:  # nobody has opened it
             lanes = {lane for lane, said in self._items.decoded if isinstance(said, Text)}
-            client.tell(part for part in parts if part[0] not in lanes)  # what came before it
+            client.emit(part for part in parts if part[0] not in lanes)  # what came before it
             parts = [part for part in parts if part[0] in lanes]
             self._items.begin(at)
-            self._items.messages[at] = Message(item, client.home)
+            self._items.messages[at] = Message(item, client.slot)
         message = self._items.message_of(event)
-        if came and (message.touched or content_of(parts) != (came, False, [])):
-            client.tell(parts)
+        if came and (message.changed or content_of(parts) != (came, False, [])):
+            client.emit(parts)
             client.close(behind=refusals_of(item))
             client.message = None
             return
         segment, message.segment = message.segment, None
         client.message = None  # what comes now stands in a message of its own
         if segment is None and came:
-            message.home.append(None)
-            client.hand_on(event, output_index=client.take(at))
+            message.slot.append(None)
+            client.forward(event, output_index=client.take_place(at))
         elif segment is None:
             return
-        elif not message.touched:
-            message.home.append(None)
-            client.hand_on(event, output_index=segment.place)
+        elif not message.changed:
+            message.slot.append(None)
+            client.forward(event, output_index=segment.place)
         else:  # with what nobody has said to be over
             made = {**item, "id": segment.id, "content": segment.closed()}
-            message.home.append(made)
-            client.hand_on(event, output_index=segment.place, item=made)
+            message.slot.append(made)
+            client.forward(event, output_index=segment.place, item=made)

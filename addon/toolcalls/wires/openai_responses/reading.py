@@ -21,7 +21,7 @@ from toolcalls.wires.openai_responses.calls import (
     INPUT_BEGINS,
     INPUT_ENDS,
     PIECES,
-    Kind,
+    CallKind,
     kind_of,
     namespaces,
 )
@@ -38,7 +38,7 @@ def place_of(event: Fields, key: str = "output_index") -> int:
     return rawjson.number(event, key, 0)
 
 
-def native(lane: int, index: int, kind: Kind, item: Fields) -> Iterator[Part]:
+def whole_call(lane: int, index: int, kind: CallKind, item: Fields) -> Iterator[Part]:
     """A call that is there as a whole."""
     yield lane, CallStart(index, kind.name(item), id=rawjson.word(item, "call_id"), form=kind.form)
     yield lane, CallPiece(index, kind.arguments(item))
@@ -51,14 +51,14 @@ class _Call:
 
     __slots__ = ("index", "kind", "lane", "name", "texts")
 
-    def __init__(self, lane: int, index: int, kind: Kind, name: str) -> None:
+    def __init__(self, lane: int, index: int, kind: CallKind, name: str) -> None:
         self.lane = lane
         self.index = index
         self.kind = kind
         self.name = name
         self.texts: list[str] = []
 
-    def told(self, end: Fields) -> Iterator[Part]:
+    def correction(self, end: Fields) -> Iterator[Part]:
         """An event or an item that says at the end what the call is. Nothing, where that was said before."""
         said = self.kind.json("".join(self.texts))
         name = self.kind.name(end) or self.name
@@ -74,17 +74,18 @@ class Reading:
     def __init__(self) -> None:
         self.reply_id = ""
         self.namespaces: dict[str, str] = {}
-        self.untold: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
-        self.late: dict[int, set[int]] = {}  # the lanes of texts that only it holds, by their messages' places
+        self.unstreamed_calls: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
+        # The lanes of texts that only the whole response holds, by their messages' places.
+        self.unstreamed_texts: dict[int, set[int]] = {}
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
         self._open = False  # text or a call came that nothing has ended yet
-        self._told: set[tuple[int, int]] = set()  # the places whose text has come
-        self._spoken: set[tuple[str, int]] = set()  # the same by their items' ids, where the places are wrong
-        self._since = False  # text came since the latest item began
+        self._streamed: set[tuple[int, int]] = set()  # the places whose text has come
+        self._streamed_ids: set[tuple[str, int]] = set()  # the same by their items' ids, where the places are wrong
+        self._text_in_item = False  # text came since the latest item began
         self._latest: tuple[int, int] | None = None  # the place of the latest text
         self._calls: dict[int, _Call] = {}  # by place
-        self._said: set[int] = set()  # the places of calls whose arguments have begun to come
+        self._with_arguments: set[int] = set()  # the places of calls whose arguments have begun to come
         self._ids: dict[str, list[_Call]] = {}  # the calls that came; some servers give several the same id
         self._ended = False
 
@@ -92,8 +93,8 @@ class Reading:
         """The events of one frame."""
         if kind == DELTA:
             place = place_of(event), place_of(event, "content_index")
-            if place not in self._told:
-                self._spoken.add((rawjson.word(event, "item_id"), place[1]))
+            if place not in self._streamed:
+                self._streamed_ids.add((rawjson.word(event, "item_id"), place[1]))
             return self._text(place, rawjson.word(event, "delta"))
         if kind in {"response.created", "response.in_progress"}:
             response = rawjson.fields(event.get("response"))
@@ -123,17 +124,17 @@ class Reading:
         if lane is None:
             yield from self._ends()
             lane = self._lanes[place] = self._lane = len(self._lanes)
-        if text and not (self._open and self._since and place == self._latest):
-            self._open = self._since = True
+        if text and not (self._open and self._text_in_item and place == self._latest):
+            self._open = self._text_in_item = True
             self._latest = place
-            self._told.add(place)
+            self._streamed.add(place)
         yield lane, Text(text)
 
     def _ending(self, event: Fields, text: str) -> Iterator[Part]:
         """A frame that says what a text or a part was. Some servers count otherwise there than in its pieces."""
         place = place_of(event), place_of(event, "content_index")
         item = rawjson.word(event, "item_id")
-        if text and place not in self._told and not (item and (item, place[1]) in self._spoken):
+        if text and place not in self._streamed and not (item and (item, place[1]) in self._streamed_ids):
             yield from self._text(place, text)
 
     def _ends(self) -> Iterator[Part]:
@@ -151,19 +152,19 @@ class Reading:
 
     def _added(self, event: Fields) -> Iterator[Part]:
         item = rawjson.fields(event.get("item"))
-        self._since = False
+        self._text_in_item = False
         if (kind := kind_of(item)) is not None:
             known = self._calls.get(place_of(event))
             if known is None or rawjson.word(item, "call_id") not in self._ids:
                 yield from self._begun(event, item, kind)
             else:  # told twice
-                yield from known.told(item)
+                yield from known.correction(item)
             return
         yield from self._ends()
         if rawjson.word(item, "type") == "message":
             yield self._lane, Text("")
 
-    def _begun(self, event: Fields, item: Fields, kind: Kind) -> Iterator[Part]:
+    def _begun(self, event: Fields, item: Fields, kind: CallKind) -> Iterator[Part]:
         self._open = bool(self._lanes)  # calls before the first text are told with it
         index = len(self._calls)
         name, id_ = kind.name(item), rawjson.word(item, "call_id")
@@ -171,20 +172,20 @@ class Reading:
         self._ids.setdefault(id_, []).append(call)
         yield self._lane, CallStart(index, name, id=id_, form=kind.form)
 
-    def _arguments(self, event: Fields, kind: Kind, piece: bool) -> Iterator[Part]:
+    def _arguments(self, event: Fields, kind: CallKind, piece: bool) -> Iterator[Part]:
         place = place_of(event)
         call = self._calls.get(place)
         if call is None:
             return
         said = rawjson.word(event, "delta" if piece else kind.holds[0])
-        if place in self._said and not piece:
-            yield from call.told(event)
+        if place in self._with_arguments and not piece:
+            yield from call.correction(event)
             return
         call.texts.append(said)
         if said and kind is CUSTOM:
-            said = escape(said) if place in self._said else INPUT_BEGINS + escape(said)
+            said = escape(said) if place in self._with_arguments else INPUT_BEGINS + escape(said)
         if said:
-            self._said.add(place)
+            self._with_arguments.add(place)
             yield call.lane, CallPiece(call.index, said)
 
     def _done(self, event: Fields) -> Iterator[Part]:
@@ -192,37 +193,37 @@ class Reading:
         if (kind := kind_of(item)) is not None:
             yield from self._call_done(event, item, kind)
             return
-        if not self._since:
+        if not self._text_in_item:
             yield from self._message(item, place)
-        self._since = False
+        self._text_in_item = False
 
-    def _call_done(self, event: Fields, item: Fields, kind: Kind) -> Iterator[Part]:
+    def _call_done(self, event: Fields, item: Fields, kind: CallKind) -> Iterator[Part]:
         place = place_of(event)
         if place not in self._calls:
             yield from self._begun(event, item, kind)
         call = self._calls[place]
         is_whole = rawjson.word(item, "status") != "incomplete"
         arguments = kind.arguments(item)
-        if place not in self._said:
+        if place not in self._with_arguments:
             if arguments:
                 call.texts.append(rawjson.word(item, kind.holds[0]) if kind is CUSTOM else arguments)
                 yield call.lane, CallPiece(call.index, arguments)
         elif kind is CUSTOM and is_whole:
             yield call.lane, CallPiece(call.index, INPUT_ENDS)
         if is_whole:
-            yield from call.told(item)
+            yield from call.correction(item)
             yield call.lane, CallEnd(call.index)
 
     def _message(self, item: Fields, place: int) -> Iterator[Part]:
         """The texts of a message that is there as a whole."""
         for number, part in enumerate(parts_of(item)):
             text = rawjson.word(part, "text") if is_text(part) else ""
-            if text and (place, number) not in self._told:
+            if text and (place, number) not in self._streamed:
                 yield from self._text((place, number), text)
 
     # The end
 
-    def places(self, lane: int, index: int) -> list[int]:
+    def places_of_call(self, lane: int, index: int) -> list[int]:
         """The places of a call that the stream has told."""
         return [place for place, call in self._calls.items() if (call.lane, call.index) == (lane, index)]
 
@@ -231,25 +232,25 @@ class Reading:
             return
         self._ended = True
         response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
-        silent = not self._told
+        silent = not self._streamed
         met: Counter[str] = Counter()
         for place, item in enumerate(map(rawjson.fields, rawjson.items(response.get("output")))):
             kind_of_call, id_ = kind_of(item), rawjson.word(item, "call_id")
             if kind_of_call is not None and id_ in self._ids:
                 met[id_] += 1
                 if rawjson.word(item, "status") != "incomplete":
-                    yield from self._ids[id_][: met[id_]][-1].told(item)
+                    yield from self._ids[id_][: met[id_]][-1].correction(item)
             elif kind_of_call is not None:
-                self._open = bool(self.late)
-                yield from native(self._lane, len(self._calls) + len(self.untold), kind_of_call, item)
-                self.untold[place] = item
+                self._open = bool(self.unstreamed_texts)
+                yield from whole_call(self._lane, len(self._calls) + len(self.unstreamed_calls), kind_of_call, item)
+                self.unstreamed_calls[place] = item
             elif silent:
                 for part in self._message(item, place):
                     if isinstance(part[1], Text):
-                        self.late.setdefault(place, set()).add(part[0])
+                        self.unstreamed_texts.setdefault(place, set()).add(part[0])
                     yield part
         self._open = False
-        yield self._lane, Finish(reason_of(response, calls=bool(self._calls or self.untold)))
+        yield self._lane, Finish(reason_of(response, calls=bool(self._calls or self.unstreamed_calls)))
 
 
 class Events:

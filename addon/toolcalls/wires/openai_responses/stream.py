@@ -67,9 +67,9 @@ class Stream:
         client = self._items.client
         client.begin(event)
         self._handlers.get(kind, self._items.forward)(event, parts)
-        if not client.moved and content_of(parts) == content_of(self._items.decoded):
+        if not client.diverged and content_of(parts) == content_of(self._items.decoded):
             return [payload]  # whatever state the stream is in: nothing was changed so far
-        client.moved = True
+        client.diverged = True
         client.end()
         if len(client.out) == 1 and client.out[0] == event:
             return [payload]

@@ -6,8 +6,8 @@ from typing import Any
 from toolcalls.events import CallStart, Event, Finish, Text, Withdrawn
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.calls import Made
-from toolcalls.wires.openai_responses.client import Client, opens, within
+from toolcalls.wires.openai_responses.calls import CallItem
+from toolcalls.wires.openai_responses.client import Client, opens_text, position_of
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     Message,
@@ -19,9 +19,9 @@ from toolcalls.wires.openai_responses.reading import Reading, place_of
 
 
 def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
-    """What a frame tells of the reply: its text, whether it opens a place for text, and its other events."""
+    """What a frame tells of the reply: its text, whether it opens_text a place for text, and its other events."""
     text = "".join(event.text for _, event in parts if isinstance(event, Text))
-    return text, opens(parts), [event for _, event in parts if not isinstance(event, Text | Finish)]
+    return text, opens_text(parts), [event for _, event in parts if not isinstance(event, Text | Finish)]
 
 
 def withdrawn_at(parts: Sequence[Part]) -> int:
@@ -58,39 +58,39 @@ class UpstreamItems:
         self.places: dict[int, int | None] = {}
         self.slots: dict[int, list[Any]] = {}
         self.messages: dict[int, Message] = {}
-        self.natives: dict[int, Made] = {}
+        self.natives: dict[int, CallItem] = {}
         self.broken_off: set[int] = set()
         self.withdrawn: set[str] = set()
 
     def begin(self, at: int) -> None:
         """An item of the upstream's begins; what is of ours until the next one stands with it."""
-        self.client.end_own()
-        self.client.home = self.slots[at] = []
+        self.client.close_own()
+        self.client.slot = self.slots[at] = []
 
     def message_of(self, event: Fields) -> Message:
         """The message that a frame is about; one that nobody has opened is open."""
         client, at = self.client, place_of(event)
         message = self.messages.get(at)
         if message is None:
-            client.end_own()
-            client.home = self.slots.setdefault(at, [])
+            client.close_own()
+            client.slot = self.slots.setdefault(at, [])
             item = {"id": event["item_id"], **MESSAGE} if "item_id" in event else dict(MESSAGE)
-            message = self.messages[at] = Message(item, client.home)
+            message = self.messages[at] = Message(item, client.slot)
             message.segment = Segment(message.id(), max(at, client.next), 0)
             client.next = message.segment.place + 1
         elif client.message is not message:
-            client.end_own()
+            client.close_own()
         client.message = message
         return message
 
     def forward(self, event: Fields, parts: Sequence[Part]) -> None:
         """A frame that is about no text of ours; where it is about an item, the item may have another place."""
-        self.client.tell(parts)
+        self.client.emit(parts)
         at = place_of(event)
         if "output_index" not in event:
-            self.client.hand_on(event)
+            self.client.forward(event)
         elif (message := self.messages.get(at)) is not None:
             if message.segment is not None:
-                self.client.hand_on(event, **within(event, message.segment))
+                self.client.forward(event, **position_of(event, message.segment))
         elif at not in self.broken_off and (place := self.places.get(at, at)) is not None:
-            self.client.hand_on(event, output_index=place)
+            self.client.forward(event, output_index=place)

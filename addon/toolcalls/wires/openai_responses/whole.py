@@ -7,7 +7,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reaso
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
-from toolcalls.wires.openai_responses.calls import Made, kind_of, namespaces, of_form
+from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form, namespaces
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     is_stopped,
@@ -18,8 +18,9 @@ from toolcalls.wires.openai_responses.items import (
     texts_of,
     thought_item,
 )
-from toolcalls.wires.openai_responses.reading import native
-from toolcalls.wires.openai_responses.replacement import Standing
+from toolcalls.wires.openai_responses.reading import whole_call
+from toolcalls.wires.openai_responses.replacement import ItemCall
+from toolcalls.wires.replacement import Replacements
 
 
 class Whole(WholeCodec):
@@ -36,7 +37,7 @@ class Whole(WholeCodec):
         index = 0
         for item in map(rawjson.fields, rawjson.items(response["output"])):
             if (kind := kind_of(item)) is not None:
-                natives[-1] += native(max(0, len(texts) - 1), index, kind, item)
+                natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item)
                 index += 1
             for part in texts_of(item):
                 if texts:
@@ -59,8 +60,8 @@ class Whole(WholeCodec):
         lanes: dict[int, list[Part]] = {}
         for part in parts:
             lanes.setdefault(part[0], []).append(part)
-        standing = {of: Standing(items, lanes.get(of, ())) for of, items in _natives(output).items()}
-        lanes |= {of: stands.rest for of, stands in standing.items()}
+        replacements = {of: Replacements(items, lanes.get(of, ()), ItemCall) for of, items in _natives(output).items()}
+        lanes |= {of: replacement.other_parts for of, replacement in replacements.items()}
         own = _Rewriting({"id": rawjson.string(f"msg_{self.reply_id.removeprefix('resp_')}_1"), **MESSAGE}, spaces)
         has_text = any(texts_of(rawjson.fields(raw)) for raw in output)
         made: list[Any] = []
@@ -69,10 +70,10 @@ class Whole(WholeCodec):
         for raw in output:
             item = rawjson.fields(raw)
             if kind_of(item) is not None:
-                stands = standing[max(0, lane - 1)]
-                if (call := stands.next()) is not None:
-                    made.append(raw if call.stands_in(item) else call.item(spaces, item))
-                elif stands.in_order and not has_text:
+                replacement = replacements[max(0, lane - 1)]
+                if (call := replacement.next()) is not None:
+                    made.append(raw if call.is_unchanged(item) else call.item(spaces, item))
+                elif replacement.in_order and not has_text:
                     made += own.of_own(lanes.pop(0, ()))
                 continue
             if not texts_of(item):
@@ -85,10 +86,10 @@ class Whole(WholeCodec):
                     lane += 1
                 else:
                     rewriting.content.append(part)
-            made += rewriting.items() if rewriting.touched else [raw]
+            made += rewriting.items() if rewriting.changed else [raw]
             cut = cut or bool(rewriting.open)
         made += own.of_own(part for rest in lanes.values() for part in rest)  # text that has no message
-        made += [call.item(spaces) for stands in standing.values() for call in stands.behind]
+        made += [call.item(spaces) for replacement in replacements.values() for call in replacement.unplaced]
         return [rawjson.written(response_with(response, output, made, cut=cut, stopped=is_stopped(response, parts)))]
 
 
@@ -108,8 +109,8 @@ class _Rewriting:
 
     def __init__(self, item: Fields, spaces: Mapping[str, str]) -> None:
         self.content: list[Any] = []
-        self.open: dict[int, Made] = {}
-        self.touched = False
+        self.open: dict[int, CallItem] = {}
+        self.changed = False
         self._item = item
         self._spaces = spaces
         self._made: list[Any] = []
@@ -130,9 +131,9 @@ class _Rewriting:
                 pieces.append(event.text)
             elif isinstance(event, CallStart) and event.dialect is not None:
                 self._interrupted(part, pieces)
-                kind = of_form(event.form)
+                kind = kind_of_form(event.form)
                 space = event.space or self._spaces.get(event.name, "")
-                call = self.open[event.index] = Made(kind, kind.begun(event, space, None), 0)
+                call = self.open[event.index] = CallItem(kind, kind.new_item(event, space, None), 0)
                 self._made.append(call.item)
             elif isinstance(event, CallPiece) and event.index in self.open:
                 self.open[event.index].pieces.append(event.json)
@@ -149,12 +150,12 @@ class _Rewriting:
         """Something else begins in the middle of the message."""
         self._say(part, pieces)
         self._segment()
-        self.touched = True
+        self.changed = True
 
     def _say(self, part: Fields, pieces: list[str]) -> None:
         text = "".join(pieces)
         pieces.clear()
-        self.touched = self.touched or text != rawjson.word(part, "text")
+        self.changed = self.changed or text != rawjson.word(part, "text")
         if text:
             self.content.append(part if rawjson.word(part, "text") == text else text_part(part, text))
 
