@@ -76,7 +76,7 @@ PLACES = [
     *((Number, name) for name in ("_native", "_from_text", "_client_call")),
     *((Write, "_written_natives"), (Judge, "finish"), (Finishing, "_reason")),
     *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
-    *((Ledger, name) for name in ("begin", "end", "_verdict", "pause", "show")),
+    *((Ledger, name) for name in ("begin", "complete", "judge", "pause", "show")),
     *((Envelope, name) for name in ("text_of", "learn")),
     *((CODEC, name) for name in ("decode", "encode", "_chunks")),
     *((Reading, name) for name in ("events", "_choice")),
@@ -153,7 +153,7 @@ SPOKEN_PLACES = [
     *((Exchange, name) for name in ("_read", "_await", "_lane", "_apply", "_account", "_bytes", "_move", "_lead")),
     *((Lane, name) for name in ("text", "finish", "_outcomes", "_reason")),
     *((Reader, name) for name in ("read", "finish", "_text", "_block")),
-    *((Ledger, name) for name in ("begin", "end", "_verdict", "pause", "show")),
+    *((Ledger, name) for name in ("begin", "complete", "judge", "pause", "show")),
     *((None, name) for name in ("decode", "encode")),  # of the wire's codec
 ]
 

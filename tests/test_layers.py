@@ -60,7 +60,9 @@ FILES = {
         wholejson | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
         jsonelement jsontags loosetags pythonic tagvalue | actions attributed functiontag jsonlist keyvalue | tokentag
     """,
-    "reading": "invented_results policy wrappers | ledger openers | reader",
+    "reading": """
+        echo_watch policy | candidate | limits | ledger | block invented_results | openers stray_closers | reader
+    """,
     "writing": "roundtrip writer | prompting",
     "processors": """
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call

@@ -5,7 +5,7 @@ places are looked at: any place of a line, the start of a line, and the start of
 a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
 
 Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
-behind the first call, the markup of tool results that a model invents (`invented.py`).
+behind the first call, the markup of tool results that a model invents (`invented_results.py`).
 
 A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from toolcalls.reading.invented_results import RESULTS
+from toolcalls.reading.invented_results import INVENTED_RESULTS
 from toolcalls.shapes import Dialect, Place
 from toolcalls.text.lookalike import LookAlike, LookAlikes
 from toolcalls.text.markdown import REASONING_TAGS
@@ -70,7 +70,7 @@ class Openers:
         for literal in REASONING_CLOSERS:
             by_place["inline"].setdefault(literal, ())
         if results:
-            for literal in RESULTS:
+            for literal in INVENTED_RESULTS:
                 by_place["start"].setdefault(literal, ())
         self._inline = _Literals(by_place["inline"])
         self._start = _Literals(by_place["start"])

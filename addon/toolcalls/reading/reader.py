@@ -14,15 +14,17 @@ from collections.abc import Generator
 
 from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
 from toolcalls.events import Event, Reason, Text
-from toolcalls.reading.invented_results import RESULTS
-from toolcalls.reading.ledger import Ledger, Quoted
+from toolcalls.reading.block import Block, Quoted
+from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.invented_results import INVENTED_RESULTS, read_invented_result
+from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.openers import Opener, openers_of
 from toolcalls.reading.policy import CallPolicy
-from toolcalls.reading.wrappers import CLOSERS
+from toolcalls.reading.stray_closers import take_stray_closers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
 from toolcalls.text.markdown import SHORT, Position
-from toolcalls.text.scanner import SPACE, Scanner, beginnings
+from toolcalls.text.scanner import SPACE, Scanner
 from toolcalls.values.toolbox import Toolbox
 
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
@@ -40,6 +42,7 @@ class Reader:
         self, call_policy: CallPolicy, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False
     ) -> None:
         route = call_policy.route
+        self._call_policy = call_policy
         self._route = route
         self._anywhere = call_policy.takes("inline")
         # A route that names such a dialect means it.
@@ -116,7 +119,7 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
-        if len(piece) > self._ledger.slack:
+        if len(piece) > self._ledger.limits.free:
             return self._read_in_parts(piece)
         self._settle(plain=False)
         self._scan.feed(piece)
@@ -152,11 +155,11 @@ class Reader:
 
     def release(self) -> list[Event]:
         """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew."""
-        self._ledger.crowded = True
+        self._ledger.releasing = True
         try:
             return self.finish(cut=True)
         finally:
-            self._ledger.crowded = False
+            self._ledger.releasing = False
 
     def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
@@ -190,7 +193,7 @@ class Reader:
                 self.inside = False
                 if behind_call and not self._results:
                     self._look_for(results=True)
-            elif opener.literal in RESULTS:
+            elif opener.literal in INVENTED_RESULTS:
                 yield from self._result(opener)
             else:
                 orphan = self._reasoning_closer(opener)
@@ -207,7 +210,7 @@ class Reader:
                 stop = self._openers.inside_line(scan.text, scan.pos)
                 if stop >= 0:
                     self._show(stop)
-                    self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
+                    self._settle(plain=stop == len(scan.text) and not self._ledger.waiting)
                     yield
                     continue
             opener = self._openers.find(scan.text, scan.pos, line_start=line_start, fresh=fresh, ended=scan.ended)
@@ -232,7 +235,7 @@ class Reader:
                 return opener
             if scan.ended:
                 return None
-            self._settle(plain=stop == len(scan.text) and not self._ledger.waits)
+            self._settle(plain=stop == len(scan.text) and not self._ledger.waiting)
             yield
 
     def _show(self, stop: int) -> None:
@@ -247,14 +250,14 @@ class Reader:
         ledger = self._ledger
         start = ledger.at
         self._scan.take(look.end - look.start)
-        ledger.no_call(self._openers.resembled(look.literal).name, self._position.reason() or "look_alike", start)
+        self._no_call(self._openers.resembled(look.literal), self._position.reason() or "look_alike", start)
         self._fresh = False
 
     def _unread(self) -> Generator[None]:
         """There were so many candidates that this is no reply of a model: all that follows is text."""
         if not self._gave_up:
             self._gave_up = True
-            self._ledger.gives_up()
+            self._ledger.stop_reading()
         while True:
             self._scan.take(self._scan.rest())
             self._ledger.show()
@@ -283,27 +286,12 @@ class Reader:
 
     def _result(self, opener: Opener) -> Generator[None]:
         """A tool result that the model invented behind its call: shown, or dropped when the route says so."""
-        scan, ledger = self._scan, self._ledger
-        start, closer, quoted = ledger.at, RESULTS[opener.literal], self._position.reason()
-        scan.take(len(opener.literal))
-        if quoted is not None:
-            ledger.show()
+        if self._position.reason() is not None:
+            self._scan.take(len(opener.literal))
+            self._ledger.show()
             return
         drop = self._route.drop_invented_results
-        ledger.invents(drop=drop)
-        while True:
-            at = scan.text.find(closer, scan.pos) if closer else -1
-            if at >= 0:
-                scan.take(at + len(closer or "") - scan.pos)
-                break
-            prefixes, longest = beginnings((closer,) if closer else ())
-            tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)
-            scan.take(scan.rest() - (0 if scan.ended else tail))
-            ledger.invents(drop=drop)
-            if scan.ended:
-                break
-            yield
-        ledger.invented(start, drop=drop)
+        yield from read_invented_result(self._scan, self._ledger, opener.literal, drop=drop)
 
     def _separator(self, *, orphan: bool) -> Generator[None]:
         """White space behind a call goes when a call or the end follows, so it is consumed here and held.
@@ -330,19 +318,6 @@ class Reader:
                 return
             yield
 
-    def _stray_closers(self) -> Generator[None, None, bool]:
-        """Take closing tags of wrappers that were never opened: they go with the call before them. Returns whether."""
-        scan = self._scan
-        found = False
-        while True:
-            space = yield from scan.space()
-            closer = yield from scan.among(CLOSERS, space)
-            if closer is None:
-                return found
-            found = True
-            scan.take(space + len(closer))
-            self._ledger.note_repair("stray_closer")
-
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.
 
@@ -351,51 +326,58 @@ class Reader:
         scan, ledger = self._scan, self._ledger
         start, ended = ledger.at, scan.ended
         quoted = self._position.reason()
+        place: Reason | None = None
         for dialect in opener.dialects:
-            if dialect.place == "message" and (
-                self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)
-            ):
+            whole_message = dialect.place == "message"
+            if whole_message and (self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)):
                 continue
-            place: Reason | None = quoted
+            place = quoted
             if place is None and dialect.place != "anywhere" and not self._position.line_start:
                 place = "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
-            ledger.open(dialect.name, place, whole=dialect.place == "message")
+            block = Block(ledger, scan, self._call_policy, dialect.name, place, whole_message=whole_message)
             scan.take(opener.stray)
-            own = yield from self._grammar(dialect)
-            if ledger.began:
+            own = yield from self._grammar(dialect, block)
+            if block.has_call:
                 self._fresh = False
-                if ledger.completed:
+                if block.call_complete:
                     if not own:
-                        ledger.trim()
-                    own = (yield from self._stray_closers()) or own
-                return ledger.close(own=own)
-            if ledger.spoke:
+                        block.trim()
+                    own = (yield from take_stray_closers(scan, block)) or own
+                return block.close(own=own)
+            if block.framed:
                 self._fresh = False
-                ledger.close_frame(own=own)
+                block.close_frame(own=own)
                 return False
-            if dialect.place == "message":
+            if whole_message:
                 self._wasted += ledger.at - start
-            ledger.give_back()
+            block.give_back()
         waited = scan.ended and not ended
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
         self._fresh = False
         if all(dialect.place == "message" for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
+        elif waited:
+            self._no_call(opener.dialects[0], "cut_off" if scan.cut else "unclosed", start)
         else:
-            reason: Reason = ("cut_off" if scan.cut else "unclosed") if waited else "not_a_call"
-            ledger.no_call(opener.dialects[0].name, reason, start)
+            self._no_call(opener.dialects[0], place or "not_a_call", start)
         return False
 
-    def _grammar(self, dialect: Dialect) -> Generator[None, None, bool]:
-        run = dialect.read(self._scan, self._ledger, self._tools)
+    def _no_call(self, dialect: Dialect, reason: Reason, start: int) -> None:
+        """The text from `start` to here began as an opener, most likely of `dialect`, and is no call."""
+        candidate = Candidate(dialect.name, None, start, self._route.max_depth)
+        candidate.reason = reason
+        self._ledger.no_call(candidate)
+
+    def _grammar(self, dialect: Dialect, block: Block) -> Generator[None, None, bool]:
+        run = dialect.read(self._scan, block, self._tools)
         try:
             while True:
                 next(run)
-                if self._ledger.keeps_too_much:  # the grammar keeps what it has not reported
+                if self._ledger.limits.keeps_too_much(self._ledger.at):
                     run.close()
-                    self._ledger.abandon()
+                    block.stop()
                     return True
                 yield
         except StopIteration as done:

@@ -64,7 +64,7 @@ class ClientCall:
             return False
         coming, self._examined = self._pieces[self._examined :], len(self._pieces)
         for piece in coming:
-            self._nesting.passes(piece)
+            self._nesting.feed(piece)
         if self._nesting.depth or self._nesting.in_string or not any(map(str.strip, coming)):
             return False
         self._nesting = None

@@ -2,7 +2,7 @@
 
 import re
 
-_TOLD = re.compile(r'[\[{]|[\]}]|"')
+_SIGN = re.compile(r'[\[{]|[\]}]|"')
 _STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 
@@ -13,15 +13,15 @@ class Nesting:
     in_string  whether the last piece ended inside a string, and not in the middle of an escape
     """
 
-    __slots__ = ("_escaped", "_most", "depth", "in_string")
+    __slots__ = ("_escaped", "_max_depth", "depth", "in_string")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_depth: int) -> None:
         self.depth = 0
-        self._most = most
+        self._max_depth = max_depth
         self.in_string = False
         self._escaped = False  # the last piece ended behind a backslash
 
-    def passes(self, piece: str) -> int:
+    def feed(self, piece: str) -> int:
         """Read the next piece: the offset of the bracket that opens one container too many, where it stops; else -1."""
         at, end = 0, len(piece)
         while at < end:
@@ -32,7 +32,7 @@ class Nesting:
                 if self.in_string or self._escaped:
                     return -1
                 at += 1
-            found = _TOLD.search(piece, at)
+            found = _SIGN.search(piece, at)
             if found is None:
                 return -1
             at = found.end()
@@ -41,7 +41,7 @@ class Nesting:
                 self.in_string = True
             elif sign in "]}":
                 self.depth -= 1
-            elif self.depth == self._most:
+            elif self.depth == self._max_depth:
                 return found.start()
             else:
                 self.depth += 1

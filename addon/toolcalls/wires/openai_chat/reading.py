@@ -154,7 +154,7 @@ class _Native:
         """More of its arguments."""
         if call.custom is None:
             piece = _arguments(call.function or _Function())
-            self._nesting.passes(piece)
+            self._nesting.feed(piece)
             self._begun = self._begun or bool(piece.strip())
             self.unsaid += piece
             return

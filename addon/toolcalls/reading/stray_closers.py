@@ -6,9 +6,12 @@ looked for directly behind a call only, with nothing but white space between; an
 that end a model's turn go the same way, which some servers leave in the text.
 """
 
+from toolcalls.reading.block import Block
+from toolcalls.text.scanner import Scanner, Step
+
 _PREFIX = "antml" + ":"
 
-CLOSERS = (
+STRAY_CLOSERS = (
     "</tool_call>",
     "</tool_calls>",
     "</toolcall>",
@@ -61,3 +64,16 @@ CLOSERS = (
     "<｜end▁of▁sentence｜>",
     "</s>",
 )
+
+
+def take_stray_closers(scan: Scanner, block: Block) -> Step[bool]:
+    """Take all that stand here, behind a block's complete call, as the repair `stray_closer`. Returns whether."""
+    found = False
+    while True:
+        space = yield from scan.space()
+        closer = yield from scan.among(STRAY_CLOSERS, space)
+        if closer is None:
+            return found
+        found = True
+        scan.take(space + len(closer))
+        block.note_repair("stray_closer")

@@ -1,0 +1,275 @@
+"""One block of calls while a grammar reads it: what it reports of its calls and of its frame (`shapes.CallSink`).
+
+The reader opens a block at an opener and closes it when the grammar is done. The ledger decides what becomes of the
+text and the calls in between.
+"""
+
+from toolcalls.events import Reason, Repair
+from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.ledger import Fate, Ledger
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.text.scanner import Scanner
+
+
+class Quoted(Exception):
+    """A call began inside quoted text, whose extent the Markdown around it decides and not the grammar."""
+
+
+class Block:
+    """A `CallSink` for one run of a grammar.
+
+    framed  the grammar reported something of a frame
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        scan: Scanner,
+        call_policy: CallPolicy,
+        dialect: str,
+        place: Reason | None,
+        *,
+        whole_message: bool,
+    ) -> None:
+        """`place` is what speaks against a call here, None for nothing.
+
+        whole_message   its calls count only when they are complete and, but under `lenient`, nothing but white space
+                        and calls follows them
+        """
+        quoted = place not in {None, "inline", "escaped"}
+        ledger.open(quoted=quoted)
+        self.framed = False
+        self._ledger = ledger
+        self._scan = scan
+        self._call_policy = call_policy
+        self._dialect = dialect
+        self._place = place
+        self._quoted = quoted
+        self._whole_message = whole_message
+        self._first: Candidate | None = None
+        self._start = ledger.at  # where the next candidate starts: the block's opener, or the end of the call before
+
+    # What the reader asks and says
+
+    @property
+    def has_call(self) -> bool:
+        """Whether a call began in it."""
+        return self._first is not None
+
+    @property
+    def call_complete(self) -> bool:
+        """Whether its latest call is complete, and nothing speaks against it so far."""
+        current = self._ledger.current
+        return current is not None and current.complete and current.reason is None
+
+    def trim(self) -> None:
+        """What the grammar consumed behind its last call is not the block's: it is read again."""
+        self._ledger.rewind(self._start)
+
+    def give_back(self) -> None:
+        """The grammar found no call: what it consumed is to be read again, unless it was too much to hold."""
+        if self._ledger.overflows():
+            self._ledger.spill()
+        if not self._ledger.spilled:
+            self._ledger.rewind(self._start)
+
+    def stop(self) -> None:
+        """The grammar reads no further, since it keeps too much."""
+        current = self._ledger.current
+        if current is not None and current.reason is None:
+            self._ledger.exceed(current, "max_call_chars")
+
+    def close(self, *, own: bool) -> bool:
+        """The grammar is done. `own`: what it consumed behind the last call belongs to the block.
+
+        Returns whether white space that follows stands behind a call and may go with it.
+        """
+        ledger, first = self._ledger, self._first
+        candidate = ledger.current
+        if candidate is None or first is None:
+            return False
+        if not candidate.complete and candidate.reason is None:
+            self._break_off(candidate)
+        elif candidate.complete and own:
+            self._take_closer(first, candidate)
+        elif candidate.complete:
+            ledger.rewind(self._start)
+        elif candidate.index is not None and ledger.fate is not Fate.SHOWN:
+            ledger.take()  # broken: what it consumed up to here was still the call's
+        if candidate.reason is not None:
+            ledger.show()
+            candidate.end = max(candidate.end, ledger.at) if not candidate.complete else candidate.end
+            ledger.shown_payload()
+        if not candidate.waits:
+            ledger.judge(candidate)
+        ledger.current = None
+        return candidate.complete and candidate.reason is None
+
+    def close_frame(self, *, own: bool) -> None:
+        """The grammar is done with a frame in which no call stood. `own`: what it consumed last is frame too."""
+        if own:
+            self.mark_frame()
+        else:
+            self._ledger.rewind(self._start)
+        if not self._ledger.waiting:
+            self._ledger.show()
+        self._ledger.current = None
+
+    # Calls (`shapes.CallSink`)
+
+    def begin(self, name: str, refused: Reason | None = None) -> None:
+        """A call's name is complete and its arguments follow: the commit point."""
+        ledger = self._ledger
+        if ledger.overflows():  # first of all, as though it had come in pieces: what is shown is no payload yet
+            ledger.spill()
+        if ledger.current is not None and not ledger.current.waits:
+            ledger.judge(ledger.current)
+        candidate = Candidate(self._dialect, name or None, self._start, ledger.limits.max_depth)
+        candidate.body = ledger.at
+        candidate.whole_message = self._whole_message
+        candidate.held_to_end = self._whole_message or self._call_policy.waits(self._place)
+        ledger.current = candidate
+        ledger.limits.reset()
+        self._first = self._first or candidate
+        candidate.reason = self._declines(name, refused)
+        if candidate.reason is None:
+            ledger.begin(candidate)
+            return
+        if candidate.reason == "multiple_calls" and ledger.waiting and not self._call_policy.requires("terminal"):
+            ledger.commit_waiting(beside=True)  # what follows is a call as well, though nobody takes it
+        ledger.show()
+        if self._quoted:
+            raise Quoted
+
+    def piece(self, json: str) -> None:
+        """The next piece of the argument JSON."""
+        ledger = self._ledger
+        candidate = ledger.current
+        ledger.limits.reported_at = ledger.at
+        if candidate is None or candidate.reason is not None:
+            return
+        limit = ledger.limits.add(candidate, json)
+        if limit is not None:
+            ledger.exceed(candidate, limit)
+
+    def collect(self, size: int) -> bool:
+        """So many characters more wait in the grammar. Returns False where nobody wants them."""
+        ledger = self._ledger
+        candidate = ledger.current
+        ledger.limits.reported_at = ledger.at
+        if candidate is None or candidate.reason is not None:
+            return False
+        limit = ledger.limits.collect(candidate, size)
+        if limit is not None:
+            ledger.exceed(candidate, limit)
+        return candidate.reason is None
+
+    def end(self) -> None:
+        """Every argument is closed."""
+        ledger = self._ledger
+        candidate = ledger.current
+        ledger.limits.reset()
+        if candidate is None:
+            return
+        if candidate.reason is not None and candidate.index is not None:  # it passed a limit and stays open
+            ledger.show()
+        else:
+            ledger.complete(candidate)
+        self._hold()
+
+    def fail(self) -> None:
+        """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
+        ledger = self._ledger
+        candidate = ledger.current
+        if candidate is None or candidate.reason is not None:
+            return
+        candidate.reason = "bad_arguments"
+        if candidate.index is not None:
+            ledger.flush(candidate)
+            return
+        if ledger.overflows():
+            candidate.reason = "overflow"
+        if candidate.echoes_to_limit():
+            candidate.reason = "echo"
+        ledger.abandon(candidate)
+        ledger.show()
+
+    def note_repair(self, name: Repair) -> None:
+        """The grammar accepted something that its dialect does not write."""
+        current = self._ledger.current
+        if current is not None and name not in current.repairs:
+            current.repairs.append(name)
+
+    # The dialect's frame (`shapes.CallSink`)
+
+    def may_remove_frame(self) -> bool:
+        """Whether the frame of a message may be removed here."""
+        return self._call_policy.lift and self._call_policy.remove_frames and not self._quoted
+
+    def mark_frame(self) -> None:
+        """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
+        self.framed = True
+        if self._ledger.waiting and self._ledger.overflows():
+            self._ledger.spill()
+        if not self._ledger.waiting:
+            self._ledger.take()
+        self._hold()
+
+    def mark_text(self) -> None:
+        """What was consumed and is undecided is text."""
+        self.framed = True
+        self._ledger.show()
+        self._hold()
+
+    def mark_reasoning(self) -> None:
+        """What was consumed and is undecided is the model's reasoning."""
+        self.framed = True
+        if self._ledger.waiting:  # reasoning behind a call that counts only at the end: then it was none
+            self._ledger.decline_waiting("not_terminal", self._start - self._ledger.drained)
+        self._ledger.take_reasoning()
+        self._hold()
+
+    def _hold(self) -> None:
+        """What follows is undecided."""
+        self._ledger.hold()
+        self._start = self._ledger.at
+
+    def _declines(self, name: str, refused: Reason | None) -> Reason | None:
+        """Why a call of this name is none, by what is known at its commit point; None for nothing."""
+        ledger, route = self._ledger, self._call_policy.route
+        reason = (self._call_policy.declines(name, self._place) if name else None) or refused
+        if reason is not None:
+            return reason
+        count = ledger.committed + ledger.waiting
+        if count and not route.multiple_calls:
+            return "multiple_calls"
+        if count >= route.max_calls:
+            return "max_calls"
+        return "overflow" if ledger.spilled else None
+
+    def _break_off(self, candidate: Candidate) -> None:
+        """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
+        ledger = self._ledger
+        candidate.reason = "overflow" if ledger.releasing else "cut_off" if self._scan.cut else "unclosed"
+        if candidate.echoes_to_limit():
+            candidate.reason = "echo"
+        candidate.end = ledger.at
+        if candidate.index is not None:
+            ledger.take()
+            ledger.flush(candidate)
+            return
+        ledger.abandon(candidate)
+        if self._call_policy.takes("inline") and not self._scan.cut:
+            # Its opener may have been a mention, and a real call may stand behind it.
+            ledger.rewind(candidate.body)
+            candidate.end = ledger.at
+
+    def _take_closer(self, first: Candidate, last: Candidate) -> None:
+        """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown."""
+        if first.reason is not None or last.reason is not None:
+            self._ledger.show()
+        elif last.index is not None:
+            self._ledger.take()
+        if last.reason is not None or first.reason is None:
+            last.end = self._ledger.at
+        self._ledger.hold()

@@ -1,0 +1,86 @@
+"""One call that a grammar reports, from its name to its verdict."""
+
+from toolcalls.events import Reason, Repair, Status, Verdict
+from toolcalls.reading.echo_watch import EchoWatch
+from toolcalls.values.nesting import Nesting
+
+# Limits at which a call that was committed stays open.
+_LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
+
+
+class Candidate:
+    """What is known of one call so far.
+
+    dialect, name  None for a name that was never read
+    start, end     offsets in the reply's text
+    body           the offset where its arguments start
+    reason         why it is no call; None while nothing speaks against it
+    complete       all its arguments are closed
+    index          its number among the calls of the reply, from its commit on; None before
+    repairs        what the grammar accepted that its dialect does not write
+    pieces         argument JSON that was not emitted yet
+    waits          it is undecided, and its text is held
+    held_to_end    it is decided when it is complete, and not before
+    whole_message  it counts only where the whole message is calls
+    size           characters of its argument JSON so far
+    collected      characters that its grammar keeps for a piece to come
+    nesting        how deep its argument JSON nests
+    echo           compares its text with the request while it waits; None where there is nothing to compare
+    """
+
+    __slots__ = (
+        "body",
+        "collected",
+        "complete",
+        "dialect",
+        "echo",
+        "end",
+        "held_to_end",
+        "index",
+        "name",
+        "nesting",
+        "pieces",
+        "reason",
+        "repairs",
+        "size",
+        "start",
+        "waits",
+        "whole_message",
+    )
+
+    def __init__(self, dialect: str, name: str | None, start: int, max_depth: int) -> None:
+        self.dialect = dialect
+        self.name = name
+        self.start = self.end = self.body = start
+        self.reason: Reason | None = None
+        self.complete = False
+        self.index: int | None = None
+        self.repairs: list[Repair] = []
+        self.pieces: list[str] = []
+        self.waits = self.held_to_end = self.whole_message = False
+        self.size = self.collected = 0
+        self.nesting = Nesting(max_depth)
+        self.echo: EchoWatch | None = None
+
+    @property
+    def may_echo(self) -> bool:
+        """Whether its text stood in the request when it was compared last."""
+        return self.echo is not None and self.echo.matched
+
+    def echoes(self) -> bool:
+        """Whether its text so far stands in the request."""
+        return self.echo is not None and self.echo.matches()
+
+    def echoes_to_limit(self) -> bool:
+        """Whether as much of it as may be held stands in the request."""
+        return self.echo is not None and self.echo.matches_to_limit()
+
+    def verdict(self) -> Verdict:
+        """What became of it."""
+        status: Status = "lifted" if self.reason is None else "declined"
+        if self.reason in {"unclosed", "cut_off"} or (self.reason in _LIMITS and self.index is not None):
+            status = "truncated"
+        elif self.reason in {"not_a_call", "bad_arguments"}:
+            status = "malformed"
+        span = self.start, self.end
+        return Verdict(status, self.reason, self.dialect, self.name, *span, tuple(self.repairs), self.index)
