@@ -30,6 +30,7 @@ from spoken import SPOKEN, Spoken, through
 from spoken import exchange as lifting
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.processors import Keep, Processors
+from toolcalls.reading.block import Block
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
@@ -76,7 +77,8 @@ PLACES = [
     *((Number, name) for name in ("_native", "_from_text", "_client_call")),
     *((Write, "_written_natives"), (Judge, "finish"), (Finishing, "_reason")),
     *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
-    *((Ledger, name) for name in ("begin", "complete", "judge", "pause", "show")),
+    *((Block, name) for name in ("begin", "end")),
+    *((Ledger, name) for name in ("judge", "pause", "show")),
     *((Envelope, name) for name in ("text_of", "learn")),
     *((CODEC, name) for name in ("decode", "encode", "_chunks")),
     *((Reading, name) for name in ("events", "_choice")),
@@ -136,7 +138,7 @@ def test_the_faults_strike() -> None:
         "_grammar",
         "begin",
         "end",
-        "_verdict",
+        "judge",
         "pause",
         "show",
         "text_of",
@@ -153,7 +155,8 @@ SPOKEN_PLACES = [
     *((Exchange, name) for name in ("_read", "_await", "_lane", "_apply", "_account", "_bytes", "_move", "_lead")),
     *((Lane, name) for name in ("text", "finish", "_outcomes", "_reason")),
     *((Reader, name) for name in ("read", "finish", "_text", "_block")),
-    *((Ledger, name) for name in ("begin", "complete", "judge", "pause", "show")),
+    *((Block, name) for name in ("begin", "end")),
+    *((Ledger, name) for name in ("judge", "pause", "show")),
     *((None, name) for name in ("decode", "encode")),  # of the wire's codec
 ]
 
@@ -293,7 +296,7 @@ def struck_everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> s
 def test_a_fault_in_any_function_loses_nothing(name: str, size: int) -> None:
     spoken = SPOKEN[name]
     found = struck_everywhere(lambda: lifting(spoken, REQUEST.tools), spoken.said(TEXT), size)
-    assert found >= {"Exchange._work", "Exchange._read", "Lane.text", "Reader.read", "Ledger.begin"}
+    assert found >= {"Exchange._work", "Exchange._read", "Lane.text", "Reader.read", "Block.begin"}
     assert len(found) > 100
 
 

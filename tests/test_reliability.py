@@ -30,7 +30,7 @@ from spoken import SPOKEN
 from toolcalls.insight import redaction
 from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm.response_tap import ResponseTap
-from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.block import Block
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Tool
 from toolcalls.route import Route
@@ -173,7 +173,7 @@ def test_an_exception_is_noticed_though_all_bytes_pass() -> None:
     def fails(*_: object, **__: object) -> None:
         raise KeyError("x")
 
-    with patch.object(Ledger, "begin", fails):
+    with patch.object(Block, "begin", fails):
         outcome = driven(reply, [reply.body], route=LIFTS)
     assert outcome.out == reply.body
     assert kinds(invariants.sound(outcome, Faulted(reply.body, ()))) == {"failed"}
