@@ -11,6 +11,7 @@ that are stale are printed, and the exit status is 1. `tests/test_tables.py` hol
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import get_args
 
 from toolcalls.dialects import about, all_dialects, summary
+from toolcalls.insight.exports.schema import json_schema
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM_IN_DOCS, CONDITIONS
+from toolcalls.insight.vocabulary.fields import FIELDS
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS, failing
 from toolcalls.insight.vocabulary.repairs import REPAIRS
@@ -26,6 +29,7 @@ from toolcalls.insight.vocabulary.statuses import FAILED_IN_DOCS, FAILED_STATUS,
 from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
+SCHEMA = "addon/toolcalls/insight/exports/exchange.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def _statuses() -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    rows = ((f"`{code}`", one.in_docs, one.remedy.setting) for code, one in REASONS.items())
+    rows = ((f"`{code}`", one.in_docs or one.sentence, one.remedy.setting) for code, one in REASONS.items())
     return markdown(("reason", "means", "take it all the same"), rows)
 
 
@@ -75,6 +79,10 @@ def _conditions() -> Iterator[str]:
         for number, words in CONDITIONS.items()
     ]
     return markdown(("", "condition", "fails with"), [*rows, ("+", BEYOND_THEM_IN_DOCS, "any other")])
+
+
+def _fields() -> Iterator[str]:
+    return markdown(("field", "says"), ((f"`{field.path}`", field.in_docs) for field in FIELDS))
 
 
 def _outcomes() -> Iterator[str]:
@@ -132,6 +140,7 @@ TABLES = (
     Table("docs/flow-view.md", "statuses", _statuses),
     Table("docs/flow-view.md", "reasons", _reasons),
     Table("docs/flow-view.md", "repairs", _repairs),
+    Table("docs/exports.md", "fields", _fields),
     Table("docs/exports.md", "outcomes", _outcomes),
 )
 
@@ -140,13 +149,14 @@ TABLES = (
 
 
 def pages() -> dict[str, tuple[str, str]]:
-    """Each page that holds tables: its text as it is, and as it should be."""
+    """Each page that holds tables, and the schema of the exports: the text as it is, and as it should be."""
     found: dict[str, tuple[str, str]] = {}
     for table in TABLES:
         text = (REPO / table.page).read_text(encoding="utf-8")
         was, should = found.get(table.page, (text, text))
         found[table.page] = was, table.written(should)
-    return found
+    schema = json.dumps(json_schema(), indent=2) + "\n"
+    return {**found, SCHEMA: ((REPO / SCHEMA).read_text(encoding="utf-8"), schema)}
 
 
 def main() -> int:

@@ -371,7 +371,9 @@ def two_flows(folder: Path) -> tuple[Path, str]:
     return running.recording, lifted.id
 
 
-@pytest.mark.parametrize("expression", ["~comment ^lifted", "~marker wrench", "~meta 'status.: .lifted'"])
+@pytest.mark.parametrize(
+    "expression", ["~comment ^lifted", "~marker wrench", "~meta status:lifted", "~meta 'status.: .lifted'"]
+)
 def test_filters_find_it(folder: Path, two_flows: tuple[Path, str], expression: str, tmp_path: Path) -> None:
     recording, lifted = two_flows
     found = tmp_path / "found.flow"

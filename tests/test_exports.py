@@ -21,9 +21,12 @@ from mitmproxy.io import FlowReader
 import manyflows
 from toolcalls import cli
 from toolcalls.insight.exports import har, jsonl
+from toolcalls.insight.exports.schema import json_schema
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.files import configuration
+from toolcalls.route import Price
 
 otel = pytest.importorskip("toolcalls.insight.exports.otel", reason="the extra `otel` is not installed")
 trace_service = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
@@ -80,7 +83,7 @@ def test_a_request_that_failed_is_a_line_without_what_the_server_said(tmp_path: 
     line = json.loads(out.read_text("utf-8"))
     assert (line["status"], line["wire"], line["verdicts"], line["error"]) == (429, "openai_chat", [], None)
     assert "no more of" not in out.read_text("utf-8")
-    assert not list(jsonschema.Draft202012Validator(json.loads(jsonl.schema())).iter_errors(line))
+    assert not list(jsonschema.Draft202012Validator(json_schema()).iter_errors(line))
     (chat,) = [
         span for span in otel.spans_of([record_of(flow, {"wire": "openai_chat"})]) if span.name.startswith("chat")
     ]
@@ -107,7 +110,7 @@ def test_a_cost_is_written_where_the_configuration_has_prices(
 
 @pytest.mark.parametrize("more", [(), ("--content",)], ids=["bare", "content"])
 def test_lines_are_valid_by_the_schema(recording: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
-    schema = json.loads(jsonl.schema())
+    schema = json_schema()
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     out = tmp_path / "out.jsonl"
@@ -123,8 +126,8 @@ def test_the_schema_names_what_is_documented() -> None:
     documented = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
     deeper = {"verdicts[].changes[].rule", "verdicts[].changes[].before", "verdicts[].changes[].after",
               "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane"}  # fmt: skip
-    assert set(_schema_paths(json.loads(jsonl.schema()))) == documented | deeper
-    assert json.loads(jsonl.schema())["properties"]["version"]["const"] == jsonl.VERSION
+    assert set(_schema_paths(json_schema())) == documented | deeper
+    assert json_schema()["properties"]["version"]["const"] == jsonl.VERSION
 
 
 def test_lines_are_in_order_and_hold_no_content_unless_asked_for(recording: Path, tmp_path: Path) -> None:
@@ -252,6 +255,23 @@ def test_a_har_is_valid_and_keeps_both_bodies_and_the_verdicts(recording: Path, 
     assert first["comment"] == "lifted read_file (invoke)"
 
 
+def _holds(entry: Any, path: str) -> bool:
+    """Whether an entry has what stands at `path`, in all items of its lists."""
+    name, _, rest = path.partition(".")
+    value = entry[name.removesuffix("[]")]
+    return all(_holds(one, rest) for one in (value if isinstance(value, list) else [value])) if rest else True
+
+
+def test_an_entry_has_the_declared_fields_where_they_should_be() -> None:
+    entry = har.entry(record_of(manyflows.session()[0]))
+    assert all(_holds(entry, field.har) for field in FIELDS if field.har)
+    found = {f"_toolcalls.{path}" for path in _paths(entry["_toolcalls"])}
+    inside = re.compile(r"_toolcalls\.(?:notes|verdicts\[\]\.changes)\[\]\.|_toolcalls\.(?:version|guarded)")
+    assert {path for path in found if not inside.match(path)} == {
+        field.har for field in FIELDS if field.har.startswith("_toolcalls.")
+    }
+
+
 def test_mitmproxy_reads_the_har(recording: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.har"
     assert _export(recording, "har", str(out)) == 0
@@ -277,6 +297,19 @@ def _spans(**settings: Any) -> list[Any]:
     exporter = InMemorySpanExporter()
     otel.send(otel.spans_of(map(record_of, manyflows.session()), **settings), exporter)
     return list(exporter.get_finished_spans())
+
+
+def test_attributes_of_our_own_are_declared() -> None:
+    """`toolcalls.result_seen` is of no field: it says whether a span has a length."""
+    made = _spans(content=True, prices=[Price("*", 1.0, 1.0)])
+    names = {name for span in made for one in (span, *span.events) for name in one.attributes}
+    own = {name for name in names if name.startswith("toolcalls.")}
+    declared_own = {field.otel for field in FIELDS if field.otel.startswith("toolcalls.")}
+    in_none_of_these = {"toolcalls.verdict", "toolcalls.repairs"}  # the event's own name; no call was repaired
+    assert own - {"toolcalls.result_seen"} == declared_own - in_none_of_these
+    declared = {field.otel for field in FIELDS if field.otel.startswith("gen_ai.")}
+    assert declared <= names | {"gen_ai.usage.reasoning.output_tokens"}
+    assert {event.name for span in made for event in span.events} == {EXCHANGE_FIELDS["verdicts"].otel}
 
 
 def test_a_session_is_a_trace() -> None:

@@ -5,22 +5,27 @@ and to what the code does: what is written into a verdict past the types, and wh
 """
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from mitmproxy import http
+from mitmproxy import flowfilter, http
 from mitmproxy.io import FlowReader
+from mitmproxy.test import tflow
 
 from casefiles import dialect_cases
+from test_processors import exchange_for, route_of
 from toolcalls import insight
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Repair, Status
+from toolcalls.insight import report
 from toolcalls.insight.vocabulary import outcomes, reasons, repairs, statuses
 from toolcalls.insight.vocabulary.conditions import CONDITIONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber, Outcome
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS, VERDICT_FIELDS
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import NO_REMEDY, REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
@@ -63,7 +68,7 @@ def _sentences() -> Iterator[tuple[str, str]]:
         for one in (status.native, status.text):
             yield from ((code, words) for words in (one.model, one.client, one.became))
     for code, reason in REASONS.items():
-        yield code, reason.in_docs
+        yield code, reason.in_docs or reason.sentence
         yield code, reason.subject.name
         if reason.remedy != NO_REMEDY:
             yield code, reason.remedy.setting
@@ -140,6 +145,67 @@ def test_verdicts_are_as_their_entries_say() -> None:
     for status, reason, repaired in found:
         assert reason is None or status in REASONS[reason].outcomes, f"{reason} comes with {status}"
         assert set(repaired) <= REPAIRS.keys()
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+def _report() -> dict[str, Any]:
+    """The report of a reply with a call that is blocked, one that is lifted and one that is fenced."""
+    call = '<invoke name="{}">\n<parameter name="command">ls</parameter>\n</invoke>'
+    text = f"{call.format('list_files')}\n\n{call.format('Bash')}\n\n```\n{call.format('Bash')}\n```\n"
+    rules = {"access": {"rules": [{"name": "no-list", "action": "block", "tools": "list_files"}]}}
+    exchange = exchange_for(route_of(rules), "lift", "whole")
+    exchange.feed(json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode())
+    exchange.close()
+    return report.of(exchange, model="a model")
+
+
+def test_the_report_has_the_fields_that_are_declared() -> None:
+    made = _report()
+    assert made.keys() - EXCHANGE_FIELDS.keys() == {"guarded"}
+    assert {name for name, field in EXCHANGE_FIELDS.items() if field.in_report} <= made.keys()
+    fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
+    assert {name for verdict in made["verdicts"] for name in verdict} == fields
+
+
+def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
+    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+
+    def named(begin: str, end: str) -> set[str]:
+        return set(re.findall(r"`([a-z]+)`", page.partition(begin)[2].partition(end)[0]))
+
+    fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
+    assert named("Each of `verdicts` has", ". Bodies") == fields
+    logged = {field.path.rpartition(".")[2] for field in FIELDS if field.in_log}
+    assert named("Its fields are", ". No headers") == logged | {"time", "host", "path"}
+    words = {f"{field.filter_word}:" for field in FIELDS if field.filter_word} - {"reason:"}
+    assert set(re.findall(r"`(\w+:)`", page.partition("\n## Filters\n")[2].partition("\n## ")[0])) == words
+
+
+@pytest.mark.parametrize(
+    ("expression", "finds"),
+    [
+        ("~meta reason:fenced", True),
+        ("~meta reason:inline", False),
+        ("~meta dialect:invoke", True),
+        (r"~meta dialect:invoke\b", True),
+        (r"~meta dialect:invo\b", False),
+        ("~meta status:lifted", True),
+        ("~meta status:native", False),
+        ("~meta rule:no-list", True),
+        ("~meta name:Bash", True),
+        ("~meta model:a_model", True),
+        ("~meta wire:openai_chat & ~meta kind:lift", True),
+        ("""~meta "'dialect': 'invoke'" """, True),
+    ],
+)
+def test_filters_find_a_reply_by_plain_words(expression: str, finds: bool) -> None:
+    flow = tflow.tflow(resp=True)
+    flow_metadata.annotate(flow, _report())
+    assert bool(flowfilter.match(expression, flow)) is finds
+    flow_metadata.clear(flow)
+    assert not flowfilter.match(expression, flow)
 
 
 def test_the_docs_name_the_reasons_that_are_no_leak() -> None:

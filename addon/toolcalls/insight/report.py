@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from toolcalls.events import Verdict
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
 from toolcalls.insight.vocabulary.statuses import FAILED_STATUS, IN_SUMMARY, SEVERITY
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
@@ -153,6 +154,18 @@ def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *
         if reasons:
             parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
     return " · ".join(parts)
+
+
+def filter_words(report: Mapping[str, Any]) -> str:
+    """What mitmproxy's `~meta` finds a reply by: `reason:fenced`, `dialect:invoke`, each once, a blank between two."""
+    found = [(field.filter_word, report.get(name)) for name, field in EXCHANGE_FIELDS.items() if field.filter_word]
+    for verdict in report.get("verdicts", ()):
+        for name, field in VERDICT_FIELDS.items():
+            value = verdict.get(name)
+            if field.filter_word:
+                found += [(field.filter_word, one) for one in (value if isinstance(value, list) else [value])]
+    words = [f"{word}:{'_'.join(_short(visible(str(value))).split())}" for word, value in found if value]
+    return " ".join(dict.fromkeys(words))
 
 
 def _called(verdict: Mapping[str, Any]) -> str:

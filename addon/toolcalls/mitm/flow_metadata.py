@@ -3,6 +3,7 @@
 A flow holds what the client got (`raw_content`), as it always does. Beside it stands in `flow.metadata`:
 
 toolcalls            the report (`report.of`), plain data
+toolcalls_words      what a filter finds it by (`report.filter_words`): `status:declined reason:fenced …`
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
 toolcalls_request    what the client sent, without content coding, only where the upstream was sent something else
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
@@ -16,10 +17,12 @@ from typing import Any, SupportsIndex
 
 from mitmproxy import http
 
+from toolcalls.insight.report import filter_words
 from toolcalls.insight.vocabulary.statuses import MARKS
 from toolcalls.mitm.response_tap import ResponseTap, TimedBody
 
 REPORT = "toolcalls"
+FILTER_WORDS = "toolcalls_words"
 UPSTREAM = "toolcalls_upstream"
 REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
@@ -82,6 +85,7 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
     old = was if isinstance(was, dict) else {}
     data = writable(report)
     flow.metadata[REPORT] = data
+    flow.metadata[FILTER_WORDS] = filter_words(data)
     if flow.comment in {"", old.get("summary")}:
         flow.comment = data["summary"]
     if flow.marked in {"", MARKS.get(str(old.get("worst")))}:
@@ -137,7 +141,7 @@ def original_request_body(flow: http.HTTPFlow) -> bytes | None:
 def clear(flow: http.HTTPFlow) -> None:
     """Take out all that an earlier reply has left in a flow that is sent once more."""
     annotate(flow, {"summary": "", "worst": None})
-    for name in (REPORT, UPSTREAM, TIMES):
+    for name in (REPORT, FILTER_WORDS, UPSTREAM, TIMES):
         flow.metadata.pop(name, None)
 
 

@@ -14,10 +14,12 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight.redaction import redacted_url
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
+from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 
-_VERDICT = ("status", "reason", "rule", "dialect", "name", "start", "end", "repairs", "lane", "index", "id")
-_EXCHANGE = ("wire", "route", "kind", "policy", "model")
+_VERDICT = [name for name, field in VERDICT_FIELDS.items() if field.in_log]
+_EXCHANGE = [name for name, field in EXCHANGE_FIELDS.items() if field.in_log and field.in_report]
 
 
 class Journal:
@@ -42,7 +44,7 @@ class Journal:
         }
         lines = [exchange | {key: verdict.get(key) for key in _VERDICT} for verdict in report["verdicts"]]
         if report["failure"]:
-            lines.append(exchange | dict.fromkeys(_VERDICT) | {"status": "failed", "reason": report["failure"]})
+            lines.append(exchange | dict.fromkeys(_VERDICT) | {"status": FAILED_STATUS, "reason": report["failure"]})
         if lines:
             self._file.append("".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
 

@@ -18,7 +18,13 @@ from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.exports.jsonl import record
 from toolcalls.insight.redaction import REDACTED, redacted_headers, redacted_text, redacted_url, redacted_value
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS
 from toolcalls.route import Price
+
+# What stands in `_toolcalls` beside the report.
+_OWN = ["verdicts"] + [
+    name for name, field in EXCHANGE_FIELDS.items() if field.har == f"_toolcalls.{name}" and not field.in_report
+]
 
 
 def document(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -75,14 +81,7 @@ def entry(seen: Seen, prices: Sequence[Price] = ()) -> dict[str, Any]:
         "comment": redacted_text(str(seen.report.get("summary", ""))),
         "_toolcalls": {
             **report,
-            "verdicts": about["verdicts"],
-            "flow": seen.id,
-            "session": about["session"],
-            "agent": about["agent"],
-            "seconds": about["seconds"],
-            "tokens": about["tokens"],
-            "cost": about["cost"],
-            "error": about["error"],
+            **{name: about[name] for name in _OWN},
         },
     }
 

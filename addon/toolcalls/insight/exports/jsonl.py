@@ -1,11 +1,10 @@
-"""One line of JSON for each exchange. `docs/exports.md` has the schema; `VERSION` changes when a field changes meaning.
+"""One line of JSON for each exchange. `vocabulary.fields` says what its fields are.
 
 New fields may come at any time without a new version, so a reader ignores those that it does not know.
 """
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
 from toolcalls.insight.body_redaction import redacted_body
@@ -13,13 +12,11 @@ from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.prices import cost_of
 from toolcalls.insight.redaction import redacted_text, redacted_url, redacted_value
 from toolcalls.insight.turn import outcome_of, reply_of, told
+from toolcalls.insight.vocabulary.fields import SCHEMA, VERDICT_FIELDS, VERSION
 from toolcalls.route import Price
 
-SCHEMA = "toolcalls.exchange"
-VERSION = 1
-
 _REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
-_VERDICT = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "id", "rule")
+_VERDICT = [name for name, field in VERDICT_FIELDS.items() if field.in_report and field.presence == "always"]
 
 
 def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequence[Price] = ()) -> dict[str, Any]:
@@ -81,11 +78,6 @@ def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequ
     if content and body:  # which is searched for secrets as a body is, once
         clean["request"]["body"] = redacted_body(seen.asked).decode()
     return clean
-
-
-def schema() -> str:
-    """The JSON Schema (draft 2020-12) of a line."""
-    return (files(__package__) / "exchange.schema.json").read_text("utf-8")
 
 
 def line(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> str:

@@ -40,6 +40,7 @@ from toolcalls.insight.prices import cost_of
 from toolcalls.insight.redaction import redacted_text, redacted_value
 from toolcalls.insight.replies import Lane, Reply
 from toolcalls.insight.turn import Turn, reply_of, told
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
 from toolcalls.route import Price
 
 _PROVIDERS = {"openai_chat": "openai", "openai_responses": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
@@ -214,10 +215,13 @@ class _Trace:
             attributes["gen_ai.output.messages"] = json.dumps([_output(lane) for lane in reply.lanes])
         span = self._span(f"chat {turn.model}".strip(), seen.id, parent, turn.started, SpanKind.CLIENT, attributes)
         for verdict in seen.report.get("verdicts", ()):
-            event = {f"toolcalls.{key}": verdict.get(key) for key in ("status", "reason", "dialect", "name", "id")}
-            event["toolcalls.repairs"] = list(verdict.get("repairs", ()))
+            event = {field.otel: verdict.get(name) for name, field in VERDICT_FIELDS.items() if field.otel}
             known = {key: value for key, value in event.items() if value not in (None, [])}
-            span.add_event("toolcalls.verdict", redacted_value(known), _nanoseconds(turn.started + (turn.seconds or 0)))
+            span.add_event(
+                EXCHANGE_FIELDS["verdicts"].otel,
+                redacted_value(known),
+                _nanoseconds(turn.started + (turn.seconds or 0)),
+            )
         if not 200 <= seen.status < 300 or seen.error:
             span.set_status(StatusCode.ERROR, excerpt(seen.error) or None)
             span.set_attribute("error.type", str(seen.status) if seen.status >= 400 else "connection")

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from toolcalls.events import Reason, Repair, Status
 
@@ -91,6 +91,16 @@ class Remedy:
     words: str
     setting: str
 
+    @classmethod
+    def take(cls, reason: Reason) -> Self:
+        """`take`, with this reason."""
+        return cls(f"the route has take: [{reason}]", f"`take: [{reason}]`")
+
+    @classmethod
+    def larger(cls, *limits: str) -> Self:
+        """A larger limit: one of these keys."""
+        return cls(f"the route's {' or '.join(limits)} is larger", ", ".join(f"`{limit}`" for limit in limits))
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -110,7 +120,7 @@ class ReasonEntry:
 
     code        in verdicts and files
     sentence    for people, behind the code: in views, on the page, in the log
-    in_docs     what it means, for the docs (Markdown)
+    in_docs     the same for the docs (Markdown), where they say more; "" where they say the same
     condition   the number of the condition that failed; None for what a policy or a route asks beyond these
     remedy      what would take the call all the same, or NO_REMEDY
     subject     what the verdict is about, and with it what the model did and what the client got
@@ -120,8 +130,37 @@ class ReasonEntry:
 
     code: Reason
     sentence: str
-    in_docs: str
     condition: ConditionNumber | None
     remedy: Remedy
     subject: Subject
     outcomes: Mapping[Status, Outcome]
+    in_docs: str = ""
+
+
+type JsonSchema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an exchange, by its place in the lines that `toolcalls export --format jsonl` writes.
+
+    path          `tokens.input`, `verdicts[].status`
+    in_docs       what it means, for the docs (Markdown)
+    schema        its type, as JSON Schema; of an object or a list without the fields that have entries of their own
+    har           its place in an entry of a HAR; "" where there is none
+    otel          the name of the attribute or event of OpenTelemetry spans; "" where there is none
+    presence      when a line has it: always; in lines of this version, but not of older ones; only with `--content`
+    in_report     whether it stands in the report that the flow keeps
+    in_log        whether the log of the option `toolcalls_log` has it
+    filter_word   what stands before its value in a filter: `~meta reason:fenced`; "" where none does
+    """
+
+    path: str
+    in_docs: str
+    schema: JsonSchema
+    har: str
+    otel: str
+    presence: Literal["always", "later", "content"] = "always"
+    in_report: bool = False
+    in_log: bool = False
+    filter_word: str = ""

@@ -13,19 +13,10 @@ from toolcalls.insight.vocabulary.statuses import AS_WRITTEN, NOT_GOT
 
 NO_REMEDY = Remedy("", "")
 
-
 A_CALL = Subject("a call", None)
 _SHOWN_RESULT = Subject("a tool result", Description("wrote a tool result itself", AS_WRITTEN, "stays as it is"))
 _DROPPED_RESULT = Subject("a tool result", Description("wrote a tool result itself", NOT_GOT, "not delivered"))
 _UNREAD_TEXT = Subject("the rest", Description("wrote more that begins like a call", AS_WRITTEN, "stays as it is"))
-
-
-def _take(reason: Reason) -> Remedy:
-    return Remedy(f"the route has take: [{reason}]", f"`take: [{reason}]`")
-
-
-def _larger(*limits: str) -> Remedy:
-    return Remedy(f"the route's {' or '.join(limits)} is larger", ", ".join(f"`{limit}`" for limit in limits))
 
 
 _ENTRIES = (
@@ -41,7 +32,6 @@ _ENTRIES = (
     ReasonEntry(
         code="no_tools",
         sentence="the request declares no tools",
-        in_docs="the request declares no tools",
         condition=2,
         remedy=Remedy("the route has tools, or take: [undeclared]", "`tools`, or `take: [undeclared]`"),
         subject=A_CALL,
@@ -79,7 +69,7 @@ _ENTRIES = (
         sentence="other text stands before it on its line",
         in_docs="other text stands before the call on its line",
         condition=3,
-        remedy=_take("inline"),
+        remedy=Remedy.take("inline"),
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),
@@ -93,7 +83,7 @@ _ENTRIES = (
             "blocks"
         ),
         condition=4,
-        remedy=_take("fenced"),
+        remedy=Remedy.take("fenced"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -102,7 +92,7 @@ _ENTRIES = (
         sentence="it stands in an indented code block",
         in_docs="the call stands in an indented code block",
         condition=4,
-        remedy=_take("indented_code"),
+        remedy=Remedy.take("indented_code"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -111,7 +101,7 @@ _ENTRIES = (
         sentence="it stands in inline code",
         in_docs="the call stands between backticks, or in an element of HTML for code (`<code>`, `<kbd>`)",
         condition=4,
-        remedy=_take("inline_code"),
+        remedy=Remedy.take("inline_code"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -133,7 +123,7 @@ _ENTRIES = (
             "`<document>`, `<template>`, `<transcript>`, `<file_content>` and the like, up to its closing tag"
         ),
         condition=4,
-        remedy=_take("block_quote"),
+        remedy=Remedy.take("block_quote"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -142,7 +132,7 @@ _ENTRIES = (
         sentence="it stands in an HTML comment",
         in_docs="the call stands in an HTML comment",
         condition=4,
-        remedy=_take("html_comment"),
+        remedy=Remedy.take("html_comment"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -151,7 +141,7 @@ _ENTRIES = (
         sentence="it stands in the model's reasoning",
         in_docs="the call stands in the model's reasoning",
         condition=4,
-        remedy=_take("reasoning"),
+        remedy=Remedy.take("reasoning"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -163,7 +153,7 @@ _ENTRIES = (
             "something before each line: the model repeats it"
         ),
         condition=5,
-        remedy=_take("echo"),
+        remedy=Remedy.take("echo"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -172,7 +162,7 @@ _ENTRIES = (
         sentence="the reply carries the same call natively",
         in_docs="the reply carries the same call natively, too",
         condition=6,
-        remedy=_take("duplicate"),
+        remedy=Remedy.take("duplicate"),
         subject=A_CALL,
         outcomes={"declined": "decline"},
     ),
@@ -184,7 +174,7 @@ _ENTRIES = (
             "get it twice"
         ),
         condition=None,
-        remedy=_take("duplicate"),
+        remedy=Remedy.take("duplicate"),
         subject=A_CALL,
         outcomes={"blocked": "decline", "native": "success"},
     ),
@@ -200,7 +190,6 @@ _ENTRIES = (
     ReasonEntry(
         code="multiple_calls",
         sentence="the route takes only the first call of a reply",
-        in_docs="the route takes only the first call of a reply",
         condition=None,
         remedy=Remedy("the route has multiple_calls: true", "`multiple_calls: true`"),
         subject=A_CALL,
@@ -229,7 +218,7 @@ _ENTRIES = (
         sentence="it grew past the limit for held text",
         in_docs="the call had to be held and grew past the limit, or too much came beside it that had to wait for it",
         condition=None,
-        remedy=_larger("max_buffer_bytes", "max_frame_bytes"),
+        remedy=Remedy.larger("max_buffer_bytes", "max_frame_bytes"),
         subject=A_CALL,
         outcomes={"declined": "leak", "truncated": "broken"},
     ),
@@ -241,7 +230,7 @@ _ENTRIES = (
             "call passes, and its arguments are not kept for the view"
         ),
         condition=None,
-        remedy=_larger("max_call_chars"),
+        remedy=Remedy.larger("max_call_chars"),
         subject=A_CALL,
         outcomes={"declined": "leak", "truncated": "broken", "native": "success"},
     ),
@@ -250,7 +239,7 @@ _ENTRIES = (
         sentence="its arguments are nested deeper than the route's max_depth",
         in_docs="the arguments of the call nest deeper than the limit; what the client has of it stays open",
         condition=None,
-        remedy=_larger("max_depth"),
+        remedy=Remedy.larger("max_depth"),
         subject=A_CALL,
         outcomes={"declined": "leak", "truncated": "broken"},
     ),
@@ -259,7 +248,7 @@ _ENTRIES = (
         sentence="the reply holds more calls than the route's max_calls",
         in_docs="the reply has more calls than the limit",
         condition=None,
-        remedy=_larger("max_calls"),
+        remedy=Remedy.larger("max_calls"),
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),
@@ -268,7 +257,7 @@ _ENTRIES = (
         sentence="from here on nothing is read: the reply holds more candidates than the route's max_candidates",
         in_docs="no candidate itself: there were so many that nothing behind them is read",
         condition=None,
-        remedy=_larger("max_candidates"),
+        remedy=Remedy.larger("max_candidates"),
         subject=_UNREAD_TEXT,
         outcomes={"declined": "leak"},
     ),
@@ -277,14 +266,13 @@ _ENTRIES = (
         sentence="its JSON is longer than the route's max_payload_chars",
         in_docs="the JSON of a marked call is longer than the limit",
         condition=None,
-        remedy=_larger("max_payload_chars"),
+        remedy=Remedy.larger("max_payload_chars"),
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),
     ReasonEntry(
         code="not_a_call",
         sentence="what follows the opener is not the dialect's grammar",
-        in_docs="what follows the opener is not the dialect's grammar",
         condition=7,
         remedy=NO_REMEDY,
         subject=A_CALL,
@@ -347,7 +335,6 @@ _ENTRIES = (
     ReasonEntry(
         code="access",
         sentence="an access rule forbids this call",
-        in_docs="an access rule forbids this call",
         condition=None,
         remedy=Remedy("", "the rule, in `access`"),
         subject=A_CALL,
@@ -365,7 +352,6 @@ _ENTRIES = (
     ReasonEntry(
         code="loop",
         sentence="the model runs in circles",
-        in_docs="the model runs in circles",
         condition=None,
         remedy=Remedy("", "`loops`"),
         subject=A_CALL,
@@ -374,7 +360,6 @@ _ENTRIES = (
     ReasonEntry(
         code="dropped",
         sentence="a reactor dropped it",
-        in_docs="a reactor dropped it",
         condition=None,
         remedy=Remedy("", "`reactors`"),
         subject=A_CALL,

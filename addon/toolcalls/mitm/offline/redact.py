@@ -21,6 +21,7 @@ from mitmproxy.websocket import WebSocketData, WebSocketMessage
 from toolcalls.commands.console import complain, encoded, put
 from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.redaction import redacted_headers, redacted_text, redacted_url, redacted_value
+from toolcalls.insight.report import filter_words
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.offline.files import flows, written
@@ -115,7 +116,9 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, A
     """What the addon has noted, and nothing of others."""
     found = flow.metadata.get(flow_metadata.REPORT)
     if isinstance(found, dict):
-        yield flow_metadata.REPORT, redacted_value(found)
+        report = redacted_value(found)
+        yield flow_metadata.REPORT, report
+        yield flow_metadata.FILTER_WORDS, filter_words(report)
     if reports := turn_reports(flow):
         yield TURNS_KEY, [redacted_value(one) for one in reports]
     if originals := original_messages(flow):
