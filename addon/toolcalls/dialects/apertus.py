@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import About, Call, CallSink, Unwritable
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import mark, value
+from toolcalls.shapes.jsonvalue import check_call, mark, value
 from toolcalls.shapes.wholejson import MAX_NAME, QUOTES, text_of, whole
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -51,9 +51,7 @@ class _Apertus(JsonList):
         return _Keyed(scan, sink, tools, follow=self.closing)
 
     def _item(self, call: Call) -> str:
-        if not call.name:
-            raise Unwritable("a call without a name")
-        members(call.arguments)
+        check_call(call)
         return f"{{{quote(call.name)}: {call.arguments}}}"
 
 

@@ -5,10 +5,11 @@ The tool `directly-answer` means that there is no call. The fence is the dialect
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.callarray import call_array, close
+from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -71,9 +72,7 @@ class _Action:
         """One array for all calls; "" for none."""
         items = []
         for call in calls:
-            if not call.name:
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call)
             items.append(f'    {{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
         return f"{_OPENER}\n{_FENCE}json\n[\n{',\n'.join(items)}\n]\n{_FENCE}" if items else ""
 

@@ -8,7 +8,7 @@ verbatim. An object in place of the parameters, arguments wrapped in `arguments`
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tokentag import BARS, Marked, TokenTag
+from toolcalls.shapes.tokentag import token_tag
 
 ABOUT = About(
     form="invoke",
@@ -23,14 +23,6 @@ ABOUT = About(
 </｜DSML｜tool_calls>""",
 )
 
-DIALECT = TokenTag(
-    "deepseek_dsml",
-    wrappers=("tool_calls", "function_calls", "toolcalls", "tool", "calls"),
-    prefix=(BARS, "DSML", BARS),
-    token="DSML",
-    content=Marked(),
-    hollow="\n",
-    place="anywhere",
-)
+DIALECT = token_tag("deepseek_dsml", "DSML")
 
 RESULT = "<tool_result>{text}</tool_result>"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.channels import up_to
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import json_call
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -51,12 +51,8 @@ class _Functionary:
             name, size = header
             if name != _ALL or _ALL in tools.names:
                 scan.take(size)
-                sink.begin(tools.resolve(name))
-                if not (yield from value(scan, sink, sink.piece)):
-                    if scan.rest() or not scan.ended:
-                        sink.fail()
+                if not (yield from json_call(scan, sink, tools.resolve(name))):
                     return False
-                sink.end()
                 space = yield from scan.space()
                 if (yield from scan.starts(_STOP, space)):
                     scan.take(space + len(_STOP))

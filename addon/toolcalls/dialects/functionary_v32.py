@@ -7,11 +7,10 @@ for it follows; a Python prompt (`>>> f()`) does not.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.channels import up_to
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -54,12 +53,8 @@ class _Functionary:
             name, size = header
             if name != _ALL:
                 scan.take(size)
-                sink.begin(tools.resolve(name))
-                if not (yield from value(scan, sink, sink.piece)):
-                    if scan.rest() or not scan.ended:
-                        sink.fail()
+                if not (yield from json_call(scan, sink, tools.resolve(name))):
                     return False
-                sink.end()
             elif not sink.may_remove_frame():
                 return some
             else:
@@ -112,9 +107,7 @@ class _Functionary:
         """A message a call; "" for no calls."""
         written = []
         for call in calls:
-            if not call.name:
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call)
             written.append(f"{_MARK}{call.name}\n{call.arguments}")
         return "\n".join(written)
 

@@ -4,7 +4,7 @@ Read with the same freedom as DeepSeek's: other bars, other names of the wrapper
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tokentag import BARS, Marked, TokenTag
+from toolcalls.shapes.tokentag import token_tag
 
 ABOUT = About(
     form="invoke",
@@ -19,12 +19,4 @@ ABOUT = About(
 </｜GCML｜tool_calls>""",
 )
 
-DIALECT = TokenTag(
-    "gigachat35",
-    wrappers=("tool_calls", "function_calls", "toolcalls", "tool", "calls"),
-    prefix=(BARS, "GCML", BARS),
-    token="GCML",
-    content=Marked(),
-    hollow="\n",
-    place="anywhere",
-)
+DIALECT = token_tag("gigachat35", "GCML")

@@ -10,11 +10,10 @@ messages of other roles are left as they are. Where a server removed the special
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.channels import up_to
-from toolcalls.shapes.jsonvalue import payload, value
+from toolcalls.shapes.jsonvalue import check_call, payload, value
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -191,9 +190,7 @@ class _Harmony:
         """A message a call; "" for no calls."""
         written = []
         for call in calls:
-            if not call.name:
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call)
             header = f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}"
             written.append(f"{header}{call.arguments}<|call|>")
         return "".join(written)

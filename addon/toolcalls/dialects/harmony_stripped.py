@@ -8,11 +8,10 @@ like, which no prose holds, end it.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.channels import up_to
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -68,13 +67,9 @@ class _Stripped:
             header = yield from self._call_header(scan, tools, space)
             if header is not None:
                 scan.take(space + header[1])
-                sink.begin(header[0])
                 begun = True
-                if not (yield from value(scan, sink, sink.piece)):
-                    if scan.rest() or not scan.ended:
-                        sink.fail()
+                if not (yield from json_call(scan, sink, header[0])):
                     return False
-                sink.end()
                 closer = yield from scan.among(_TOKENS)
                 scan.take(len(closer) if closer else 0)
                 continue
@@ -130,9 +125,7 @@ class _Stripped:
         """A message a call; "" for no calls."""
         written = []
         for call in calls:
-            if not call.name:
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call)
             written.append(f"commentary to={_PREFIX}{call.name} json{call.arguments}")
         return "assistant".join(written)
 

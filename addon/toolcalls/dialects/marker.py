@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import mark
+from toolcalls.shapes.jsonvalue import check_call, mark
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -100,9 +100,7 @@ class Marker:
         """One word and one object a call, each on a line of its own; "" for no calls."""
         blocks = []
         for call in calls:
-            if not call.name.strip():
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call._replace(name=call.name.strip()))
             blocks.append(f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
         return "\n".join(blocks)
 

@@ -9,13 +9,13 @@ JSON object, and that is what is written.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import mark
+from toolcalls.shapes.jsonvalue import check_call, mark
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -68,9 +68,7 @@ class _Zeroclaw:
         """One fence a call, with a JSON object in it; "" for no calls."""
         blocks = []
         for call in calls:
-            if not call.name.strip():
-                raise Unwritable("a call without a name")
-            members(call.arguments)
+            check_call(call._replace(name=call.name.strip()))
             body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
             blocks.append(f"{_FENCE}\n{body}\n{_FENCE_END}")
         return "\n".join(blocks)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 _THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
@@ -109,8 +110,6 @@ class Actions:
 
 def _item(numbered: tuple[int, Call]) -> str:
     index, call = numbered
-    if not call.name:
-        raise Unwritable("a call without a name")
-    members(call.arguments)
+    check_call(call)
     head = f'    {{"tool_call_id": "{index}", "tool_name": {quote(call.name)}'
     return f'{head}, "parameters": {call.arguments}}}'

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
-from toolcalls.shapes.jsonvalue import payload, value
+from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes.jsonvalue import check_call, payload, value
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 # Characters of a header with all its marks; a name is much shorter.
@@ -230,7 +229,5 @@ class Header:
         return f"{''.join(self.sections[:1])}{written}{''.join(self.closers[:1])}" if self.sections else written
 
     def _write_call(self, index: int, call: Call) -> str:
-        if not call.name:
-            raise Unwritable("a call without a name")
-        members(call.arguments)
+        check_call(call)
         return self.template.format(name=call.name, index=index, arguments=call.arguments)

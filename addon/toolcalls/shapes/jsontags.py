@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place
 from toolcalls.shapes.callreader import CallReader, skip
-from toolcalls.shapes.jsonvalue import mark
+from toolcalls.shapes.jsonvalue import check_call, mark
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 _FENCE = "```"
@@ -216,7 +216,5 @@ class JsonTags:
         return f"{self.opening[0]}{self.line}{body}{self.line if closing else ''}{closing}"
 
     def _item(self, call: Call) -> str:
-        if not call.name:
-            raise Unwritable("a call without a name")
-        members(call.arguments)
+        check_call(call)
         return f'{{"name": {quote(call.name)}, "{self.arguments}": {call.arguments}}}'

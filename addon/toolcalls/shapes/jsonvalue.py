@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from toolcalls.events import Repair
-from toolcalls.shapes import CallSink
+from toolcalls.shapes import Call, CallSink, Unwritable
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.transducer import Transducer
@@ -38,6 +38,17 @@ def value(scan: Scanner, sink: RepairSink, keep: Callable[[str], None]) -> Step[
     for repair in reader.repairs:
         sink.note_repair(repair)
     return reader.done
+
+
+def json_call(scan: Scanner, sink: CallSink, name: str) -> Step[bool]:
+    """A call whose arguments are the JSON that begins here, and which ends with it. Returns whether it is complete."""
+    sink.begin(name)
+    if (yield from value(scan, sink, sink.piece)):
+        sink.end()
+        return True
+    if scan.rest() or not scan.ended:
+        sink.fail()
+    return False
 
 
 def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
@@ -79,3 +90,10 @@ def mark(scan: Scanner, literal: str) -> Step[bool]:
         return False
     scan.take(space + len(literal))
     return True
+
+
+def check_call(call: Call) -> None:
+    """Raise Unwritable for a call without a name, and ValueError where its arguments are no JSON object."""
+    if not call.name:
+        raise Unwritable("a call without a name")
+    members(call.arguments)

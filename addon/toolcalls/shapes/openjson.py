@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.shapes.wholejson import meant, whole_object
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 
@@ -105,9 +106,7 @@ class OpenJson:
 
 
 def _item(call: Call) -> str:
-    if not call.name:
-        raise Unwritable("a call without a name")
-    members(call.arguments)
+    check_call(call)
     return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
 
 

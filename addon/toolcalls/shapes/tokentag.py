@@ -87,6 +87,19 @@ class TokenTag(Attributed):
         return (yield from self.rest(scan, sink, arguments, values))
 
 
+def token_tag(name: str, token: str) -> TokenTag:
+    """The dialect `name`, in whose tags `token` stands between bars."""
+    return TokenTag(
+        name,
+        wrappers=("tool_calls", "function_calls", "toolcalls", "tool", "calls"),
+        prefix=(BARS, token, BARS),
+        token=token,
+        content=Marked(),
+        hollow="\n",
+        place="anywhere",
+    )
+
+
 class _Text:
     """A value that is only collected."""
 
