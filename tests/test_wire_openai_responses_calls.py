@@ -24,7 +24,7 @@ from toolcalls.requests.evidence import Decision, Kind, call_policy_of
 from toolcalls.route import Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
-from toolcalls.wires.openai_responses.calls import Input, input_of
+from toolcalls.wires.openai_responses.calls import CustomInput, input_of
 
 WIRE = all_wires()["openai_responses"]
 FORMS: tuple[Form, ...] = ("sse", "whole")
@@ -228,7 +228,7 @@ def test_a_long_text_for_a_custom_tool_streams() -> None:
 @given(st.data(), st.text(st.characters(), max_size=20), st.booleans(), st.sampled_from(["", " ", "\n\t"]))
 def test_the_text_is_told_as_it_comes(data: st.DataObject, text: str, ascii_only: bool, space: str) -> None:
     arguments = f'{space}{{{space}"input"{space}:{space}{json.dumps(text, ensure_ascii=ascii_only)}{space}}}'
-    reader = Input()
+    reader = CustomInput()
     told = [reader.feed(piece) for piece in data.draw(cut(arguments))]
     assert "".join(told) + reader.end() == text
     assert input_of(arguments, ended=True) == text

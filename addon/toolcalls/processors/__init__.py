@@ -1,28 +1,30 @@
-"""Processors: what may happen to calls and to text between what was read and what leaves.
+"""Processors: what a route may do to calls and text between what was read and what is sent.
 
-They work on the hub's events inside a lane, so they act the same for native and text clients, for every dialect and
+In come the hub's events of a lane, and what the request's history holds; out come the same events, or others in their
+place, with verdicts, changes and notes. Processors act the same for native and text clients, for every dialect and
 wire, streamed and whole, live and replayed. In this order, which `docs/processors.md` states:
 
-    access    rules for calls: decided by name at once, by an argument as soon as it is final
-    loops     the guard against loops: the same call, the same result, rounds, a passage of text
-    reactors  functions of the user's own, on complete calls; what they changed goes through the rules once more
-    filters   replacements in text, and in calls only where asked
-    steering  the text in the place of a call that does not leave
+    access    rules for calls: decided by the name at once, by an argument as soon as it is final
+    loops     the guard against loops: the same call, the same result, rounds of calls, a repeated passage of text
+    reactors  functions of the user's own, on complete calls: `Keep`, `Drop`, `Edit`, `Say`; rules then see the result
+    filters   replacements in text, and in calls only where configured
+    steering  texts for the model in the place of a call that is not sent
 
-A call is held until its fate is known and no longer, and what comes behind it waits behind it. Each call's own look
-goes on while it waits, so nothing is looked at twice. Text and calls that pass are the same objects that came.
+Each of the five is one file and knows nothing of calls that wait. A call is held until it is decided and no longer, and
+events behind it wait behind it. What passes are the same objects that came. What applies the five, each importing only
+those above it:
 
-Each of the five has its module, and knows nothing of calls that wait. What applies them, each importing only the ones
-above it:
+    pending_call         one call on its way, and its state
+    exchange_processors  the processors of one exchange
+    reply_state          what the lanes of one reply share
+    decisions            what becomes of each call of a lane
+    interface, chain     what goes into a lane's processors, and what leaves, in which order
+    reply                a chain for each lane of a reply
+    screening            the rules once more, over all text that a text client gets
+    reactor_runner       the host's side of reactors: files loaded, functions run within their time
 
-    held        one call on its way
-    shared      what the replies of one exchange have in common, and what the lanes of one reply do
-    fates       what becomes of a lane's calls
-    processing  what goes into a lane's processors, and what leaves
-    chain       what leaves a lane, and in which order
-    reply       a chain for each lane of a reply
-
-This is also what the files of reactors import: `Call`, and `Keep`, `Drop`, `Edit`, `Say`.
+Read `interface` first, then `chain` and `decisions`. The files of reactors import `Call`, `Keep`, `Drop`, `Edit` and
+`Say` from here; what a reactor may change is in `reactors`.
 """
 
 from toolcalls.processors.chain import Chain

@@ -1,8 +1,7 @@
 """A streamed reply: named SSE events.
 
-Until the first change the client has got what the upstream sent; from then on every frame goes through `encode`. What
-the frames hold is read by `reading`, what the client is told beside them is said by `client`; here stands what becomes
-of each of the upstream's own frames.
+Until the first change the client has got what the upstream sent; from then on every frame goes through `encode`.
+`reading` reads what frames hold, `client_stream` writes new ones; here is what becomes of each of the upstream's own.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text
-from toolcalls.wires.anthropic.client import Client, OpenBlock
+from toolcalls.wires.anthropic.client_stream import ClientStream, OpenBlock
 from toolcalls.wires.anthropic.reading import DELTA, START, STOP, Reading, content_of, event_of
 
 # The commonest new frame of all.
@@ -37,7 +36,7 @@ class Stream:
         self.can_omit = False
         self.must_encode = False
         self._reading = Reading()
-        self._client = Client()
+        self._client = ClientStream()
         self._indices: dict[int, int | None] = {}  # where the client sees the upstream's other blocks; None: nowhere
 
     @property
@@ -119,7 +118,7 @@ class Stream:
             self._reach_block(block)
 
     def _reach_block(self, block: Fields) -> None:
-        """Come to a block of the message's own: its text and its call are told by what has become of them."""
+        """Begin a block of the message's own. Its text and its call are sent as what has become of them."""
         client = self._client
         if is_text(block):
             client.begin_block({"type": START, "index": -1, "content_block": {**block, "text": ""}})

@@ -165,7 +165,7 @@ def _held(keys: tuple[str, ...], arguments: str) -> Fields:
 
 
 class CallItem:
-    """A call that the client is told, as far as it came. `item` is the item that also stands in the whole response."""
+    """A call that the client gets, as far as it came. `item` is also the item of the whole response."""
 
     def __init__(self, kind: CallKind, item: Fields, place: int) -> None:
         self.kind = kind
@@ -187,12 +187,12 @@ class CustomInput:
     """
 
     def __init__(self) -> None:
-        self._text = ""  # of what stands before the text, or of the text, that is not told yet
+        self._text = ""  # what came before the text, or text that was not returned yet
         self._other: list[str] | None = None  # an object of another form
         self._inside = self._behind = False
 
     def feed(self, piece: str) -> str:
-        """The next piece of JSON; returns what it tells of the text."""
+        """Take the next piece of JSON; returns the text that it holds."""
         if self._behind:
             return ""
         if self._other is not None:
@@ -206,25 +206,24 @@ class CustomInput:
                     self._other = [self._text]
                 return ""
             self._inside, self._text = True, self._text[head.end() :]
-        return self._told()
+        return self._next_text()
 
-    def _told(self) -> str:
+    def _next_text(self) -> str:
         found = _INSIDE.match(self._text)
         end = found.end() if found else 0
         self._behind = self._text.startswith('"', end)
         if not self._behind and found and found[1] and found.end(1) == end and _HIGH.fullmatch(found[1]):
             end = found.start(1)  # one half of a character; the other may come
-        text, self._text = self._text[:end], self._text[end:]
-        told: str = json.loads(f'"{text}"', strict=False)
-        return told
+        escaped, self._text = self._text[:end], self._text[end:]
+        text: str = json.loads(f'"{escaped}"', strict=False)
+        return text
 
     def end(self) -> str:
-        """The JSON is whole; returns what is left to tell."""
+        """The JSON is complete; returns the text that is left."""
         return "" if self._inside else self._text if self._other is None else "".join(self._other)
 
 
 def input_of(arguments: str, *, ended: bool) -> str:
     """The text for a custom tool in argument JSON. `ended`: it is whole."""
-    text = CustomInput()
-    told = text.feed(arguments)
-    return told + (text.end() if ended else "")
+    reader = CustomInput()
+    return reader.feed(arguments) + (reader.end() if ended else "")

@@ -58,20 +58,20 @@ class FinalFrame:
         client.forward({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
 
     def _unstreamed_calls(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Note which of the calls that only the whole response holds stay; returns what else there is to tell."""
+        """Note which of the calls that only this frame holds stay; returns the parts that remain to be sent."""
         unstreamed_calls = self._items.reading.unstreamed_calls
         if not unstreamed_calls:
             return parts
         replacements = Replacements(list(unstreamed_calls.values()), parts, ItemCall)
-        told = [*replacements.other_parts, *(part for call in replacements.unplaced for part in call.parts)]
+        sent = [*replacements.other_parts, *(part for call in replacements.unplaced for part in call.parts)]
         for place, item in unstreamed_calls.items():
             call = replacements.next()
             self._kept[place] = call is not None and call.is_unchanged(item)
-            told += call.parts if call is not None and not self._kept[place] else ()
-        return told
+            sent += call.parts if call is not None and not self._kept[place] else ()
+        return sent
 
     def _unstreamed_texts(self, parts: Sequence[Part], output: Sequence[Any]) -> Iterable[Part]:
-        """Tell what became of the texts that only the whole response holds; returns what else there is to tell."""
+        """Send what became of the texts that only this frame holds; returns the parts that remain to be sent."""
         client, unstreamed_texts = self._client, self._items.reading.unstreamed_texts
         for place, lanes in unstreamed_texts.items():
             message = self._items.messages.get(place)
@@ -83,8 +83,8 @@ class FinalFrame:
             client.emit(part for part in parts if part[0] in lanes)
             client.close(behind=refusals_of(rawjson.fields(output[place])))
             client.message = None
-        told = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
-        return [part for part in parts if part[0] not in told]
+        sent = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
+        return [part for part in parts if part[0] not in sent]
 
     def _client_items(self, place: int, item: Any) -> Iterator[Any]:
         """The items that the client has seen in the place of one; what did not change as it stands at the end."""

@@ -6,7 +6,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem, CallKind, kind_of
-from toolcalls.wires.openai_responses.client import opens_text
+from toolcalls.wires.openai_responses.client_stream import opens_text
 from toolcalls.wires.openai_responses.items import (
     Message,
 )
@@ -72,7 +72,7 @@ class ItemFrames:
         self._client.forward(event, output_index=place)
 
     def _breaks_off(self, at: int, parts: Sequence[Part]) -> bool:
-        """Whether a call that had begun to leave is told nothing more."""
+        """Whether nothing more is sent of a call whose beginning was sent."""
         if withdrawn_at(parts) < len(parts):
             self._items.broken_off.add(at)
         return at in self._items.broken_off

@@ -6,7 +6,7 @@ from toolcalls.events import Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.client import opens_text, position_of
+from toolcalls.wires.openai_responses.client_stream import opens_text, position_of
 from toolcalls.wires.openai_responses.items import (
     Message,
     is_text,

@@ -1,8 +1,8 @@
 """A streamed reply: `response.*` events over SSE, or one a WebSocket message.
 
 Every frame goes through `encode`, for the codec follows what its client got from the first one on; a frame in which
-nothing changed comes back as it is. `reading` reads what frames hold, `client` writes new ones, and each kind of the
-upstream's own frames has its handler: `message_frames`, `item_frames`, `final_frame`.
+nothing changed comes back as it is. `reading` reads what frames hold, `client_stream` writes new ones, and each kind of
+the upstream's own frames has its handler: `message_frames`, `item_frames`, `final_frame`.
 """
 
 from collections import deque

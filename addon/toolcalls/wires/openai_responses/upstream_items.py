@@ -7,7 +7,7 @@ from toolcalls.events import CallStart, Event, Finish, Text, Withdrawn
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
-from toolcalls.wires.openai_responses.client import Client, opens_text, position_of
+from toolcalls.wires.openai_responses.client_stream import ClientStream, opens_text, position_of
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     Message,
@@ -19,13 +19,13 @@ from toolcalls.wires.openai_responses.reading import Reading, place_of
 
 
 def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
-    """What a frame tells of the reply: its text, whether it opens_text a place for text, and its other events."""
+    """The content of a frame's events: its text, whether it opens a place for text, and its other events."""
     text = "".join(event.text for _, event in parts if isinstance(event, Text))
     return text, opens_text(parts), [event for _, event in parts if not isinstance(event, Text | Finish)]
 
 
 def withdrawn_at(parts: Sequence[Part]) -> int:
-    """Where the parts tell that a native call goes; their number where they do not."""
+    """The place among the parts at which a native call is withdrawn; their number where none is."""
     return next((place for place, (_, event) in enumerate(parts) if isinstance(event, Withdrawn)), len(parts))
 
 
@@ -53,7 +53,7 @@ class UpstreamItems:
 
     def __init__(self) -> None:
         self.reading = Reading()
-        self.client = Client(self.reading)
+        self.client = ClientStream(self.reading)
         self.decoded: list[Part] = []
         self.places: dict[int, int | None] = {}
         self.slots: dict[int, list[Any]] = {}
@@ -84,7 +84,7 @@ class UpstreamItems:
         return message
 
     def forward(self, event: Fields, parts: Sequence[Part]) -> None:
-        """A frame that is about no text of ours; where it is about an item, the item may have another place."""
+        """Send a frame of no special kind. Where it is about an item, the client may have that in another place."""
         self.client.emit(parts)
         at = place_of(event)
         if "output_index" not in event:

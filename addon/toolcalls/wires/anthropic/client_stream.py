@@ -1,7 +1,7 @@
-"""What the client of a streamed reply has been told, and how it is told more: the hub's events as frames of this API.
+"""The stream that the client gets: what it has got so far, and new frames made of the hub's events.
 
 Blocks follow each other and never nest, so the one that is open ends where something else begins. A text block that
-would show nothing is not shown: the event that opens it is held until its first text.
+has no text is not sent: the event that opens it is held until its first text.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from toolcalls.wires.anthropic.reading import DELTA, START, STOP
 
 
 class OpenBlock:
-    """The block that the client sees open, where it is a text or one of ours.
+    """The client's open block, where it is a text or one of ours.
 
-    call   the lane and index of a call
-    said   pieces of its arguments are out
+    call           the lane and index of a call
+    has_arguments  pieces of its arguments were sent
     """
 
     __slots__ = ("call", "has_arguments", "index", "kind")
@@ -31,18 +31,18 @@ class OpenBlock:
         self.has_arguments = False
 
 
-class Client:
+class ClientStream:
     """The client's side of one reply.
 
-    out        the frames that it gets for the one in hand
-    open       the block that it sees open, where that is a text or one of ours
-    next       the index of the next block
-    held       the event that opens a text block that it has not got
-    made       how many of its calls were made here
-    omitted   how many native calls it has not got
-    lifted     a call was made of text, or made anew
-    broken     a call broke off
-    wrote      its latest text is calls that were written here
+    out                  the frames that it gets for the one in hand
+    open                 its open block, where that is a text or one of ours
+    next                 the index of the next block
+    held                 the event that opens a text block that it has not got
+    made                 how many of its calls were made here
+    omitted              how many native calls it has not got
+    lifted               a call came from text, or from a processor
+    broken               a call broke off
+    ends_with_call_text  its latest text is calls that became text
     """
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class Client:
     # Frames
 
     def send(self, kind: str, **members: Any) -> None:
-        """A new event."""
+        """Send a new event."""
         self.out.append({"type": kind, **members})
 
     def forward(self, event: Fields, index: int | None = None) -> None:
-        """An event of the upstream's. `index`: where the client sees the block that it is about, None for none."""
+        """Send an event of the upstream's. `index`: the client's index of the block that it is about, None for none."""
         same = index is None or rawjson.number(event, "index", -1) == index
         self.out.append(event if same else {**event, "index": index})
 
     def take_place(self) -> int:
-        """The index of the next block."""
+        """Take the index of the next block."""
         self.next += 1
         return self.next - 1
 
@@ -88,7 +88,7 @@ class Client:
         self.send(DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
 
     def close(self) -> None:
-        """The block that is open ends here.
+        """End the open block.
 
         A call that is still open broke off, and nobody may take it for a whole one: one of which nothing came would
         look like a call without arguments.
@@ -103,21 +103,22 @@ class Client:
         self.send(STOP, index=open_.index)
 
     def begin_block(self, opener: Fields | None) -> None:
-        """Another block of the upstream's, which ends what is open. `opener`: the event that opens it, where it is a
-        text: the client gets it with the first text.
+        """End what is open, since another block of the upstream's begins.
+
+        opener   the event that opens it, where it is a text: it is sent with the first text
         """
         self.close()
         self.held = opener
 
     def omit(self, call: Fields) -> None:
-        """A native call's block stays away."""
+        """Leave out a native call's block."""
         self._withdrawn[rawjson.word(call, "id")] = call
         self.omitted += 1
 
     # The hub's events
 
     def emit(self, parts: Iterable[Part]) -> None:
-        """What became of the text, and of calls."""
+        """Send what became of the text, and of calls."""
         for lane, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
@@ -125,7 +126,7 @@ class Client:
                 self.event(lane, event)
 
     def event(self, lane: int, event: Event) -> None:
-        """One event that is no text."""
+        """Send one event that is no text."""
         open_ = self.open
         if isinstance(event, CallStart):
             self.made += 1
@@ -147,7 +148,7 @@ class Client:
     # Text
 
     def text(self, text: str, event: Fields | None = None) -> None:
-        """Text, in the event that brought it where it is still the same."""
+        """Send text, in the event that it came in where it is still the same."""
         if not text:
             return
         open_ = self.open
@@ -166,7 +167,7 @@ class Client:
             self._piece(open_.index, "text_delta", "text", text)
 
     def show(self) -> OpenBlock:
-        """A text block, opened by the event that was held or by a new one."""
+        """Open a text block, by the event that was held or by a new one."""
         held, self.held = self.held, None
         if held is None:
             return self._begin("text", {"text": ""})
@@ -176,7 +177,7 @@ class Client:
         return self.open
 
     def end_text(self, event: Fields) -> None:
-        """A text block of the upstream's ends with this event, and so does what the client sees of it."""
+        """End a text block of the upstream's by this event."""
         if self.open is not None and self.open.kind == "text":
             self.forward(event, self.open.index)
             self.open = None

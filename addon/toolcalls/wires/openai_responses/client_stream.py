@@ -1,4 +1,4 @@
-"""What the client of a streamed reply has been told, and how it is told more: the hub's events as frames of this API.
+"""The stream that the client gets: what it has got so far, and new frames made of the hub's events.
 
 Items follow each other and never nest, so what is open ends where something else begins. A message that would show
 nothing is not shown: the frames that open it are held until its first text.
@@ -52,18 +52,18 @@ def _as_was(raw: object, value: Any) -> Any:
     return value
 
 
-class Client:
+class ClientStream:
     """The client's side of one reply.
 
     out        the frames that it gets for the one in hand
     before     the items of ours that come before all of the upstream's
-    slot       those that stand in the place of the upstream's latest item
+    slot       those in the place of the upstream's latest item
     message    the message that text belongs to
     calls      the calls of ours that are open, by lane and index
-    lowered    native calls that it has not got, for they become text, by their ids
+    lowered    native calls that it has not got, since they become text, by their ids
     replaced   those whose places others may take, by their ids
     next       the place of the next item
-    moved      it has been told something else than the upstream said
+    diverged   it got something else than the upstream sent
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -93,22 +93,22 @@ class Client:
         self.out = []
 
     def end(self) -> None:
-        """What stands in `out` leaves for that frame."""
+        """`out` is sent for that frame."""
         self._numbers += len(self.out) - 1
 
     def send(self, kind: str, **members: Any) -> None:
-        """A new event."""
+        """Send a new event."""
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 
     def forward(self, event: Fields, **changes: Any) -> None:
-        """An event of the upstream's with some of its members changed, and its number."""
+        """Send an event of the upstream's with some of its members changed, and its number."""
         if self._first is not None:
             changes["sequence_number"] = self._first + len(self.out)
         self.out.append({**event, **{key: _as_was(event.get(key), value) for key, value in changes.items()}})
 
     def take_place(self, at: int | None = None) -> int:
-        """A place for the next item. `at`: the upstream's, which it has as long as nothing has moved, gaps and all."""
+        """Take the place of the next item: until the streams diverge, the upstream's (`at`), gaps and all."""
         if at is not None and not self.diverged:
             self.next = max(self.next, at)
         self.next += 1
@@ -117,7 +117,7 @@ class Client:
     # The hub's events
 
     def emit(self, parts: Iterable[Part], *, natives: bool = True) -> None:
-        """What became of the text. `natives`: a native call in it is one that could not become text."""
+        """Send what became of the text. `natives`: a native call among it is one that could not become text."""
         for lane, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
@@ -138,7 +138,7 @@ class Client:
     # Text
 
     def text(self, text: str, event: Fields | None = None) -> None:
-        """Text of a message, in the event that brought it or in a new one."""
+        """Send text of a message, in the event that it came in or in a new one."""
         if not text:
             return
         message = self.message
@@ -203,13 +203,13 @@ class Client:
         return segment
 
     def end_text(self, segment: Segment) -> None:
-        """The text that is open is whole, if nobody has said so."""
+        """End the open text, unless its end was sent."""
         if segment.part is not None and not segment.has_text_done:
             segment.has_text_done = True
             self.send(TEXT_DONE, **segment.position, text=rawjson.string(segment.text), logprobs=NOTHING)
 
     def close(self, behind: Sequence[Fields] = ()) -> None:
-        """The message that is open ends here, for something else begins. `behind`: parts that stand at its end."""
+        """End the open message, since something else begins. `behind`: parts at its end."""
         message = self.message
         if message is None:
             return
@@ -231,7 +231,7 @@ class Client:
         self.send("response.output_item.done", output_index=segment.place, item=item)
 
     def close_own(self) -> None:
-        """A message of ours ends where an item of the upstream's goes on."""
+        """End a message of ours, since an item of the upstream's goes on."""
         if self.message is not None and self.message.own:
             self.close()
         self.message = None
@@ -256,7 +256,7 @@ class Client:
         self.send("response.output_item.added", output_index=call.place, item=dict(call.item))
 
     def _piece(self, call: CallItem, delta: str) -> None:
-        """A piece of a call's arguments. Those of a built-in tool come with its item, which is told as a whole."""
+        """Send a piece of a call's arguments. Those of a built-in tool come with its item, which is sent as a whole."""
         if call.kind.whole or not delta:
             return
         where = {"item_id": call.item["id"], "output_index": call.place}
@@ -278,7 +278,7 @@ class Client:
     # Reasoning
 
     def _think(self, text: str) -> None:
-        """Reasoning that stood in the text."""
+        """Send reasoning from the text."""
         thought = self._thought
         if thought is None:
             self.close()
@@ -291,7 +291,7 @@ class Client:
         self.send("response.reasoning_text.delta", **thought.position, delta=rawjson.string(text))
 
     def end_thought(self) -> None:
-        """Such reasoning ends where something else begins."""
+        """End such reasoning, since something else begins."""
         thought, self._thought = self._thought, None
         if thought is None:
             return
