@@ -5,7 +5,7 @@ whole, `judge` and `end` for what became of them.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from toolcalls.events import CallPiece, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
@@ -16,13 +16,14 @@ from toolcalls.values.nesting import Nesting
 class ClientCall:
     """A call that the client is given. `index` and `id` are the client's, `dialect` is None for a native call.
 
+    pieces     its argument JSON as far as it came and is kept
     stays      why a native call stays native although the client reads text; None where it need not become text
     complete   all of it is there
     room       how many more characters of a native call are kept; below 0 none are; None: all are
     """
 
     __slots__ = (
-        "_examined", "_nesting", "_pieces", "complete", "dialect", "form", "id", "index", "name", "room", "space",
+        "_examined", "_nesting", "complete", "dialect", "form", "id", "index", "name", "pieces", "room", "space",
         "stays",
     )  # fmt: skip
 
@@ -36,22 +37,18 @@ class ClientCall:
         self.stays: Reason | None = None
         self.complete = False
         self.room: int | None = None
-        self._pieces: list[str] = []
+        self.pieces: list[str] = []
         self._nesting: Nesting | None = Nesting(sys.maxsize)  # of the pieces so far; None behind the first whole value
         self._examined = 0  # how many pieces that are
-
-    def append(self, json: str) -> None:
-        """The next piece of a call that was read from text."""
-        self._pieces.append(json)
 
     def take(self, piece: CallPiece) -> None:
         """The next piece of a native call, which may bring more of its name."""
         if self.room is not None:
             self.room -= len(piece.json)
         if self.room is None or self.room >= 0:
-            self._pieces.append(piece.json)
+            self.pieces.append(piece.json)
         else:
-            self._pieces.clear()
+            self.pieces.clear()
         if piece.update is not None and piece.update.arguments is None:
             self.name = piece.update.name
 
@@ -62,7 +59,7 @@ class ClientCall:
         """
         if self._nesting is None or self.complete or self.outgrown:
             return False
-        coming, self._examined = self._pieces[self._examined :], len(self._pieces)
+        coming, self._examined = self.pieces[self._examined :], len(self.pieces)
         for piece in coming:
             self._nesting.feed(piece)
         if self._nesting.depth or self._nesting.in_string or not any(map(str.strip, coming)):
@@ -73,7 +70,7 @@ class ClientCall:
     def close(self) -> None:
         """All of a call that was read from text is there."""
         self.complete = True
-        self._pieces = [self.arguments]
+        self.pieces = [self.arguments]
 
     @property
     def is_object(self) -> bool:
@@ -92,7 +89,7 @@ class ClientCall:
     @property
     def arguments(self) -> str:
         """The argument JSON, as far as it came; "" where there was too much of it."""
-        return "".join(self._pieces)
+        return "".join(self.pieces)
 
 
 class Calls:
@@ -105,6 +102,7 @@ class Calls:
     judged         native ones that have their verdict, for servers that speak of them again
     whole_natives  native ones that have ended with an object of arguments, in order
     repeatable     the whole calls that were made of text, and of which no native repetition has come
+    grown          native ones of which more came since the latest text, by the index that they came with
     renumbers      a native call did not leave, so those behind it get new indices
     broken_off     what the client was given lacks its end: the reply cannot end as a whole one
     all_lowered    there were native calls, and every one became text
@@ -122,17 +120,12 @@ class Calls:
         self.renumbers = False
         self.broken_off = False
         self.all_lowered = False
-        self._grown: dict[int, ClientCall] = {}  # native calls of which more came since the latest look
+        self.grown: dict[int, ClientCall] = {}
 
-    def grows(self, came_as: int, call: ClientCall) -> None:
-        """More of a native call came."""
-        self._grown[came_as] = call
-
-    def closed(self) -> Iterator[ClientCall]:
-        """The native calls that turn out to be whole since the latest look: some APIs end them only with the reply."""
-        if self._grown:
-            grown, self._grown = self._grown, {}
-            yield from (call for call in grown.values() if call.closes())
+    def closed(self) -> list[ClientCall]:
+        """The native calls that turn out to be whole since the latest text: some APIs end them only with the reply."""
+        grown, self.grown = self.grown, {}
+        return [call for call in grown.values() if call.closes()]
 
     def judge_natives(self) -> None:
         """Every native call has its verdict."""

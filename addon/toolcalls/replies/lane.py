@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup
+from toolcalls.events import CallEnd, CallPiece, CallStart, Markup
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.replies.stages.act import Act
@@ -63,6 +63,7 @@ class Lane:
         self._calls = calls
         self._text = row.read.text
         self._streams = _streams(row)
+        self._answers = _answers(row)
         self._stages = row.stages
         feeding = [stage for stage in self._stages if type(stage).feed is not Stage.feed]
         self._feeds: list[_Feed] = [stage.feed for stage in feeding]
@@ -94,7 +95,7 @@ class Lane:
         if len(events) == 2:
             markup, made = events
             if isinstance(made, CallPiece) and isinstance(markup, Markup):  # the usual piece inside a call
-                items = self._streams(events, markup, made)
+                items = self._streams(markup, made)
                 if items is not None:
                     return items
         return self._fed(events, self._feeds_behind_read)
@@ -102,7 +103,12 @@ class Lane:
     def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Item]:
         """The next event of a native call. It is answered in order, by a `Native`, when it is decided."""
         self.finished = False
-        return self._fed((Native((event,)),), self._feeds)
+        item = Native((event,))
+        if not isinstance(event, CallStart):
+            answer = self._answers(item)
+            if answer is not None:
+                return (answer,)
+        return self._fed((item,), self._feeds)
 
     def release(self) -> Sequence[Item]:
         """No more may be held.
@@ -160,32 +166,33 @@ def _never(_: str) -> bool:
     return False
 
 
-type _Streams = Callable[[Sequence[Event], Markup, CallPiece], Sequence[Item] | None]
-
-
-def _streams(row: Row) -> _Streams:
+def _streams(row: Row) -> Callable[[Markup, CallPiece], Sequence[Item] | None]:
     """The short way of the usual two events inside a call in text. It gives None where they must take the long way."""
-    if row.write is not None:
-        return _streams_as_text(row, row.write)
-    act, number = row.act, row.number
+    act, reread, number, write, screen = row.act, row.reread, row.number, row.write, row.screen
+    if write is not None:
 
-    def streams(events: Sequence[Event], markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
-        if act is not None and not act.streams(piece):
+        def streams_as_text(markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
+            if reread is not None or not write.streams or (act is not None and not act.streams(piece)):
+                return None
+            text = write.streamed(*number.streamed(markup, piece))
+            return (text,) if screen is None else tuple(screen.feed((text,)))
+
+        return streams_as_text
+    if act is None:
+        return number.streamed
+    return lambda markup, piece: number.streamed(markup, piece) if act.streams(piece) else None
+
+
+def _answers(row: Row) -> Callable[[Native], Native | None]:
+    """The short way of an event inside a native call. It gives None where the event must take the long way."""
+    twins, number, write = row.twins, row.number, row.write
+    if row.act is not None:
+        return lambda _: None
+
+    def answers(item: Native) -> Native | None:
+        if twins is not None and not twins.is_idle:
             return None
-        numbered = number.streamed(piece)
-        return events if numbered is piece else (markup, numbered)
+        numbered = number.answered(item)
+        return numbered if write is None else write.answered(numbered)
 
-    return streams
-
-
-def _streams_as_text(row: Row, write: Write) -> _Streams:
-    """The same for a text client, where the call stays as it stands."""
-    act, reread, number, screen = row.act, row.reread, row.number, row.screen
-
-    def streams(_: Sequence[Event], markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
-        if reread is not None or not write.streams or (act is not None and not act.streams(piece)):
-            return None
-        text = write.streamed(markup.text, number.streamed(piece))
-        return (text,) if screen is None else tuple(screen.feed((text,)))
-
-    return streams
+    return answers

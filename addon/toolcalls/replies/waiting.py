@@ -253,9 +253,10 @@ class LaneFrames:
         """The next native event is decided."""
         frame, event = self._natives.popleft()
         frame.undecided -= 1
-        parts = item.parts
-        frame.changed = frame.changed or len(parts) != 1 or parts[0] != event
-        frame.parts.extend([(self.number, Text(part) if isinstance(part, str) else part) for part in parts])
+        if len(item.parts) != 1 or (item.parts[0] is not event and item.parts[0] != event):
+            frame.changed = True
+        for part in item.parts:
+            frame.parts.append((self.number, Text(part) if isinstance(part, str) else part))
 
     def _place(self, frame: WaitingFrame, event: Event, *, changed: bool) -> None:
         """Put an event behind the text that was decided last, or in front of what is undecided."""

@@ -56,6 +56,14 @@ class RoundTrip:
         self._run.append(markup)
         self._calls[piece.index][1].append(piece.json)
 
+    def passes(self) -> bool:
+        """Whether the next text is shown as it is, because no markup is held. If so, it counts as shown."""
+        if self._markup:
+            return False
+        self._glued = False
+        self._run, self._in_run, self._broken = [], [], False
+        return True
+
     def feed(self, event: Event | str) -> Iterator[Event | str]:
         """The outcome of one event: `Text` and `Markup` account for what stood in the reply, a `str` is new text."""
         if isinstance(event, Markup):

@@ -23,13 +23,15 @@ class Act(Stage):
         """What leaves the processors. Events that were read at once go in at once."""
         read: list[Event] = []
         for item in items:
-            if not isinstance(item, Native):
-                if not isinstance(item, str):
-                    read.append(item)
+            if not isinstance(item, Native | str):
+                read.append(item)
                 continue
             if read:
                 yield from self._leaving(self._processing.read(read))
                 read = []
+            if isinstance(item, str):
+                yield item
+                continue
             for event in item.parts:
                 if isinstance(event, CallStart | CallPiece | CallEnd):
                     yield from self._leaving(self._processing.native(event))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Verdict, Withdrawn
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import Item, Native, Stage
 from toolcalls.values.toolbox import Toolbox
@@ -24,17 +24,23 @@ class Number(Stage):
         self._room = room
         self._next = 0  # the first index that no call has, nor any behind it
 
-    def streamed(self, piece: CallPiece) -> CallPiece:
-        """`feed` for the usual piece of a call in text."""
-        call = self._calls.from_text[piece.index]
-        call.append(piece.json)
-        return piece if call.index == piece.index else CallPiece(call.index, piece.json)
+    def streamed(self, markup: Markup, piece: CallPiece) -> tuple[Markup, CallPiece]:
+        """`feed` for the usual two events inside a call in text."""
+        return markup, self._piece(piece)
+
+    def answered(self, item: Native) -> Native:
+        """`feed` for one native event."""
+        if len(item.parts) != 1:
+            return Native(tuple(map(self._part, item.parts)))
+        part = item.parts[0]
+        numbered = self._part(part)
+        return item if numbered is part else Native((numbered,))
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items with the client's indices and ids."""
         for item in items:
             if isinstance(item, Native):
-                yield self._native(item)
+                yield self.answered(item)
             elif isinstance(item, CallStart | CallPiece | CallEnd):
                 yield self._from_text(item)
             elif isinstance(item, Verdict) and item.index is not None:
@@ -49,21 +55,23 @@ class Number(Stage):
             return CallStart(call.index, call.name, call.dialect, call.id, call.form, call.space)
         call = calls.from_text[event.index]
         if isinstance(event, CallPiece):
-            return self.streamed(event)
+            return self._piece(event)
         call.close()
         calls.repeatable.add(call.name, call.arguments)
         return CallEnd(call.index)
 
-    def _native(self, item: Native) -> Native:
-        if len(item.parts) == 1:
-            part = item.parts[0]
-            seen = self._part(part)
-            return item if seen is part else Native((seen,))
-        return Native(tuple(map(self._part, item.parts)))
+    def _piece(self, piece: CallPiece) -> CallPiece:
+        call = self._calls.from_text[piece.index]
+        call.pieces.append(piece.json)
+        return piece if call.index == piece.index else CallPiece(call.index, piece.json)
 
     def _part(self, part: Event | str) -> Event | str:
         """What the client sees of a part of what has become of a native event."""
         calls = self._calls
+        if isinstance(part, CallPiece) and (call := calls.natives.get(part.index)) is not None:
+            call.take(part)
+            calls.grown[part.index] = call
+            return part if call.index == part.index else msgspec.structs.replace(part, index=call.index)
         if isinstance(part, Withdrawn):
             begun = calls.natives.get(part.index)
             calls.renumbers = True
@@ -72,18 +80,15 @@ class Number(Stage):
         if not isinstance(part, CallStart | CallPiece | CallEnd):
             return part
         if isinstance(part, CallStart):
-            call = self._client_call(part, wanted=None if calls.renumbers else part.index)
-            call.room = self._room
-            calls.natives[part.index] = calls.native_at[call.index] = call
-            if call.index == part.index and call.form == part.form:
+            begun = self._client_call(part, wanted=None if calls.renumbers else part.index)
+            begun.room = self._room
+            calls.natives[part.index] = calls.native_at[begun.index] = begun
+            if begun.index == part.index and begun.form == part.form:
                 return part
-            return msgspec.structs.replace(part, index=call.index, form=call.form)
+            return msgspec.structs.replace(part, index=begun.index, form=begun.form)
         known = calls.natives.get(part.index)
         if known is None:  # it has its verdict already, or was never begun: events that come twice or out of order
             known = calls.judged.get(part.index)
-        elif isinstance(part, CallPiece):
-            known.take(part)
-            calls.grows(part.index, known)
         elif known.is_object:
             known.complete = True
             calls.whole_natives.append(known)

@@ -24,10 +24,13 @@ class Read(Stage):
 
     def text(self, piece: str) -> Sequence[Event]:
         """What is read from the next piece of text, if it does not just pass."""
-        self._know_natives()
-        for call in self._calls.closed():
-            self._reader.add_native(call.name, call.arguments)
-        return self._reader.feed(piece)
+        reader, calls = self._reader, self._calls
+        if self._known < len(calls.whole_natives):
+            self._know_natives()
+        if calls.grown:
+            for call in calls.closed():
+                reader.add_native(call.name, call.arguments)
+        return reader.read(piece) if reader.inside else reader.feed(piece)  # inside a candidate no piece just passes
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """Read what is text; the rest passes."""

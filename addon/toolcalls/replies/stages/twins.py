@@ -41,10 +41,15 @@ class Twins(Stage):
         self._queue: deque[Native] = deque()
         self._withdrawn: list[str] = []  # names of repetitions that have no verdict yet
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is held, so that no event inside a call will be."""
+        return not (self._queue or self._suspects)
+
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """Hold what may be a repetition, and the native events behind it."""
         for item in items:
-            if not isinstance(item, Native) or not (self._queue or self._suspects or self._begins_suspect(item)):
+            if not isinstance(item, Native) or (self.is_idle and not self._begins_suspect(item)):
                 yield item
                 continue
             for part in item.parts:

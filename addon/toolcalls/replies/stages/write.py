@@ -6,7 +6,18 @@ written as one block; those that the dialect cannot hold stay native, behind it.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolcalls.events import FUNCTION_FORMS, CallEnd, CallPiece, CallStart, Event, Repair, Text, Verdict, Withdrawn
+from toolcalls.events import (
+    FUNCTION_FORMS,
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Markup,
+    Repair,
+    Text,
+    Verdict,
+    Withdrawn,
+)
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.route import Route
@@ -45,17 +56,25 @@ class Write(Stage):
         """Whether the call that is being read stays as it stands, so that `streamed` may take its next piece."""
         return self._trip.streams
 
-    def streamed(self, markup: str, piece: CallPiece) -> Text:
+    def streamed(self, markup: Markup, piece: CallPiece) -> Text:
         """`feed` for the usual two events inside such a call."""
-        self._trip.take(markup, piece)
-        self._shows(markup)
-        return Text(markup)
+        self._trip.take(markup.text, piece)
+        self._shows(markup.text)
+        return Text(markup.text)
+
+    def answered(self, item: Native) -> Native:
+        """`feed` for one native event."""
+        return Native(tuple(self._native(item.parts)))
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items as text, without the events of native calls that will be written."""
         for item in items:
             if isinstance(item, Native):
-                yield Native(tuple(self._native(item.parts)))
+                yield self.answered(item)
+                continue
+            if isinstance(item, Text) and self._trip.passes():
+                self._shows(item.text)
+                yield item
                 continue
             for outcome in self._trip.feed(item):
                 if isinstance(outcome, Text | str):
