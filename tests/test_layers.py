@@ -54,7 +54,7 @@ ROOMS = """
 # The files of a room, those that import nothing of it first: a file may import what stands before the bar before it.
 FILES = {
     "text": "echo literals patterns scanner | lookalike markdown",
-    "values": "nesting schema | conversion | call_index rawjson toolbox transducer",
+    "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
     "shapes": """
         arguments channels jsonvalue trees words | elements entities header keyedvalue namedjson nested pystring raw
         wholejson | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody

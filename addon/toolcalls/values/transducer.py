@@ -13,7 +13,7 @@ ends: any split gives the same output, repairs, offset and verdict.
 A state is a method that reads from `pos` and returns how far it came. Strings are the hot path: one regular expression
 takes the longest run that can stay as it is, and a piece that lies wholly inside a string leaves as it came.
 
-One automaton, whose states are small and read best side by side; hence more than 300 lines.
+More than 300 lines: one automaton, whose states are small and read best side by side.
 """
 
 import re
@@ -22,54 +22,22 @@ from collections.abc import Callable
 
 from toolcalls.events import Repair
 from toolcalls.values.conversion import escape
+from toolcalls.values.json_tokens import (
+    DIGITS,
+    ESCAPE_DIGITS,
+    HEX_DIGITS,
+    LITERALS,
+    NUMBER,
+    STRING_RUNS,
+    WHOLE_NUMBER,
+)
 
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
 
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
-_HEX = frozenset("0123456789abcdefABCDEF")
-_DIGITS = "0123456789"
 _space = re.compile(r"[ \t\n\r]*+")
 _bare = re.compile(r"[\w$.-]*+")
 _line_end = re.compile(r"[\r\n]")
-
-
-def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
-    """Matches the longest run of a string's content that is strict JSON; `special` characters end it.
-
-    A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
-    """
-    plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
-    return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
-
-
-_RUNS = {'"': _run('"'), "'": _run("\"'")}
-_ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
-
-# By the first letter: the literal, and what it is in JSON.
-_LITERALS = {
-    "t": ("true", "true"),
-    "f": ("false", "false"),
-    "n": ("null", "null"),
-    "T": ("True", "true"),
-    "F": ("False", "false"),
-    "N": ("None", "null"),
-}
-
-# The parts of a number: what may come next, and the part that it begins or continues.
-_LEADING = {"0": "zero"} | dict.fromkeys("123456789", "integer")
-_EXPONENT = {"e": "e", "E": "e"}
-_NUMBER: dict[str, dict[str, str]] = {
-    "start": {"-": "sign"} | _LEADING,
-    "sign": _LEADING,
-    "zero": {".": "point"} | _EXPONENT,
-    "integer": dict.fromkeys(_DIGITS, "integer") | {".": "point"} | _EXPONENT,
-    "point": dict.fromkeys(_DIGITS, "fraction"),
-    "fraction": dict.fromkeys(_DIGITS, "fraction") | _EXPONENT,
-    "e": dict.fromkeys("+-", "e sign") | dict.fromkeys(_DIGITS, "exponent"),
-    "e sign": dict.fromkeys(_DIGITS, "exponent"),
-    "exponent": dict.fromkeys(_DIGITS, "exponent"),
-}
-_WHOLE = frozenset({"zero", "integer", "fraction", "exponent"})
 
 
 class Transducer:
@@ -110,7 +78,7 @@ class Transducer:
         self._comma: list[str] = []  # a comma that may be trailing, and the white space behind it
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
         self._quote = '"'
-        self._run = _RUNS['"']
+        self._run = STRING_RUNS['"']
         self._is_key = False
         self._escaped = ""  # an escape so far
         self._literal = self._literal_json = ""
@@ -141,7 +109,7 @@ class Transducer:
 
         Returns what the end decides, which is the empty text: what is whole has left, and what is not never will.
         """
-        if self._state is Transducer._number and not self._closers and self._part in _WHOLE:
+        if self._state is Transducer._number and not self._closers and self._part in WHOLE_NUMBER:
             self.done = self.failed is None
         return ""
 
@@ -179,7 +147,7 @@ class Transducer:
             self._repair("single_quotes")
         self._out.append('"')
         self._quote = quote
-        self._run = _RUNS[quote]
+        self._run = STRING_RUNS[quote]
         self._is_key = key
         self._state = Transducer._string
         return pos + 1
@@ -210,8 +178,8 @@ class Transducer:
             self._part = "sign"
             self._state = Transducer._number
             return pos + 1
-        if char in _LITERALS:
-            self._literal, self._literal_json = _LITERALS[char]
+        if char in LITERALS:
+            self._literal, self._literal_json = LITERALS[char]
             self._matched = 0
             self._state = Transducer._word
             return pos
@@ -315,7 +283,7 @@ class Transducer:
     def _escape(self, text: str, pos: int) -> int:
         char = text[pos]
         if len(self._escaped) == 1:
-            if char in _ESCAPE_DIGITS:
+            if char in ESCAPE_DIGITS:
                 self._escaped += char
                 return pos + 1
             self._state = Transducer._string
@@ -327,9 +295,9 @@ class Transducer:
                     self._repair("invalid_escape")
                 self._out.append(char)
                 return pos + 1
-        elif char in _HEX:
+        elif char in HEX_DIGITS:
             self._escaped += char
-            if len(self._escaped) == 2 + _ESCAPE_DIGITS[self._escaped[1]]:
+            if len(self._escaped) == 2 + ESCAPE_DIGITS[self._escaped[1]]:
                 self._out.append(self._whole_escape(self._escaped))
                 self._state = Transducer._string
             return pos + 1
@@ -361,14 +329,14 @@ class Transducer:
 
     def _number(self, text: str, pos: int) -> int:
         begin, end, part = pos, len(text), self._part
-        while pos < end and (following := _NUMBER[part].get(text[pos])):
+        while pos < end and (following := NUMBER[part].get(text[pos])):
             part = following
             pos += 1
         self._out.append(text[begin:pos])
         self._part = part
         if pos == end:
             return pos
-        if part in _WHOLE and text[pos] not in _DIGITS:
+        if part in WHOLE_NUMBER and text[pos] not in DIGITS:
             self._ended()
             return pos
         if part in ("start", "sign") and text[pos] == ".":

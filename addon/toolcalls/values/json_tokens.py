@@ -1,0 +1,49 @@
+"""The tokens of JSON as tables: what the `transducer` looks up while it reads them character by character."""
+
+import re
+from collections.abc import Callable
+
+HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+DIGITS = "0123456789"
+
+
+def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
+    """Matches the longest run of a string's content that is strict JSON; `special` characters end it.
+
+    A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
+    """
+    plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
+    return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
+
+
+# By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON.
+STRING_RUNS = {'"': _run('"'), "'": _run("\"'")}
+# By the letter of an escape: how many hexadecimal digits follow.
+ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
+
+# By the first letter: the literal, and what it is in JSON.
+LITERALS = {
+    "t": ("true", "true"),
+    "f": ("false", "false"),
+    "n": ("null", "null"),
+    "T": ("True", "true"),
+    "F": ("False", "false"),
+    "N": ("None", "null"),
+}
+
+# The parts of a number: what may come next, and the part that it begins or continues.
+_LEADING = {"0": "zero"} | dict.fromkeys("123456789", "integer")
+_EXPONENT = {"e": "e", "E": "e"}
+NUMBER: dict[str, dict[str, str]] = {
+    "start": {"-": "sign"} | _LEADING,
+    "sign": _LEADING,
+    "zero": {".": "point"} | _EXPONENT,
+    "integer": dict.fromkeys(DIGITS, "integer") | {".": "point"} | _EXPONENT,
+    "point": dict.fromkeys(DIGITS, "fraction"),
+    "fraction": dict.fromkeys(DIGITS, "fraction") | _EXPONENT,
+    "e": dict.fromkeys("+-", "e sign") | dict.fromkeys(DIGITS, "exponent"),
+    "e sign": dict.fromkeys(DIGITS, "exponent"),
+    "exponent": dict.fromkeys(DIGITS, "exponent"),
+}
+# The parts behind which a number may end.
+WHOLE_NUMBER = frozenset({"zero", "integer", "fraction", "exponent"})
