@@ -58,7 +58,8 @@ FILES = {
     "shapes": """
         arguments channels jsonvalue trees words | elements entities header keyedvalue namedjson nested pystring raw
         wholejson | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
-        jsonelement jsontags loosetags pythonic tagvalue | actions attributed functiontag jsonlist keyvalue | tokentag
+        jsonelement jsontags loosetags pythonic tagvalue | actions blocks functiontag jsonlist | attributed keyvalue
+        | tokentag
     """,
     "reading": """
         echo_watch policy | candidate | limits | ledger | block invented_results | openers stray_closers | reader

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.blocks import calls_of_block
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
@@ -71,19 +72,8 @@ class _Legacy:
         if wrapper:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
-        begun = False
-        while (opening := (yield from _opening(scan))) is not None:
-            written, size = opening
-            scan.take(size)
-            name = tools.resolve(written)
-            sink.begin(name)
-            begun = True
-            if not (yield from _body(scan, sink, tools, name)):
-                return False
-            if not wrapper:
-                break
-            scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
+        complete = yield from calls_of_block(scan, lambda: _call(scan, sink, tools), wrapped=wrapper > 0)
+        return complete and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
 
     def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
         space = yield from scan.space()
@@ -104,6 +94,18 @@ class _Legacy:
         if not calls:
             return ""
         return "\n".join(("<function_calls>", *(_written(call, tools) for call in calls), "</function_calls>"))
+
+
+def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
+    """One call, and whether it is complete; None where none begins here."""
+    opening = yield from _opening(scan)
+    if opening is None:
+        return None
+    written, size = opening
+    scan.take(size)
+    name = tools.resolve(written)
+    sink.begin(name)
+    return (yield from _body(scan, sink, tools, name))
 
 
 def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.jsonvalue import mark, string, value
-from toolcalls.shapes.words import KEY, MAX_WORD, past, word
+from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
@@ -69,7 +69,7 @@ class _Arrow:
         if not (yield from _arguments(scan, sink, tools, name)):
             if scan.rest():
                 sink.fail()
-                yield from past(scan, (_CLOSER,))
+                yield from skip_past(scan, (_CLOSER,))
             return False
         brace = yield from mark(scan, "}")
         space = yield from scan.space()

@@ -7,9 +7,8 @@ The elements have several names. With elements in the place of the JSON it is `i
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import mark, value
-from toolcalls.shapes.words import NAME, check_name, word
+from toolcalls.shapes.words import NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -81,7 +80,7 @@ class _Elements:
             if not empty and not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
                     sink.fail()
-                    yield from skip(scan, (end,))
+                    yield from skip_past(scan, (end,))
                 return False
             if not (yield from mark(scan, _closer(given))):
                 if scan.cut and scan.stops_short((_closer(given),)):

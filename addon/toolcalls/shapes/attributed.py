@@ -15,11 +15,12 @@ from itertools import product
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.blocks import block_end, calls_of_block
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -142,15 +143,13 @@ class Attributed:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
             yield from self._stray(scan)
-        begun = False
-        while (tag := (yield from self.first(scan))) is not None:
-            begun = True
-            if not (yield from self.one(scan, sink, tools, tag)):
-                return False
-            if not wrapper:
-                break
-            scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
+
+        def one() -> Step[bool | None]:
+            tag = yield from self.first(scan)
+            return None if tag is None else (yield from self.one(scan, sink, tools, tag))
+
+        complete = yield from calls_of_block(scan, one, wrapped=wrapper > 0)
+        return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapper > 0))
 
     def _stray(self, scan: Scanner) -> Step[None]:
         """A leaked word between the wrapper's tag and a call's."""
@@ -159,24 +158,6 @@ class Attributed:
             space = yield from scan.space(len(word))
             if (yield from self.first(scan, space)) is not None:
                 scan.take(space)
-
-    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
-        own, open_ = False, wrapped
-        while True:
-            space = yield from scan.space()
-            kind, length = yield from self.ends.at(scan, space)
-            if not length:
-                break
-            scan.take(space + length)
-            own = True
-            if kind == CALL_END or (wrapped and not open_):
-                sink.note_repair(DUPLICATE_CLOSER)
-            open_ = open_ and kind == CALL_END
-        if open_ and scan.ended:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return own
 
     def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """A call's opening tag `ahead` characters from here, None where no call follows from it.

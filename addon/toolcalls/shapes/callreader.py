@@ -29,26 +29,6 @@ _BRACKETS = ("{", "[")
 _MAX_DEPTH = 4  # `{"tool_calls": [{"function": {...}}]}`, and one to spare
 
 
-def skip(scan: Scanner, closing: tuple[str, ...]) -> Step[None]:
-    """Consume what is left of a broken call, its closer too: its payload is never searched for others.
-
-    Where its dialect writes no closer nothing says how far it reaches.
-    """
-    first = closing[0][0] if closing else ""
-    while first:
-        at = scan.text.find(first, scan.pos)
-        scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
-        if at >= 0:
-            closer = yield from scan.among(closing)
-            scan.take(len(closer) if closer else 1)
-            if closer is not None:
-                return
-        elif scan.ended:
-            return
-        else:
-            yield
-
-
 class CallReader:
     """Reads the calls of one block.
 

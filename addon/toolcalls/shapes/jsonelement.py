@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
-from toolcalls.shapes.callreader import skip
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.wholejson import MAX_NAME
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -98,7 +98,7 @@ class JsonElement:
         if not (yield from value(scan, sink, sink.piece)):
             if not scan.ended:
                 sink.fail()
-                yield from skip(scan, (closing,))
+                yield from skip_past(scan, (closing,))
             return False
         yield from self._between(scan, sink)
         space = yield from scan.space()

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Place
-from toolcalls.shapes.callreader import CallReader, skip
+from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonvalue import check_call, mark
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -76,7 +77,7 @@ class JsonTags:
         if not (yield from self._body(block)):
             if block.open and not scan.ended:
                 sink.fail()
-                yield from skip(scan, self.closing)
+                yield from skip_past(scan, self.closing)
             return False
         for repair in noted:
             sink.note_repair(repair)

@@ -17,7 +17,7 @@ from functools import cached_property
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.keyedvalue import Notation, Values
-from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, past, word
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -86,7 +86,7 @@ class Keyed:
         if not (yield from values.members(arguments, closer)):
             if scan.rest():
                 sink.fail()
-                yield from past(scan, self.closing)
+                yield from skip_past(scan, self.closing)
             return False
         space = yield from scan.space()
         bracket = yield from scan.starts(closer, space)

@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.blocks import block_end, calls_of_block
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Some, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, tag_value
+from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -134,32 +135,9 @@ class KeyValue:
                 return False
             scan.take(wrapper)
             scan.take((yield from scan.space()) if wrapper else 0)
-        begun = False
-        while (complete := (yield from self.one(scan, sink, tools))) is not None:
-            begun = True
-            if not complete:
-                return False
-            if not wrapper:
-                break
-            scan.take((yield from scan.space()))
-        return begun and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
-
-    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
-        own, open_ = False, wrapped
-        while True:
-            space = yield from scan.space()
-            kind, length = yield from self.ends.at(scan, space)
-            if not length:
-                break
-            scan.take(space + length)
-            if kind == CALL_END or (wrapped and not open_):
-                sink.note_repair(DUPLICATE_CLOSER)
-            own, open_ = True, open_ and kind == CALL_END
-        if open_ and scan.ended:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return own
+        wrapped = wrapper > 0
+        complete = yield from calls_of_block(scan, lambda: self.one(scan, sink, tools), wrapped=wrapped)
+        return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapped))
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         """One call, and whether it is complete; None where none stands here."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.pyliteral import literal, starts_literal
-from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, past, word
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
@@ -173,7 +173,7 @@ class Block:
         if not (yield from self._arguments(head)) or not (yield from self._goes_on(0)):
             if scan.rest():
                 sink.fail()
-                yield from past(scan, self._form.closing or ("\n",))
+                yield from skip_past(scan, self._form.closing or ("\n",))
             return False
         if scan.cut and (yield from scan.space()) == scan.rest():
             return False  # nobody knows whether the block would have gone on

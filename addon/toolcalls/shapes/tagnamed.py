@@ -21,6 +21,7 @@ from toolcalls.shapes.nested import NAME, Members, Rules, Spelling, Unfit, raw_a
 from toolcalls.shapes.nested import Place as InSchema
 from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.shapes.trees import MAX_DEPTH
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 from toolcalls.values.conversion import is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -125,7 +126,7 @@ class TagNamed:
                 json = self._structure("".join(value.pieces), place, sink)
             except Unfit:
                 sink.fail()
-                yield from self._skip(scan, closer)
+                yield from skip_past(scan, (closer,))
                 return False
             if place.is_array:
                 several.add(key, json)
@@ -150,21 +151,6 @@ class TagNamed:
             line_ends=True,
         )
         return raw_argument(text, place, rules)
-
-    def _skip(self, scan: Scanner, closer: str) -> Step[None]:
-        """Consume what is left of a call that is broken."""
-        while True:
-            at = scan.text.find("<", scan.pos)
-            scan.take((at if at >= 0 else len(scan.text)) - scan.pos)
-            if at >= 0:
-                closed = yield from scan.starts(closer)
-                scan.take(len(closer) if closed else 1)
-                if closed:
-                    return
-            elif scan.ended:
-                return
-            else:
-                yield
 
     def _value(
         self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...], opening: tuple[str, ...]

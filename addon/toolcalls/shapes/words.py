@@ -51,8 +51,13 @@ def run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
         yield
 
 
-def past(scan: Scanner, ends: tuple[str, ...]) -> Step[None]:
-    """Take all up to the first of `ends`, and that as well; everything where none comes."""
+def skip_past(scan: Scanner, ends: tuple[str, ...]) -> Step[None]:
+    """Take all that is left of a broken call up to the first of `ends`, and that as well; all where none comes.
+
+    So the payload of a broken call is never searched for others. Without `ends` nothing says how far it reaches.
+    """
+    if not ends:
+        return
     first = _any_of("".join(sorted({end[0] for end in ends})))
     while True:
         found = first.search(scan.text, scan.pos)
