@@ -78,7 +78,7 @@ FILES = {
         | plots sessions | session_page | totals
         | page
     """,
-    "commands": "console | check_config dialects jobs | settings | parse rewrite write",
+    "commands": "streams | check_config dialects jobs | options | parse rewrite write",
     "demo": "parties | columns",
     "mitm": """
         append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal

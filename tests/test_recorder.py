@@ -17,7 +17,7 @@ from mitmproxy.test import taddons
 
 import manyflows
 from live import LIMIT, flows_in
-from toolcalls.commands.console import BadInput
+from toolcalls.commands.streams import BadInput
 from toolcalls.mitm import flow_metadata, recorder
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile

@@ -1,7 +1,8 @@
 """`toolcalls …`: what the addon does to a reply, done offline, for people and for scripts.
 
-Strategy: this file knows the words of the command line and nothing else. What a command does stands in `commands/`, in
-a file of its name, which is loaded when it is asked for: a script that starts `toolcalls parse` waits for no proxy.
+Strategy: this file declares the command line and nothing else. What a command does is in `commands/` (or `demo/`, or
+`mitm/offline/`), in a file of its name, which is imported when the command runs: `toolcalls parse` never waits for
+mitmproxy.
 
 Every error is one line, `toolcalls COMMAND: what`. Exit status: 0 done, 1 found what it looks for or was refused,
 2 bad use or bad input, 130 interrupted.
@@ -20,7 +21,7 @@ from toolcalls import __version__
 _TOOLS = "the tools that are declared: a JSON list in OpenAI form, or of {name, parameters}"
 _POLICY = "standard, strict or lenient (default: standard)"
 
-# What a line of --jsonl may hold, by command. tests/test_cli.py holds them against what the commands read.
+# The members of a --jsonl job, by command. tests/test_cli.py compares them with those that the commands read.
 _JOBS = {
     "parse": """\
   text or chunks        the reply, or the list of its pieces
@@ -47,10 +48,10 @@ _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with it
 
 
 class _Parser(argparse.ArgumentParser):
-    """An ArgumentParser that says what is wrong in one line."""
+    """An ArgumentParser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit status 2."""
+        """Print `message` and exit with status 2."""
         self.exit(2, f"{self.prog}: {message} ({self.prog} --help shows the use)\n")
 
 
@@ -60,19 +61,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     name = f"toolcalls {arguments.command}"
-    from toolcalls.commands.console import BadInput, complain
+    from toolcalls.commands.streams import BadInput, print_error
 
     try:
         return int(import_module(arguments.module).run(arguments))
     except BadInput as error:
-        complain(name, str(error))
+        print_error(name, str(error))
         return 2
     except BrokenPipeError:
-        # Whoever reads has seen enough. The interpreter must not try again when it flushes at its end.
+        # The reader closed the pipe. The interpreter must not write again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except OSError as error:
-        complain(name, str(error))
+        print_error(name, str(error))
         return 2
     except KeyboardInterrupt:
         return 130
@@ -115,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     parse.add_argument("--dialect", default="auto", metavar="NAME", help="the dialect to read (default: auto, all)")
     parse.add_argument("--tools", metavar="FILE", help=_TOOLS)
     parse.add_argument("--policy", default="standard", metavar="NAME", help=_POLICY)
-    parse.add_argument("--chunk", type=_size, metavar="N", help="feed N characters at a time, as a stream would")
+    parse.add_argument("--chunk", type=_positive, metavar="N", help="feed N characters at a time, as a stream would")
     parse.add_argument(
         "--finish", choices=("stop", "length"), default="stop", help="how the reply ended (default: stop)"
     )
@@ -148,18 +149,18 @@ def _parser() -> argparse.ArgumentParser:
     rewrite.add_argument("--request", metavar="FILE", help="the body of the request that the reply belongs to")
     rewrite.add_argument("--policy", metavar="NAME", help=_POLICY)
     rewrite.add_argument("--content-type", metavar="TYPE", help="the body's content type (default: by its first bytes)")
-    rewrite.add_argument("--chunk", type=_size, metavar="N", help="feed N bytes at a time")
+    rewrite.add_argument("--chunk", type=_positive, metavar="N", help="feed N bytes at a time")
 
     dialects = command("dialects", "list the dialects that are known", "  toolcalls dialects --json")
     dialects.add_argument("--json", action="store_true", help="as JSON")
 
     check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
-    _flows(command)
+    _add_flow_commands(command)
     return parser
 
 
-def _flows(command: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     """The commands on recorded flows."""
     config = "the configuration that flows are judged by (default: the built-in one)"
     judge = command(
@@ -212,7 +213,7 @@ def _input(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--jsonl", action="store_true", help="one job a line, one result a line")
 
 
-def _size(text: str) -> int:
+def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 40:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
     return int(text)

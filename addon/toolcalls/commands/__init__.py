@@ -1,4 +1,9 @@
-"""The commands, one file each. `cli.py` loads the one that was asked for and calls its `run(arguments) -> exit status`.
+"""The commands of `toolcalls` that need no mitmproxy, one file each (those on recorded flows are in `mitm/offline/`).
 
-Exit status: 0 done, 1 found what it looks for (or was refused), 2 bad use or bad input.
+Parsed arguments come in, an exit status goes out: `cli.py` imports the file of a command and calls its `run`. Status 0
+is done, 1 found what it looks for (or was refused), 2 bad use or bad input. Read `parse.py` first. The commands share
+
+    streams   files, standard input and output, JSON
+    jobs      the lines of `--jsonl`
+    options   the values of options and of job members
 """

@@ -1,9 +1,9 @@
-"""`toolcalls check-config`: whether a configuration can be used; every mistake is one line with its place."""
+"""`toolcalls check-config`: validates a configuration; every mistake is one line with its place."""
 
 from argparse import Namespace
 from pathlib import Path
 
-from toolcalls.commands.console import complain, encoded, put
+from toolcalls.commands.streams import encode, print_error, write_output
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.wires import all_wires
@@ -16,10 +16,10 @@ def run(arguments: Namespace) -> int:
         config = load(path, all_dialects(), all_wires())
     except ConfigError as wrong:
         for mistake in wrong.errors:
-            complain("toolcalls check-config", mistake)
+            print_error("toolcalls check-config", mistake)
         return 2
     for warning in config.warnings:
-        complain("toolcalls check-config", warning)
+        print_error("toolcalls check-config", warning)
     count = len(config.routes)
-    put(encoded(f"{path}: ok ({count} {'route' if count == 1 else 'routes'})\n"))
+    write_output(encode(f"{path}: ok ({count} {'route' if count == 1 else 'routes'})\n"))
     return 0

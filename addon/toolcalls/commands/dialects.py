@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from shutil import get_terminal_size
 from textwrap import wrap
 
-from toolcalls.commands.console import as_json, put_line
+from toolcalls.commands.streams import as_json, write_line
 from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.events import CallStart
 from toolcalls.reading.policy import CallPolicy
@@ -26,10 +26,10 @@ _SAMPLE = Call("read_file", '{"path":"a.txt"}')
 def run(arguments: Namespace) -> int:
     """The command."""
     if arguments.json:
-        put_line(as_json([_record(name) for name in all_dialects()], pretty=sys.stdout.isatty()))
+        write_line(as_json([_record(name) for name in all_dialects()], pretty=sys.stdout.isatty()))
         return 0
     for line in _table():
-        put_line(line)
+        write_line(line)
     return 0
 
 

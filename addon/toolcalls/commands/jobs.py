@@ -1,15 +1,15 @@
-"""Jobs: JSON objects that say what to do, one a line with `--jsonl`, and the loop that works them off.
+"""Jobs: JSON objects, one a line with `--jsonl`, that say what a command should do, and the loop that runs them.
 
-Strategy: only the top of a job is taken apart at first, each member stays JSON text until it is asked for. So an id
-comes back as it was given, arguments keep every digit, and a body is decoded once. A member that is null counts as
-missing. Mistakes name the member.
+Strategy: only the top level of a job is parsed at first; each member stays JSON text until it is asked for. So an id is
+returned as it was given, arguments keep every digit, and a body is decoded once. A member that is null counts as
+missing. Errors name the member.
 """
 
 import json
 from collections.abc import Callable
 from typing import Any
 
-from toolcalls.commands.console import BadInput, as_json, check_json, lines, open_input, put_line, sendable
+from toolcalls.commands.streams import BadInput, as_json, check_json, escape_hidden, input_lines, open_input, write_line
 from toolcalls.values.conversion import members
 
 
@@ -72,14 +72,14 @@ class Job:
         return found
 
 
-def work_off(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
-    """Each line of a file (`-`: standard input) is a job, each job one line of output, in order, flushed one by one.
+def run_jobs(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
+    """Run each line of a file (`-`: standard input) as a job, and write one line for each, in order, flushed.
 
-    `work` gives the result without its id. A job that fails gives {"id", "error"} and the next goes on; here, and
-    nowhere else in the commands, that holds for our own bugs too.
+    `work` returns the result without its id. A job that fails gives {"id", "error"}, and the next one runs. This is
+    the only place in the commands that catches our own bugs as well.
     """
     with open_input(path) as source:
-        for line in lines(source):
+        for line in input_lines(source):
             id_ = "null"
             try:
                 job = Job(line.decode("utf-8", "surrogatepass"))
@@ -91,7 +91,7 @@ def work_off(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
                 result = as_json({"error": str(error)})
             except Exception as error:  # noqa: BLE001 - one job never ends the others
                 result = as_json({"error": f"internal error: {error!r}"})
-            put_line(sendable(f'{{"id": {id_}, {result[1:]}'))
+            write_line(escape_hidden(f'{{"id": {id_}, {result[1:]}'))
 
 
 def _mistake(text: str) -> str:

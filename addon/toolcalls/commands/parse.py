@@ -1,4 +1,4 @@
-"""`toolcalls parse`: the text of a reply in, its calls and what became of every candidate out."""
+"""`toolcalls parse`: reads the text of a reply and prints its calls and the verdict on every candidate."""
 
 import sys
 from argparse import Namespace
@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.commands.console import BadInput, as_json, decoded, put_line, read
-from toolcalls.commands.jobs import Job, work_off
-from toolcalls.commands.settings import (
+from toolcalls.commands.jobs import Job, run_jobs
+from toolcalls.commands.options import (
     dialects_of,
     patterns_of,
     policy_of,
+    read_tools,
     request_of,
-    tools_file,
     tools_of,
     with_tools,
 )
+from toolcalls.commands.streams import BadInput, as_json, decode, read_input, write_line
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -27,22 +27,22 @@ from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in
 
-# Finish reasons after which nothing is completed, in the words of the wires, and the word for a broken connection.
+# Finish reasons after which no call is completed, as wires name them, and "cut" for a broken connection.
 _CUT = frozenset({"length", "content_filter", "cut"})
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
-    tools = tools_file(arguments.tools)
+    tools = read_tools(arguments.tools)
     route = Route(dialects=dialects_of(arguments.dialect), policy=policy_of(arguments.policy))
     if arguments.jsonl:
-        work_off(arguments.file, lambda job: _job(job, arguments, route, tools))
+        run_jobs(arguments.file, lambda job: _job(job, arguments, route, tools))
         return 0
-    text = decoded(read(arguments.file))
+    text = decode(read_input(arguments.file))
     result = parsed(
         _pieces(text, arguments.chunk), CallPolicy(route, Request(tools=tools)), cut=arguments.finish in _CUT
     )
-    put_line(as_json(result, pretty=sys.stdout.isatty()))
+    write_line(as_json(result, pretty=sys.stdout.isatty()))
     if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
         print(
             "toolcalls parse: no tools were declared, so nothing can be a call: give --tools FILE or --policy lenient",
@@ -56,7 +56,7 @@ def parsed(
 ) -> dict[str, Any]:
     """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}.
 
-    "reasoning" is there where the text held some in a frame that says so.
+    "reasoning" is added if the text held reasoning in a frame of its own.
     """
     reader = Reader(call_policy, starts_in_reasoning=starts_in_reasoning)
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
@@ -77,7 +77,7 @@ def parsed(
 
 
 def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) -> dict[str, Any]:
-    """One job's result; what it does not say is as the command line says."""
+    """One job's result. Members that it lacks are as on the command line."""
     request = request_of(all_wires()["openai_chat"], _body(job)) if "request" in job else Request()
     declared = tools_of(job.value("tools")) if "tools" in job else tools
     asked = replace(

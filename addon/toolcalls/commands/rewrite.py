@@ -1,12 +1,13 @@
-"""`toolcalls rewrite`: the body of a reply in, what the addon would have sent out, verdicts beside it.
+"""`toolcalls rewrite`: reads the body of a reply and writes what the addon would have sent, with the verdicts.
 
-Strategy: the same `Exchange` as in the proxy, fed as the bytes arrive, so a live stream can be piped through. Without a
-request nothing is declared; tools of a job count as though its request declared them. Without a content type the body
-tells its form: an event stream by its first line, lines of JSON by a second one, an array by its bracket.
+Strategy: the same `Exchange` as in the proxy is fed as the bytes arrive, so a live stream can be piped through. Without
+a request no tools are declared; tools of a job count as though its request declared them. Without a content type the
+body's first bytes decide its form: an event stream by its first line, lines of JSON by a second one, an array by its
+bracket.
 
-With a configuration the reply goes through a route of it, as in the proxy: the one that is named, else the first for
-the wire and the request's model (a recorded body tells no host). What the command line or a job says besides counts.
-The request is not rewritten: the reply is there already.
+With a configuration the reply goes through one of its routes, as in the proxy: the one that is named, else the first
+for the wire and the request's model (a recorded body has no host). The command line and the job override the route. The
+request is not rewritten, since the reply exists already.
 """
 
 import base64
@@ -15,14 +16,14 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolcalls.commands.console import BadInput, as_json, complain, open_input, put, read_json
-from toolcalls.commands.jobs import Job, work_off
-from toolcalls.commands.settings import (
+from toolcalls.commands.jobs import Job, run_jobs
+from toolcalls.commands.options import (
     dialects_of,
     one_of,
     patterns_of,
@@ -32,6 +33,7 @@ from toolcalls.commands.settings import (
     tools_of,
     with_tools,
 )
+from toolcalls.commands.streams import BadInput, as_json, open_input, print_error, read_json, write_output
 from toolcalls.config import ConfigError, load, select
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.report import of
@@ -43,7 +45,7 @@ from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
 from toolcalls.wires import Wire, all_wires
 
-_ENOUGH = 8  # bytes that tell an event stream from JSON
+_ENOUGH = 8  # bytes that distinguish an event stream from JSON
 _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
 
@@ -55,22 +57,22 @@ def run(arguments: Namespace) -> int:
     if arguments.route and not arguments.config:
         raise BadInput("--route: there is no --config to look for it in")
     if arguments.jsonl:
-        work_off(arguments.file, lambda job: _job(job, given, arguments.chunk))
+        run_jobs(arguments.file, lambda job: _job(job, given, arguments.chunk))
         return 0
     job = Job(f'{{"request": {read_json(arguments.request) if arguments.request else "null"}}}')
     with open_input(arguments.file) as source:
-        pieces = _arriving(source, arguments.chunk)
+        pieces = _pieces(source, arguments.chunk)
         head = _head(pieces)
         exchange = _exchange(job, given, head)
-        put(exchange.feed(head))
+        write_output(exchange.feed(head))
         for piece in pieces:
-            put(exchange.feed(piece))
-        put(exchange.close())
-    told = of(exchange)
-    for line in (*told["verdicts"], *told["notes"]):
+            write_output(exchange.feed(piece))
+        write_output(exchange.close())
+    report = of(exchange)
+    for line in (*report["verdicts"], *report["notes"]):
         print(as_json(line), file=sys.stderr)
     if exchange.failure is not None:
-        complain("toolcalls rewrite", f"internal error, the rest of the body passed as it is: {exchange.failure!r}")
+        print_error("toolcalls rewrite", f"internal error, the rest of the body passed as it is: {exchange.failure!r}")
         return 1
     return 0
 
@@ -81,20 +83,23 @@ def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
     left = b"".join(exchange.feed(piece) for piece in _cut(job, body, chunk))
     as_text = "body" in job
     if job.flag("cut"):
-        result = {**_shown("body", left, as_text=as_text), **_shown("held", exchange.abort(), as_text=as_text)}
+        result = {
+            **_body_member("body", left, as_text=as_text),
+            **_body_member("held", exchange.abort(), as_text=as_text),
+        }
     else:
-        result = _shown("body", left + exchange.close(), as_text=as_text)
-    told = of(exchange)
-    result["verdicts"] = told["verdicts"]
+        result = _body_member("body", left + exchange.close(), as_text=as_text)
+    report = of(exchange)
+    result["verdicts"] = report["verdicts"]
     if given["config"] is not None:
-        result["notes"] = told["notes"]
+        result["notes"] = report["notes"]
     if exchange.failure is not None:
         result["failure"] = repr(exchange.failure)
     return result
 
 
 def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
-    """The exchange that a job asks for; what it does not say is as `given`. `head` is how the body begins."""
+    """The exchange that a job asks for. Members that it lacks are as `given`. `head` is how the body begins."""
     wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
     request, body = Request(), b""
     if "request" in job:
@@ -131,7 +136,7 @@ def _config(path: str) -> Config:
 
 
 def _route(job: Job, given: dict[str, Any], config: Config | None, wire: Wire, request: Request) -> Route:
-    """What a job asks for: the configuration's route with what the job and the command line say besides."""
+    """The configuration's route for a job, with what the job and the command line override."""
     route = Route()
     if config is not None:
         name = job.text("route", given["route"] or "")
@@ -158,23 +163,23 @@ def _route(job: Job, given: dict[str, Any], config: Config | None, wire: Wire, r
 # The body's bytes
 
 
-def _arriving(source: BinaryIO, chunk: int | None) -> Iterator[bytes]:
-    """The input in pieces of `chunk` bytes; without it, whatever is there."""
+def _pieces(source: BinaryIO, chunk: int | None) -> Iterator[bytes]:
+    """The input in pieces of `chunk` bytes; without it, in pieces as they arrive."""
     take = getattr(source, "read1", source.read)
     while piece := source.read(chunk) if chunk else take(65536):
         yield piece
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first pieces, joined: enough bytes to tell the form of the body."""
+    """The first pieces, joined: enough bytes to know the form of the body."""
     head = b""
-    while not _tells(head) and (piece := next(pieces, b"")):
+    while not _shows_form(head) and (piece := next(pieces, b"")):
         head += piece
     return head
 
 
-def _tells(head: bytes) -> bool:
-    """Whether the beginning of a body is enough to tell its form: of JSON, that is a line and what comes behind it."""
+def _shows_form(head: bytes) -> bool:
+    """Whether the beginning of a body shows its form. For JSON that takes a line and the bytes behind it."""
     start = head.lstrip()
     if start.startswith(b"{"):
         return bool(start.partition(b"\n")[2].strip())
@@ -209,7 +214,7 @@ def _body(job: Job) -> bytes:
 
 
 def _cut(job: Job, body: bytes, chunk: int | None) -> Iterator[bytes]:
-    """The body in the pieces that the job asks for; what its `chunks` leave over is the last piece."""
+    """The body in the pieces that the job asks for. The bytes that its `chunks` leave over are the last piece."""
     size = job.size("chunk", chunk) or max(1, len(body))
     sizes = job.list_of("chunks", int, "byte lengths")
     if any(length < 0 for length in sizes):
@@ -223,11 +228,9 @@ def _cut(job: Job, body: bytes, chunk: int | None) -> Iterator[bytes]:
         yield body[at : at + size]
 
 
-def _shown(key: str, data: bytes, *, as_text: bool) -> dict[str, Any]:
-    """Bytes as a JSON member: as text when they came as text and still are, else as base64."""
+def _body_member(key: str, data: bytes, *, as_text: bool) -> dict[str, Any]:
+    """Bytes as a JSON member: as text if the job's body was text and these bytes are UTF-8, else as base64."""
     if as_text:
-        try:
+        with suppress(UnicodeDecodeError):
             return {key: data.decode("utf-8", "surrogatepass")}
-        except UnicodeDecodeError:
-            return {f"{key}_base64": base64.b64encode(data).decode("ascii")}
     return {f"{key}_base64": base64.b64encode(data).decode("ascii")}

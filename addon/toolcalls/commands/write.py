@@ -1,13 +1,13 @@
-"""`toolcalls write`: calls in, their text in a dialect out, or the reason why the dialect cannot hold them."""
+"""`toolcalls write`: writes calls as text in a dialect, or says why the dialect cannot hold them."""
 
 import json
 import sys
 from argparse import Namespace
 from typing import Any
 
-from toolcalls.commands.console import BadInput, complain, encoded, put, read_json, source_name
-from toolcalls.commands.jobs import Job, work_off
-from toolcalls.commands.settings import one_of, tools_file, tools_of
+from toolcalls.commands.jobs import Job, run_jobs
+from toolcalls.commands.options import one_of, read_tools, tools_of
+from toolcalls.commands.streams import BadInput, encode, input_name, print_error, read_json, write_output
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.shapes import Call, Unwritable
@@ -30,11 +30,11 @@ class _Object(list[tuple[str, Any]]):
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
-    tools = tools_file(arguments.tools)
+    tools = read_tools(arguments.tools)
     if arguments.dialect is not None:
         one_of(arguments.dialect, all_dialects(), "--dialect")
     if arguments.jsonl:
-        work_off(arguments.file, lambda job: _job(job, arguments.dialect, tools))
+        run_jobs(arguments.file, lambda job: _job(job, arguments.dialect, tools))
         return 0
     document = read_json(arguments.file)
     if document.lstrip().startswith("["):
@@ -42,11 +42,11 @@ def run(arguments: Namespace) -> int:
     try:
         text = _written(Job(document), arguments.dialect, tools)
     except Unwritable as refusal:
-        complain("toolcalls write", str(refusal))
+        print_error("toolcalls write", str(refusal))
         return 1
     except BadInput as error:
-        raise BadInput(f"{source_name(arguments.file)}: {error}") from error
-    put(encoded(text if text.endswith("\n") or not sys.stdout.isatty() else text + "\n"))
+        raise BadInput(f"{input_name(arguments.file)}: {error}") from error
+    write_output(encode(text if text.endswith("\n") or not sys.stdout.isatty() else text + "\n"))
     return 0
 
 
@@ -68,12 +68,12 @@ def _written(job: Job, dialect: str | None, tools: tuple[Tool, ...]) -> str:
 def _calls(text: str) -> list[Call]:
     """The calls of a JSON list. `arguments` is JSON text in a string, or the object itself."""
     try:
-        return _taken_apart(json.loads(text, object_pairs_hook=_Object, parse_int=_Number, parse_float=_Number))
+        return _calls_in(json.loads(text, object_pairs_hook=_Object, parse_int=_Number, parse_float=_Number))
     except RecursionError as error:
         raise BadInput("calls: nested too deeply") from error
 
 
-def _taken_apart(items: object) -> list[Call]:
+def _calls_in(items: object) -> list[Call]:
     if not isinstance(items, list) or isinstance(items, _Object):
         raise BadInput('calls: expected a list of {"name", "arguments"}')
     calls = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from mitmproxy import http
 
-from toolcalls.commands.console import BadInput, encoded, put
+from toolcalls.commands.streams import BadInput, encode, write_output
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.exports import Format, har, jsonl
 from toolcalls.mitm.flow_records import failure_report, has_report, records_of
@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> int:
         with written(output) as file:
             for piece in _pieces(arguments.format, counted, content=arguments.content, prices=config.prices):
                 file.write(piece)
-    put(encoded(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
+    write_output(encode(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
     return 0
 
 

@@ -12,7 +12,7 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
-from toolcalls.commands.console import BadInput, complain, open_input, source_name
+from toolcalls.commands.streams import BadInput, input_name, open_input, print_error
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
@@ -49,9 +49,9 @@ def flows(path: str) -> Iterator[Flow]:
                 count += 1
         except (FlowReadException, ValueError) as error:
             if count and not source.read(1):
-                complain("toolcalls", f"{source_name(path)}: flow {count + 1} is torn off and left out")
+                print_error("toolcalls", f"{input_name(path)}: flow {count + 1} is torn off and left out")
                 return
-            raise BadInput(f"{source_name(path)}: flow {count + 1} cannot be read: {error}") from error
+            raise BadInput(f"{input_name(path)}: flow {count + 1} cannot be read: {error}") from error
 
 
 def exchanges(paths: Iterable[str]) -> Iterator[tuple[str, http.HTTPFlow]]:

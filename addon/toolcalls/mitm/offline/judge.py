@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolcalls.commands.console import BadInput, as_json, encoded, put, put_line, read_json
+from toolcalls.commands.streams import BadInput, as_json, encode, read_json, write_line, write_output
 from toolcalls.insight import report
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
@@ -48,9 +48,9 @@ def run(arguments: Namespace) -> int:
         results.append(result)
     changed = any(result["change"] == "changed" for result in results)
     if arguments.json:
-        put_line(as_json({"version": 1, "flows": results}, pretty=sys.stdout.isatty()))
+        write_line(as_json({"version": 1, "flows": results}, pretty=sys.stdout.isatty()))
     else:
-        put(encoded("".join(f"{line}\n" for line in _told(results))))
+        write_output(encode("".join(f"{line}\n" for line in _told(results))))
     return 1 if changed else 0
 
 

@@ -18,7 +18,7 @@ from mitmproxy.flow import Error
 from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
-from toolcalls.commands.console import complain, encoded, put
+from toolcalls.commands.streams import encode, print_error, write_output
 from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.redaction import redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.insight.report import filter_words
@@ -42,8 +42,8 @@ def run(arguments: Namespace) -> int:
             else:
                 left_out += 1
     if left_out:
-        complain("toolcalls redact", f"{left_out} flows are no HTTP and were left out")
-    put(encoded(f"{arguments.output}: {kept} {'flow' if kept == 1 else 'flows'}\n"))
+        print_error("toolcalls redact", f"{left_out} flows are no HTTP and were left out")
+    write_output(encode(f"{arguments.output}: {kept} {'flow' if kept == 1 else 'flows'}\n"))
     return 0
 
 

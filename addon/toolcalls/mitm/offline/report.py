@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls.commands.console import BadInput, encoded, put, read
+from toolcalls.commands.streams import BadInput, encode, read_input, write_output
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import Seen
 from toolcalls.insight.page import report_page
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:
         file.write(report_page(sessions, names + more, config.prices).encode("utf-8", "backslashreplace"))
-    put(encoded(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
+    write_output(encode(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
     return 0
 
 
@@ -48,7 +48,7 @@ def _journal(path: str) -> Iterator[Seen]:
     """The exchanges of a journal. Its lines are verdicts; those of one flow stand behind each other."""
     flow: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = []
-    for number, line in enumerate(read(path).splitlines(), 1):
+    for number, line in enumerate(read_input(path).splitlines(), 1):
         try:
             one = json.loads(line)
             if flow is not None and flow["flow"] != one["flow"]:

@@ -1,14 +1,14 @@
-"""What jobs and options say about the reading of a reply: tools, dialects, policy, the route's two sides.
+"""The values of options and of job members: tools, dialects, policy, what client and upstream speak.
 
-Every reader takes a decoded JSON value and raises BadInput that names the member and what is known instead.
+Each function takes a decoded JSON value. It raises BadInput, which names the member and the values that are known.
 """
 
 import re
 from collections.abc import Collection, Iterable
 from typing import Any, get_args
 
-from toolcalls.commands.console import BadInput, read_json
 from toolcalls.commands.jobs import Job
+from toolcalls.commands.streams import BadInput, read_json
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Request, Tool
 from toolcalls.route import PolicyName, Side
@@ -21,7 +21,7 @@ SIDES: tuple[Side, ...] = get_args(Side)
 def tools_of(value: object) -> tuple[Tool, ...]:
     """Tools in OpenAI form (`{"type": "function", "function": {"name", "parameters"}}`) or bare (`{"name", ...}`).
 
-    Tools that are not functions (a built-in search, say) are passed over; nothing in a text can call them.
+    Tools that are not functions (a built-in search, say) are ignored: no text can call them.
     """
     if isinstance(value, dict) and "tools" in value:
         value = value["tools"]
@@ -45,7 +45,7 @@ def tools_of(value: object) -> tuple[Tool, ...]:
     return tuple(found)
 
 
-def tools_file(path: str | None) -> tuple[Tool, ...]:
+def read_tools(path: str | None) -> tuple[Tool, ...]:
     """The tools in a file; () for no file."""
     if path is None:
         return ()
@@ -57,7 +57,7 @@ def tools_file(path: str | None) -> tuple[Tool, ...]:
 
 
 def with_tools(own: Iterable[Tool], added: Iterable[Tool]) -> tuple[Tool, ...]:
-    """Both, in order; of two that have one name, the added one."""
+    """The tools of both, in order. Where a name occurs in both, the added tool wins."""
     return tuple({tool.name: tool for tool in (*own, *added)}.values())
 
 
@@ -70,7 +70,7 @@ def request_of(wire: Wire, text: str, where: str = "request") -> Request:
 
 
 def dialects_of(value: object, where: str = "dialect") -> tuple[str, ...] | None:
-    """The word auto (None: all of them), a dialect's name or a list of names."""
+    """Dialects by a name or a list of names; None, which means all of them, for "auto" and for None."""
     if value is None or value == "auto":
         return None
     names = value if isinstance(value, list) else [value]
@@ -84,7 +84,7 @@ def policy_of(value: object) -> PolicyName:
 
 
 def side_of(value: object, where: str) -> tuple[Side, str | None]:
-    """What a side speaks, and the dialect when it was named (which means text in that dialect)."""
+    """What a side speaks, and the dialect if the value names one; a dialect's name means text in that dialect."""
     name = one_of(value, (*SIDES, *all_dialects()), where)
     return next(((side, None) for side in SIDES if side == name), ("text", name))
 
@@ -104,7 +104,7 @@ def patterns_of(value: object) -> tuple[str, ...] | None:
 
 
 def one_of(value: object, known: Collection[str], where: str, *more: str) -> str:
-    """A name that is known. Raises BadInput that lists those that are."""
+    """`value`, if it is one of the known names. Raises BadInput, which lists them."""
     if isinstance(value, str) and value in known:
         return value
     shown: Any = f'"{value[:40]}"' if isinstance(value, str) else repr(value)[:40]

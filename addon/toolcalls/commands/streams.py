@@ -1,11 +1,11 @@
-"""Bytes and text in and out of a command: files, the standard streams, JSON.
+"""What commands read and write: files, standard input and output, errors, JSON.
 
-Strategy: the standard streams are read and written as bytes, so that neither the locale nor the platform's line ends
-change a reply. Text is UTF-8. What is not UTF-8 in an input, and halves of surrogate pairs from JSON escapes, are
-carried as lone surrogates; JSON shows them as escapes, so writing never fails.
+Strategy: the standard streams are read and written as bytes, so neither the locale nor the platform's line ends change
+a reply. Text is UTF-8. Bytes that are not UTF-8, and halves of surrogate pairs from JSON escapes, are kept as lone
+surrogates. JSON writes these as escapes, so writing never fails.
 
-What models wrote must not command a terminal: in JSON, characters that show nothing or rearrange what is shown are
-escapes, which every reader of JSON takes back, and whatever else goes to a terminal shows them as escapes.
+A model's text must not control a terminal. Hidden characters, and those that rearrange text, are written as escapes: in
+JSON always, elsewhere when the output is a terminal.
 """
 
 import codecs
@@ -18,17 +18,17 @@ from typing import Any, BinaryIO
 
 from toolcalls.insight.report import HIDDEN, visible
 
-# Control characters below U+0020 stand in no JSON string, and between strings they are its layout.
-_UNSHOWN = re.compile(HIDDEN.pattern.replace("\x00-\x1f", ""))
-_shown = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+# Control characters below U+0020 are not allowed in a JSON string, and between strings they are layout.
+_HIDDEN_IN_JSON = re.compile(HIDDEN.pattern.replace("\x00-\x1f", ""))
+_TERMINAL = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
 
 class BadInput(ValueError):
-    """An input that cannot be used. The message is one line, `FILE:LINE: what` where a place is known."""
+    """An input that cannot be used. The message is one line, `FILE:LINE: what is wrong` where the line is known."""
 
 
-def source_name(path: str) -> str:
-    """How a message names an input."""
+def input_name(path: str) -> str:
+    """The name of an input in messages."""
     return "stdin" if path == "-" else path
 
 
@@ -44,19 +44,19 @@ def open_input(path: str) -> BinaryIO:
         raise BadInput(f"{path}: the file cannot be read: {_why(error)}") from error
 
 
-def read(path: str) -> bytes:
+def read_input(path: str) -> bytes:
     """All of a file, or of standard input for `-`. Raises BadInput."""
     source = open_input(path)
     try:
         with source:
             return source.read()
     except OSError as error:
-        raise BadInput(f"{source_name(path)}: the file cannot be read: {_why(error)}") from error
+        raise BadInput(f"{input_name(path)}: the file cannot be read: {_why(error)}") from error
 
 
 def read_json(path: str) -> str:
     """The text of a file that holds JSON. Raises BadInput with the line of the first mistake."""
-    name, data = source_name(path), read(path).removeprefix(b"\xef\xbb\xbf")
+    name, data = input_name(path), read_input(path).removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode("utf-8", "surrogatepass")
         check_json(text)
@@ -81,15 +81,15 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"this is not JSON: {word}")
 
 
-def lines(source: BinaryIO) -> Iterator[bytes]:
-    """The lines of a JSONL input that hold something, without a BOM before the first, as soon as each is there."""
+def input_lines(source: BinaryIO) -> Iterator[bytes]:
+    """The lines of a JSONL input that are not blank, each as soon as it is read. A BOM at the start is removed."""
     for number, line in enumerate(source):
         line = line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line  # noqa: PLW2901 - the same line
         if line.strip():
             yield line
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """A reply's text. Bytes that are not UTF-8 become lone surrogates (PEP 383)."""
     try:
         return data.decode("utf-8", "surrogatepass")
@@ -97,8 +97,8 @@ def decoded(data: bytes) -> str:
         return data.decode("utf-8", "surrogateescape")
 
 
-def encoded(text: str) -> bytes:
-    """The other way round: what `decoded` made of bytes are those bytes again."""
+def encode(text: str) -> bytes:
+    """The inverse of `decode`."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -106,32 +106,32 @@ def encoded(text: str) -> bytes:
 
 
 def as_json(value: Any, *, pretty: bool = False) -> str:
-    """`value` as JSON, on one line unless `pretty`, that every encoding of Unicode can carry."""
-    return sendable(json.dumps(value, ensure_ascii=False, indent=2 if pretty else None))
+    """`value` as JSON without surrogates and hidden characters; on one line unless `pretty`."""
+    return escape_hidden(json.dumps(value, ensure_ascii=False, indent=2 if pretty else None))
 
 
-def sendable(json_text: str) -> str:
-    """JSON text with surrogates and hidden characters as escapes: they can only stand in strings."""
-    return _UNSHOWN.sub(lambda found: json.dumps(found[0])[1:-1], json_text)
+def escape_hidden(json_text: str) -> str:
+    """JSON text with its surrogates and hidden characters as escapes. They occur only in its strings."""
+    return _HIDDEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], json_text)
 
 
-def put(data: bytes) -> None:
-    """Write to standard output, at once; to a terminal with hidden characters as escapes."""
+def write_output(data: bytes) -> None:
+    """Write to standard output and flush. On a terminal hidden characters are escaped."""
     if sys.stdout.isatty():
-        lines = _shown.decode(data).split("\n")
+        lines = _TERMINAL.decode(data).split("\n")
         data = "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines).encode()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
-def put_line(text: str) -> None:
-    """Write one line, or one document, to standard output, at once."""
-    put(text.encode() + b"\n")
+def write_line(text: str) -> None:
+    """Write one line, or one document, to standard output and flush."""
+    write_output(text.encode() + b"\n")
 
 
-def complain(command: str, what: str) -> None:
-    """One line on standard error, whatever the names and the inputs in it hold."""
-    print(f"{command}: {visible(what)}", file=sys.stderr, flush=True)
+def print_error(command: str, message: str) -> None:
+    """Print one line to standard error. Line ends and hidden characters in the message are escaped."""
+    print(f"{command}: {visible(message)}", file=sys.stderr, flush=True)
 
 
 def _why(error: OSError | ValueError) -> str:
