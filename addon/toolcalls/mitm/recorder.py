@@ -7,7 +7,6 @@ that is very large is left out of its flow. A record is one whole flow: of a pro
 written can be read.
 """
 
-import logging
 import os
 import secrets
 from datetime import UTC, datetime
@@ -23,8 +22,6 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.websocket.turns import original_messages
-
-logger = logging.getLogger(__name__)
 
 MAX_WAITING = 32 * 1024 * 1024  # bytes of bodies that may wait to be written; one flow always may
 MAX_BODY = 8 * 1024 * 1024  # bytes of a body, or characters of a call's arguments, that are recorded
