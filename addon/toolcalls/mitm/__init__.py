@@ -1,5 +1,12 @@
 """The mitmproxy addon, and the only place that imports mitmproxy.
 
-`addon` holds the hooks, `rules` the configuration, `plan` what is decided from a request, `tap` what happens to a
-reply's bytes on their way, `store` what is kept of it in the flow, `views` and `journal` what people and scripts see.
+In: mitmproxy's events, with requests, pieces of replies and WebSocket messages. Out: the bytes that the client gets,
+reports in flows, views, commands, a log and recordings. Read `addon` first: it has mitmproxy's hooks.
+
+on the way of a reply    `exchange_plan` decides from the request what is done, `response_tap` passes a reply's pieces
+                         through an exchange, `content_codings` decodes them, `websocket/` does it for messages
+kept and reported        `flow_metadata`, `reporting`, `journal`, `recorder`; `append_file` writes files that grow
+what people see          `views/`, `commands/`, `tables`, `live`, `focus`, `progress`, `page/`
+flows read again         `judging`, `flow_records`, `offline/`
+start and configuration  `requirements`, `options`, `config_file`, `exposed_listeners`
 """

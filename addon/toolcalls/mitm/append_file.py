@@ -1,9 +1,9 @@
-"""A file that whole records are appended to, and what happens when they cannot be.
+"""A file that whole records are appended to, also when the disk is full or the file is moved away.
 
-The file is its owner's alone, and no link to it is followed, since whoever made the link chose where we write. A record
-is written whole or not at all: what a full disk took of one is cut off again, so whatever stands in the file can be
-read. A fault stops no traffic. There is one warning, each record after it tries once more, also where the file has to
-be made anew because somebody took it away, and `missing` counts what was not written.
+Only its owner can read the file, and a symbolic link is not followed, since whoever made the link would choose where we
+write. A record is written whole or not at all: a part that a full disk accepted is cut off again, so the file stays
+readable. A failure stops no traffic: it is logged once, each later record tries again, the file is created again if
+somebody removed it, and `missing` counts the records that were not written.
 """
 
 import logging
@@ -29,9 +29,9 @@ class OpenFile(NamedTuple):
 
 
 class AppendFile:
-    """One file at a time. Raises what `open_` raises at the first time: OSError when it cannot be opened.
+    """One file at a time. Raises what the first call of `open_` raises: OSError when it cannot be opened.
 
-    open_   opens the file, again where it has gone
+    open_   opens the file; called again when the file was removed
     """
 
     def __init__(self, open_: Callable[[], OpenFile]) -> None:
@@ -42,7 +42,7 @@ class AppendFile:
         self._make_private()
 
     def append(self, record: bytes) -> bool:
-        """Write one record; whether it was."""
+        """Write one record. Whether it was written."""
         try:
             if self._file < 0 or self._was_replaced():
                 self._reopen()
@@ -53,14 +53,14 @@ class AppendFile:
         return True
 
     def count_missing(self, why: str) -> None:
-        """A record is not written."""
+        """Count a record that is not written, and log the first one."""
         self.missing += 1
         if not self._warned:
             self._warned = True
             logger.warning(f"toolcalls: {visible(str(self.path))} cannot be written: {why}; the traffic goes on")
 
     def close(self) -> None:
-        """Write nothing more, and say how much is missing."""
+        """Close the file, and log how many records are missing."""
         self._close_file()
         if self.missing:
             records = "1 record is" if self.missing == 1 else f"{self.missing} records are"
@@ -68,13 +68,13 @@ class AppendFile:
             self.missing = 0
 
     def _make_private(self) -> None:
-        """Let its owner alone read it. A terminal or a pipe is not ours to close to others."""
+        """Let only its owner read it. The modes of a terminal or a pipe stay."""
         self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
         if self._regular:
             os.fchmod(self._file, 0o600)
 
     def _was_replaced(self) -> bool:
-        """Whether the path names another file by now, or none: what we hold open nobody would find."""
+        """Whether the path names another file by now, or none, so that nobody would find what we write."""
         if not self._regular:
             return False
         held = os.fstat(self._file)
@@ -107,6 +107,6 @@ class AppendFile:
     def _cut_off(self, size: int, written: int) -> None:
         """Cut off the part of a record that was written, unless somebody else has written behind it."""
         if written and self._regular:
-            with suppress(OSError):  # what made the writing fail is told, and readers stop at a torn tail
+            with suppress(OSError):  # the error of the write is logged, and readers stop at a torn tail
                 if os.fstat(self._file).st_size == size + written:
                     os.ftruncate(self._file, size)

@@ -1,7 +1,7 @@
-"""Work that a command begins and that takes longer than the proxy may stand still: it is done in a thread.
+"""Commands that take longer than the proxy may wait go on in a task beside mitmproxy's loop.
 
-mitmproxy runs a command in its loop and waits for what it returns. What is small is done there and then, so that
-commands can follow each other; what is large goes on beside the loop (`start`), and says in the log when it is done.
+mitmproxy runs a command in its loop and waits for what it returns. Small work is done at once, so that commands can
+follow each other. Large work is started here and does its reading in threads; the log says when it is done.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def loop_is_running() -> bool:
-    """Whether there is a loop that would stand still."""
+    """Whether there is a loop that a command would block."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -27,19 +27,19 @@ def loop_is_running() -> bool:
 
 
 def start(work: Coroutine[Any, Any, None], name: str) -> None:
-    """Go on with this; what a command would have said of a mistake stands in the log."""
+    """Start a task. A CommandError, which a command would have shown, is logged."""
 
-    async def told() -> None:
+    async def run() -> None:
         try:
             await work
         except exceptions.CommandError as mistake:
             logger.error(str(mistake))
 
-    asyncio_utils.create_task(told(), name=name, keep_ref=True)
+    asyncio_utils.create_task(run(), name=name, keep_ref=True)
 
 
 def reply_bytes(flow: object) -> int:
-    """How much of a flow is read to judge it."""
+    """How many bytes of a flow are read to judge it."""
     if not isinstance(flow, http.HTTPFlow):
         return 0
     if flow.websocket is not None:
@@ -50,7 +50,7 @@ def reply_bytes(flow: object) -> int:
 
 
 def exchange_bytes(flows: Iterable[object]) -> int:
-    """How much of flows is written to export them."""
+    """How many bytes of flows are exported."""
     found = [flow for flow in flows if isinstance(flow, http.HTTPFlow)]
     bodies = [message.raw_content for flow in found for message in (flow.request, flow.response) if message]
     return sum(len(body) for body in bodies if body) + sum(map(reply_bytes, found))

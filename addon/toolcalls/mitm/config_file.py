@@ -1,7 +1,7 @@
-"""The configuration file while the proxy runs: read at the start, and again when it has changed.
+"""The configuration file while the proxy runs: it is read at the start, and again when it has changed.
 
-A wrong file stops the start, but it never stops traffic: when it goes wrong later the old rules stay, with one line in
-the log. The file is looked at once a second at most, when a request comes.
+A mistake in the file stops the start, but never the traffic: if the file becomes invalid later, the configuration stays
+as it was, and the log has one line about it. Changes are looked for when a request comes, once a second at most.
 """
 
 import logging
@@ -22,7 +22,7 @@ _INTERVAL = 1.0  # seconds
 
 
 class ConfigFile:
-    """The rules of one file, or of the one that ships with the package for "". Raises ConfigError when it is wrong."""
+    """One file, or for "" the one that ships with the package. Raises ConfigError for an invalid one."""
 
     def __init__(self, option: str) -> None:
         self.path = Path(option).expanduser() if option else config.default_path()
@@ -34,13 +34,13 @@ class ConfigFile:
             logger.warning(f"toolcalls: everybody on this machine may write {self.path}")
 
     def override_policy(self, route: str, policy: PolicyName | None) -> None:
-        """Read a route's replies by another policy until mitmproxy stops; None: by the file's again."""
+        """Use another policy for a route until mitmproxy stops; None: the file's again."""
         self._policies.pop(route, None)
         if policy is not None:
             self._policies[route] = policy
 
     def current(self) -> Config:
-        """The rules as the file has them, with the policies of this session."""
+        """The configuration in the file, with the policies that were overridden."""
         config = self._read()
         if not self._policies:
             return config
@@ -53,7 +53,7 @@ class ConfigFile:
         return route if policy is None else replace(route, policy=policy, take=None, require=None)
 
     def _read(self) -> Config:
-        """The rules as the file has them, or as it last had them when it is wrong by now."""
+        """The configuration in the file, or the last valid one."""
         now = time.monotonic()
         if now - self._looked < _INTERVAL:
             return self._config
@@ -80,14 +80,14 @@ class ConfigFile:
         return loaded
 
     def _is_world_writable(self) -> bool:
-        """Whether others than its owner and its group may write the file."""
+        """Whether every user of this machine may write the file."""
         try:
             return bool(self.path.stat().st_mode & S_IWOTH)
         except OSError:
             return False
 
     def _file_stamp(self) -> tuple[int, int] | None:
-        """What differs when the file does; None when it cannot be looked at."""
+        """Modification time in nanoseconds and size; None for a file that cannot be read."""
         try:
             stat = self.path.stat()
         except OSError:

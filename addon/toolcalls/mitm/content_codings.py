@@ -1,8 +1,8 @@
 """Content codings, decoded piece by piece: gzip, deflate, br and zstd, with the libraries that mitmproxy depends on.
 
-Every piece gives all bytes that it completes, so an event leaves as soon as its last byte came, if the sender flushed.
-Growth is bounded: what one piece of a body decodes to must not be larger than a limit, `MAX_PIECE` if none is given.
-The limit is exact, and no more is decoded than that and the next two megabytes, whatever a body is made for.
+Each piece returns all bytes that it completes, so an event leaves as soon as its last byte came, if the sender flushed.
+What one piece decodes to is limited, to `MAX_PIECE` by default. The limit is exact, and no more than two megabytes are
+decoded past it, whatever the body.
 
 https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1 (gzip, deflate), RFC 7932 (br), RFC 8878 (zstd).
 """
@@ -19,14 +19,14 @@ _SLICE = 64  # bytes that are given at once to a library that knows no bound
 
 
 class CodingError(ValueError):
-    """The bytes are not what their content-encoding says, or they grow without measure."""
+    """The bytes are not in the coding that their content-encoding names, or decode to more than the limit."""
 
 
 class Decoder(Protocol):
     """One body that arrives in pieces."""
 
     def feed(self, data: bytes) -> bytes:
-        """What the next piece decodes to. Raises CodingError; there is no way on after that."""
+        """What the next piece decodes to. After a CodingError the decoder cannot be used any more."""
 
 
 class UnknownCoding:
@@ -59,7 +59,7 @@ def decoded(body: bytes, coding: str) -> bytes:
 
 
 class _BoundedDecoder:
-    """A decoder whose faults all look alike, and whose output is bounded, however the data is packed."""
+    """A decoder that raises CodingError for every fault, and whose output is limited."""
 
     def __init__(self, pieces: "_Pieces", fault: type[Exception], limit: int) -> None:
         self._pieces = pieces

@@ -1,6 +1,6 @@
-"""Where mitmproxy listens: what the whole network reaches, and what asks nobody who they are, gets a warning.
+"""Which of mitmproxy's listeners the whole network can reach.
 
-mitmproxy listens on all interfaces unless it is told otherwise (`listen_host`, or `--mode regular@127.0.0.1:8080`), and
+mitmproxy listens on all interfaces unless an address is given (`listen_host`, or `--mode regular@127.0.0.1:8080`), and
 its `block_global` keeps out public addresses only. Whoever reaches such a proxy can use it, and what it forwards to.
 https://docs.mitmproxy.org/stable/concepts/options/
 """
@@ -14,9 +14,9 @@ _LOCAL = ("local", "tun", "wireguard")  # modes that do not listen for a client'
 
 
 def exposed_modes(modes: Sequence[str], host: str) -> list[str]:
-    """The modes, in order, each by its name, whose listener every host of the network can reach.
+    """The names of the modes, in order, whose listener every host of the network can reach.
 
-    modes   specifications as in the option `mode`; one that cannot be read is mitmproxy's to complain of
+    modes   specifications as in the option `mode`; mitmproxy itself reports an invalid one
     host    the option `listen_host`, "" for all interfaces
     """
     found = []
@@ -31,7 +31,7 @@ def exposed_modes(modes: Sequence[str], host: str) -> list[str]:
 
 
 def _is_restricted(host: str) -> bool:
-    """Whether an address stands for this machine alone, or for one interface that was chosen."""
+    """Whether an address is a loopback address, or that of one interface that somebody chose."""
     if not host:
         return False
     try:

@@ -1,10 +1,9 @@
 """The folder of the option `toolcalls_record`: the flows of LLM APIs as they end, without secrets.
 
-Beside mitmproxy's own `-w`, which keeps keys and cookies in clear and ends the proxy when the disk is full. Each start
-makes one file, named by us. Flows are redacted as `toolcalls redact` does it; that takes a while (about half a second
-for a megabyte, and several times its memory), so a thread of its own does it, what waits for it is bounded, and a body
-that is very large is left out of its flow. A record is one whole flow: of a proxy that was killed, all flows that were
-written can be read.
+mitmproxy's own `-w` keeps keys and cookies in clear, and ends the proxy when the disk is full. Here each start makes a
+file of its own. Flows are redacted as `toolcalls redact` does it. That takes about half a second for a megabyte, and
+several times its memory, so a thread does it, the flows that wait are bounded, and very large bodies are left out. A
+record is one whole flow: if the proxy is killed, all flows that were written can be read.
 """
 
 import os

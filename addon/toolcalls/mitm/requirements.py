@@ -1,7 +1,8 @@
-"""What the addon needs of its host. Runs in old mitmproxys too, so it needs nothing of ours and no new syntax.
+"""What the addon needs of the mitmproxy it runs in. Old versions run this file, too: it imports nothing of ours and has
+no new syntax.
 
-Older than `OLDEST` do not guard mitmweb with a login (CVE-2025-23217) and cannot store what was streamed. A mitmproxy
-that was installed by itself (by a package manager, with pipx) has not all that we import.
+Versions before `OLDEST` have no login in mitmweb (CVE-2025-23217) and cannot store what was streamed. A mitmproxy that
+was installed alone (by a package manager, with pipx) lacks some of the packages that we import.
 """
 
 import logging
@@ -17,7 +18,7 @@ NEEDED = {"msgspec": "msgspec", "yaml": "pyyaml", "regex": "regex", "lxml": "lxm
 
 
 def is_usable() -> bool:
-    """Whether the addon can run here. If not, one line says why: an error while it starts makes mitmproxy exit."""
+    """Whether the addon can run here. If not, an error is logged, which makes mitmproxy exit while it starts."""
     wrong = ""
     if _numbers(version.VERSION) < _numbers(OLDEST):
         wrong = f"needs mitmproxy {OLDEST} or newer, this is {version.VERSION}"
