@@ -56,8 +56,8 @@ FILES = {
     "text": "echo literals patterns scanner | lookalike markdown",
     "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
     "shapes": """
-        arguments channels jsonvalue trees words | elements entities header keyedvalue namedjson nested pystring raw
-        wholejson | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
+        arguments channels jsonvalue trees words | completejson elements entities header keyedvalue namedjson nested
+        pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
         jsonelement jsontags loosetags pythonic tagvalue | actions blocks functiontag jsonlist | attributed keyvalue
         | tokentag
     """,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
+from toolcalls.shapes.completejson import MAX_NAME, QUOTES, complete_value, decoded_string
 from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import check_call, mark, value
-from toolcalls.shapes.wholejson import MAX_NAME, QUOTES, text_of, whole
+from toolcalls.shapes.jsonvalue import accept, check_call, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -29,9 +29,9 @@ class _Keyed(CallReader):
         scan, repairs = self.scan, list[Repair]()
         scan.take(1)
         scan.take((yield from scan.space()))
-        found = (yield from whole(scan, MAX_NAME)) if (yield from scan.among(QUOTES)) else None
-        name = None if found is None else text_of(found, repairs)
-        if not name or not (yield from mark(scan, ":")):
+        found = (yield from complete_value(scan, MAX_NAME)) if (yield from scan.among(QUOTES)) else None
+        name = None if found is None else decoded_string(found, repairs)
+        if not name or not (yield from accept(scan, ":")):
             return False
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
@@ -42,7 +42,7 @@ class _Keyed(CallReader):
         if (yield from self.lacks_braces()):
             self.sink.note_repair("missing_brace")
             return True
-        return (yield from mark(scan, "}"))
+        return (yield from accept(scan, "}"))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.content import Verbatim
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -63,7 +63,7 @@ class _Atem:
                 return False
             scan.take(size)
             sink.mark_frame()
-            mark = yield from up_to(
+            mark = yield from take_up_to(
                 scan, (*_CLOSERS, _START), sink.mark_reasoning if recipient == "self" else sink.mark_text
             )
             scan.take(len(mark) if mark in _CLOSERS and mark else 0)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from toolcalls.shapes import About
 from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.tags import Parts, Some
+from toolcalls.shapes.tags import Parts, PatternPart
 
 ABOUT = About(
     form="function tags",
@@ -21,7 +21,7 @@ ABOUT = About(
 )
 
 # The name of a special token, whichever it is.
-_TOKEN = Some(whole=r"[a-z][a-z_]{1,39}+", part=r"(?:[a-z][a-z_]{0,39}+)?", first="abcdefghijklmnopqrstuvwxyz")
+_TOKEN = PatternPart(full=r"[a-z][a-z_]{1,39}+", partial=r"(?:[a-z][a-z_]{0,39}+)?", first="abcdefghijklmnopqrstuvwxyz")
 
 
 class _Bullet(FunctionTag):

@@ -57,8 +57,8 @@ class _Action:
         if not (yield from scan.starts("[", start)):
             return False
         scan.take(start)
-        found = yield from call_array(scan, sink, tools, none=_NO_CALL)
-        if not found.whole:
+        found = yield from call_array(scan, sink, tools, not_calls=_NO_CALL)
+        if not found.complete:
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()
             return False

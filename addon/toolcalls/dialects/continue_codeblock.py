@@ -157,9 +157,9 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
                 break
             if scan.ended:
                 return False
-            scan.expect = value.quiet if scan.pos == len(scan.text) else None
+            scan.wake_on = value.wake_on if scan.pos == len(scan.text) else None
             yield
-            scan.expect = None
+            scan.wake_on = None
 
 
 def _closer(scan: Scanner, ahead: int) -> Step[int]:

@@ -17,8 +17,7 @@ from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
 from toolcalls.shapes.jsonvalue import value
-from toolcalls.shapes.nested import Members, Rules, Spelling, Unfit, argument
-from toolcalls.shapes.nested import Place as InSchema
+from toolcalls.shapes.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
 from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
@@ -120,7 +119,7 @@ class Forge:
             raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
         spelling = Spelling(_spelt, repeated=True)
         pairs = members(call.arguments)
-        lines = [f"  {spelling.member(key, raw, InSchema(tools, call.name, (key,)))}\n" for key, raw in pairs]
+        lines = [f"  {spelling.member(key, raw, SchemaPlace(tools, call.name, (key,)))}\n" for key, raw in pairs]
         return (
             f"<tool>\n<server_name>local</server_name>\n<tool_name>{_escaped(call.name)}</tool_name>\n"
             f"<arguments>\n{''.join(lines)}</arguments>\n</tool>"
@@ -159,13 +158,13 @@ class _Call:
             try:
                 if not (yield from self._argument(tag.name, empty=tag.empty)):
                     return False
-            except Unfit:
+            except WrongStructure:
                 return (yield from self._broken())
         self._several.end()
         return (yield from _end(scan, self._sink, self._arguments))
 
-    def _in_schema(self, key: str) -> InSchema:
-        return InSchema(self._tools, self._name, (key,))
+    def _in_schema(self, key: str) -> SchemaPlace:
+        return SchemaPlace(self._tools, self._name, (key,))
 
     def _closed(self) -> Step[bool]:
         """Take white space and comments, and the arguments' closer; True as well where the call's stands at once."""
@@ -188,7 +187,7 @@ class _Call:
         return False
 
     def _argument(self, written: str, *, empty: bool) -> Step[bool]:
-        """One argument with its closer. False where the text ends first. Raises Unfit."""
+        """One argument with its closer. False where the text ends first. Raises WrongStructure."""
         key = self._tools.key(self._name, written)
         place = self._in_schema(key)
         types = place.types
@@ -342,7 +341,7 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _spelt(text: str, is_string: bool, place: InSchema) -> str:
+def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:
     """A value between its tags: CDATA where it has several lines or must be kept a string, else entities."""
     forced = place.types is None and is_string and _inferred(text, infer=place.tools.infer) != quote(text)
     if forced or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text)):

@@ -7,7 +7,7 @@ the next one begins.
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import json_call
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
@@ -61,7 +61,7 @@ class _Functionary:
             else:
                 scan.take(size)
                 sink.mark_frame()
-                if (yield from up_to(scan, (_FROM, _RECIPIENT, _STOP), sink.mark_text)) == _STOP:
+                if (yield from take_up_to(scan, (_FROM, _RECIPIENT, _STOP), sink.mark_text)) == _STOP:
                     scan.take(len(_STOP))
                     sink.mark_frame()
             some = True

@@ -8,7 +8,7 @@ import re
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonelement import JsonElement
-from toolcalls.shapes.jsonvalue import mark
+from toolcalls.shapes.jsonvalue import accept
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -39,7 +39,7 @@ class _Element(JsonElement):
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The brackets that close the tag behind the object."""
         for literal in (")", ">"):
-            if (yield from mark(scan, literal)):
+            if (yield from accept(scan, literal)):
                 sink.note_repair("unclosed_tag")
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -95,7 +95,7 @@ class _Functionary:
 
     def _text(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[None]:
         """Text up to the next message."""
-        while (yield from up_to(scan, (_MARK,), sink.mark_text)) is not None:
+        while (yield from take_up_to(scan, (_MARK,), sink.mark_text)) is not None:
             if (yield from self._header(scan, tools, needs_mark=True)) is not None:
                 return
             scan.take(len(_MARK))

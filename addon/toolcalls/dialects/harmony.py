@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.channels import up_to
-from toolcalls.shapes.jsonvalue import check_call, payload, value
+from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -93,7 +93,7 @@ class _Harmony:
         scan.take(found.end() + len(_MESSAGE))
         sink.mark_frame()
         tell = sink.mark_reasoning if found["channel"] == "analysis" else sink.mark_text
-        mark = yield from up_to(scan, _MARKS, tell)
+        mark = yield from take_up_to(scan, _MARKS, tell)
         if mark in _CLOSERS:
             scan.take(len(mark))
         return True
@@ -151,7 +151,7 @@ class _Harmony:
         if empty:
             sink.piece("{}")
         elif string:
-            written = yield from payload(scan, sink)
+            written = yield from call_arguments(scan, sink)
             sink.piece(written or "")
             complete = written is not None
         else:
@@ -159,7 +159,7 @@ class _Harmony:
         if not empty and not complete:
             if scan.rest() or not scan.ended:
                 sink.fail()
-                mark = yield from up_to(scan, _MARKS, lambda: None)
+                mark = yield from take_up_to(scan, _MARKS, lambda: None)
                 scan.take(len(mark) if mark in _CLOSERS and mark else 0)
             return False
         return (yield from self._closed(scan, sink))

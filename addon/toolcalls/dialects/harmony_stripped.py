@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -81,7 +81,7 @@ class _Stripped:
             spoken = True
             if not frame.endswith("analysis"):
                 return True
-            closer = yield from up_to(scan, _BREAKS, sink.mark_reasoning)
+            closer = yield from take_up_to(scan, _BREAKS, sink.mark_reasoning)
             if closer == "<|end|>":
                 scan.take(len(closer))
 

@@ -8,8 +8,8 @@ counts.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
+from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.wholejson import MAX_NAME
 from toolcalls.text.scanner import Scanner, Step, beginnings
 from toolcalls.values.toolbox import Toolbox
 

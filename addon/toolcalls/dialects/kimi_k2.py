@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.header import Header
-from toolcalls.shapes.jsonvalue import payload
+from toolcalls.shapes.jsonvalue import call_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -59,7 +59,7 @@ class _Kimi(Header):
         """The one tool that has all the arguments' keys as parameters, and none that it requires besides them."""
         if not (yield from scan.starts("{")):
             return False
-        written = yield from payload(scan, sink)
+        written = yield from call_arguments(scan, sink)
         if written is None:
             return False
         keys = {key for key, _ in members(written)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
@@ -100,7 +100,7 @@ class _Xtml:
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel."""
-        while (yield from up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
+        while (yield from take_up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
             mark = yield from self._mark(scan, 0)
             if mark is not None and mark.is_("/think"):
                 scan.take(mark.length)

@@ -124,7 +124,7 @@ class _Lfm2:
         made = _Both(sink)
         step = _CODE.read(scan, made, tools)
         while (own := _advance(step)) is None:
-            scan.expect = None  # every piece is to be heard
+            scan.wake_on = None  # every piece is to be heard
             yield
         if own and not made.broke:
             echo = yield from _echo(scan, tools, made)

@@ -7,9 +7,9 @@ Without the token it is `bare_json`, which counts only as a whole message. The b
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
+from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import mark, value
-from toolcalls.shapes.wholejson import MAX_NAME
+from toolcalls.shapes.jsonvalue import accept, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -66,17 +66,17 @@ def _word(scan: Scanner, ahead: int) -> Step[str]:
 def _keywords(scan: Scanner, sink: CallSink) -> Step[bool]:
     """Keyword arguments and the parenthesis behind them. Returns whether the call is complete."""
     opening = "{"
-    while not (yield from mark(scan, ")")):
+    while not (yield from accept(scan, ")")):
         scan.take((yield from scan.space()))
         key = yield from _word(scan, 0)
         scan.take(len(key))
         whole = False
-        if key and (yield from mark(scan, "=")):
+        if key and (yield from accept(scan, "=")):
             sink.piece(f"{opening}{quote(key)}:")
             opening = ","
             scan.take((yield from scan.space()))
             whole = yield from value(scan, sink, sink.piece)
-        if not whole or not ((yield from mark(scan, ",")) or (yield from _closes(scan))):
+        if not whole or not ((yield from accept(scan, ",")) or (yield from _closes(scan))):
             if not scan.ended:
                 sink.fail()
             return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import check_call, mark
+from toolcalls.shapes.jsonvalue import accept, check_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -60,13 +60,13 @@ class Marker:
         if marker is None:
             return False
         scan.take(len(marker))
-        yield from mark(scan, ":")
+        yield from accept(scan, ":")
         scan.take((yield from scan.space()))
         fence = yield from scan.among(_FENCES)
         if fence is not None:
             scan.take(len(fence))
             yield from _info(scan)
-        listed = yield from mark(scan, "[")
+        listed = yield from accept(scan, "[")
         while (yield from scan.starts("{", (yield from scan.space()))):
             call = CallObject(scan, sink, tools, stream=not self.max_payload_chars)
             whole, size = yield from _measured(scan, call.read())
@@ -132,13 +132,13 @@ def _info(scan: Scanner) -> Step[None]:
 def _behind(scan: Scanner, fence: str | None, *, listed: bool) -> Step[tuple[bool, bool]]:
     """Take what stands behind an object. Returns whether another one follows, and whether a closer is missing."""
     if listed:
-        if (yield from mark(scan, ",")):
+        if (yield from accept(scan, ",")):
             return True, False
-        if not (yield from mark(scan, "]")):
+        if not (yield from accept(scan, "]")):
             return False, True
     elif fence is not None and (yield from scan.starts("{", (yield from scan.space()))):
         return True, False
-    return False, fence is not None and not (yield from mark(scan, fence))
+    return False, fence is not None and not (yield from accept(scan, fence))
 
 
 def _rest_of_line(scan: Scanner) -> Step[None]:

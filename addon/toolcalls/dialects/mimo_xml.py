@@ -38,7 +38,7 @@ class _MiMo(FunctionTag):
         """Also one call with free text."""
         _, wrapper = yield from self.opener.at(scan)
         tag = yield from function_tag(scan, wrapper)
-        if tag is None or not tag.whole or not (yield from self._takes_text(scan, wrapper, tag, tools)):
+        if tag is None or not tag.closed or not (yield from self._takes_text(scan, wrapper, tag, tools)):
             return (yield from super().read(scan, sink, tools))
         name = tools.resolve(tag.name)
         key = (tools.keys(name) or (_FREE,))[0]

@@ -92,7 +92,7 @@ class _MiniCPM(Attributed):
 class _Unmarked:
     """A value whose marks are blanks and line ends."""
 
-    quiet = None
+    wake_on = None
 
     def __init__(self, value: Value) -> None:
         self._value = value

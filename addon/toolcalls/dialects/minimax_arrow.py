@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
-from toolcalls.shapes.jsonvalue import mark, string, value
+from toolcalls.shapes.jsonvalue import accept, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json
@@ -54,15 +54,15 @@ class _Arrow:
             return False
         scan.take(len(_OPENER))
         for literal in ("{", "tool", "=>"):
-            if not (yield from mark(scan, literal)):
+            if not (yield from accept(scan, literal)):
                 return False
         scan.take((yield from scan.space()))
         written = (yield from string(scan, sink)) if (yield from scan.starts('"')) else (yield from _plain(scan))
         if not written or len(written) > MAX_WORD:
             return False
-        yield from mark(scan, ",")
+        yield from accept(scan, ",")
         for literal in ("args", "=>", "{"):
-            if not (yield from mark(scan, literal)):
+            if not (yield from accept(scan, literal)):
                 return False
         name = tools.resolve(written)
         sink.begin(name)
@@ -71,7 +71,7 @@ class _Arrow:
                 sink.fail()
                 yield from skip_past(scan, (_CLOSER,))
             return False
-        brace = yield from mark(scan, "}")
+        brace = yield from accept(scan, "}")
         space = yield from scan.space()
         closed = yield from scan.starts(_CLOSER, space)
         short = not closed and scan.stops_short((_CLOSER,))
@@ -106,11 +106,11 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
     seen: set[str] = set()
     sink.piece("{")
     while True:
-        yield from mark(scan, ",")
-        if (yield from mark(scan, "}")):
+        yield from accept(scan, ",")
+        if (yield from accept(scan, "}")):
             sink.piece("}")
             return True
-        if not (yield from mark(scan, "--")):
+        if not (yield from accept(scan, "--")):
             return False
         key = yield from _plain(scan)
         space = yield from scan.space()

@@ -13,8 +13,7 @@ from itertools import takewhile
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.entities import escape_attribute
-from toolcalls.shapes.nested import Place as InSchema
-from toolcalls.shapes.nested import Rules, Spelling, Unfit, to_object
+from toolcalls.shapes.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
 from toolcalls.shapes.tags import Tags, named_tag
 from toolcalls.shapes.trees import MAX_DEPTH, Element
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -99,7 +98,7 @@ class MinimaxM3:
             raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
         spelling = Spelling(lambda text, is_string, place: text, mark=_MARK, nulls=False)  # noqa: ARG005
         pairs = members(call.arguments)
-        body = "".join(spelling.member(key, raw, InSchema(tools, call.name, (key,))) for key, raw in pairs)
+        body = "".join(spelling.member(key, raw, SchemaPlace(tools, call.name, (key,))) for key, raw in pairs)
         return f'{_CALL} name="{escape_attribute(call.name)}">{body}{_CALL_END}'
 
 
@@ -136,7 +135,7 @@ class _Body:
                 break
             if not (yield from self._tag()):
                 return (yield from self._broken())
-        place = InSchema(self._tools, self._name, ())
+        place = SchemaPlace(self._tools, self._name, ())
         infer = self._tools.infer
         rules = Rules(untyped=lambda text, _: to_json(text, None, infer=infer), items_array=False, mixed=True)
         parts = self._parts
@@ -144,7 +143,7 @@ class _Body:
         elements = [part for part in parts if isinstance(part, Element)]
         try:
             sink.piece(to_object(elements, place.member, rules, beside))
-        except Unfit:
+        except WrongStructure:
             return (yield from self._broken())
         sink.end()
         return True

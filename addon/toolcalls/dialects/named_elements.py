@@ -7,7 +7,7 @@ The elements have several names. With elements in the place of the JSON it is `i
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, Place
-from toolcalls.shapes.jsonvalue import mark, value
+from toolcalls.shapes.jsonvalue import accept, value
 from toolcalls.shapes.words import NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -63,7 +63,7 @@ class _Elements:
         scan.take((yield from scan.space()))
         written = yield from word(scan, NAME)
         scan.take(len(written))
-        if not written or not (yield from mark(scan, _closer(tag))):
+        if not written or not (yield from accept(scan, _closer(tag))):
             return False
         end = _closer(opener)
         space = yield from scan.space()
@@ -82,7 +82,7 @@ class _Elements:
                     sink.fail()
                     yield from skip_past(scan, (end,))
                 return False
-            if not (yield from mark(scan, _closer(given))):
+            if not (yield from accept(scan, _closer(given))):
                 if scan.cut and scan.stops_short((_closer(given),)):
                     scan.take(scan.rest())
                     return False
@@ -93,7 +93,7 @@ class _Elements:
 
     def _end(self, scan: Scanner, sink: CallSink, end: str) -> Step[bool]:
         """The call's closer. Returns whether what was taken is the call's."""
-        closed = yield from mark(scan, end)
+        closed = yield from accept(scan, end)
         if not closed and scan.stops_short((end,)):
             scan.take(scan.rest())
             if scan.cut:

@@ -68,7 +68,7 @@ class _Qwen3(FunctionTag):
 
     def _before_json(self, scan: Scanner, ahead: int) -> Step[Tag | None]:
         tag = yield from function_tag(scan, ahead)
-        if tag is None or not tag.whole:
+        if tag is None or not tag.closed:
             return None
         space = yield from scan.space(ahead + tag.length)
         return tag if (yield from scan.starts("{", space)) else None

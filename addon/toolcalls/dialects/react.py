@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.completejson import action_call, complete_value
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
-from toolcalls.shapes.wholejson import action, whole
-from toolcalls.shapes.words import NAME, character, run, word
+from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members
 from toolcalls.values.toolbox import Toolbox
@@ -128,7 +128,7 @@ def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) ->
     scan.take(start)
     sink.begin(name)
     arguments = Arguments(sink, tools, name)
-    written = yield from run(scan, _LINE)
+    written = yield from take_run(scan, _LINE)
     if text.startswith('"') and is_json(text):
         arguments.member(keys[0], text)
     elif not nothing:
@@ -143,7 +143,7 @@ def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) ->
 
 def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Step[bool]:
     """One object that begins here, read whole."""
-    found = yield from whole(scan)
+    found = yield from complete_value(scan)
     if found is None:
         return False
     raw = dict(members(found.json))
@@ -151,7 +151,7 @@ def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Ste
     given = next((raw[key] for key in _GIVEN if key in raw), None)
     if given is None or raw.keys() - _BESIDE - {*_NAMES, *_GIVEN}:
         return False
-    call = action(spelt, given, tools)
+    call = action_call(spelt, given, tools)
     if call is None:
         return False
     sink.begin(call.name)

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.nested import Place
+from toolcalls.shapes.nested import SchemaPlace
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.values.conversion import items, members, quote
 
@@ -83,7 +83,7 @@ _LINES = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
 class _Tagged(TagNamed):
-    def _structure(self, text: str, place: Place, sink: CallSink) -> str:
+    def _structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
         made = super()._structure(text, place, sink)
         item = place.item()
         if place.path != (_FILES,) or not item.knows(_RANGES) or item.knows(_RANGE):

@@ -15,8 +15,7 @@ import yaml
 
 from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
 from toolcalls.shapes.elements import character
-from toolcalls.shapes.nested import NAME
-from toolcalls.shapes.nested import Place as InSchema
+from toolcalls.shapes.nested import NAME, SchemaPlace
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -188,7 +187,7 @@ class _Reading:
         """The JSON of the node that begins with this event."""
         if depth > _MAX_DEPTH:
             raise _Refused("nested too deep")
-        types = InSchema(self._tools, self._name, path).types
+        types = SchemaPlace(self._tools, self._name, path).types
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, types)
         start = _index(event.start_mark)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, Place
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import check_call, mark
+from toolcalls.shapes.jsonvalue import accept, check_call
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -59,7 +59,7 @@ class _Zeroclaw:
         if not (yield from scan.starts("{")):
             if not (yield from _short(scan, sink, tools)):
                 return False
-            return (yield from mark(scan, _FENCE_END))
+            return (yield from accept(scan, _FENCE_END))
         return (yield from _in_fence(scan, sink, tools))
 
     # Writing
@@ -83,7 +83,7 @@ def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         return False
     if call.problem is not None:
         return False
-    closed = yield from mark(scan, _FENCE_END)
+    closed = yield from accept(scan, _FENCE_END)
     if not closed and scan.ended and scan.cut:
         return False
     if not call.begun:
@@ -122,9 +122,9 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
             value.add(scan.take(stop - scan.pos))
         if found is not None or scan.ended:
             break
-        scan.expect = value.quiet
+        scan.wake_on = value.wake_on
         yield
-        scan.expect = None
+        scan.wake_on = None
     if found is None and scan.cut:
         return False
     value.end()

@@ -76,7 +76,7 @@ class Openers:
         self._start = _Literals(by_place["start"])
         self._message = _Literals(by_place["message"])
         self._looks = LookAlikes(literal for literal, found in by_place["inline"].items() if found)
-        self._quiet: dict[re.Pattern[str], Search] = {}
+        self._special: dict[re.Pattern[str], Search] = {}
         self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
         self._stray_before = self._stray_at_end = None
         if stray_words:
@@ -89,16 +89,16 @@ class Openers:
             self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
             self._reach = max(map(len, stray_words)) + 32
 
-    def quiet(self, mattering: re.Pattern[str]) -> Search:
-        """What finds a character that matters to the Markdown (`mattering`) or begins an opener inside a line."""
-        if mattering not in self._quiet:
-            patterns = (mattering.pattern, self._inline.first.pattern, self._looks.first.pattern)
-            self._quiet[mattering] = re.compile("|".join(patterns)).search
-        return self._quiet[mattering]
+    def special(self, markdown: re.Pattern[str]) -> Search:
+        """What finds a character that is special to the Markdown (`markdown`) or begins an opener inside a line."""
+        if markdown not in self._special:
+            patterns = (markdown.pattern, self._inline.first.pattern, self._looks.first.pattern)
+            self._special[markdown] = re.compile("|".join(patterns)).search
+        return self._special[markdown]
 
-    def possible(self, piece: str, *, line_start: bool, fresh: bool) -> bool:
+    def possible(self, piece: str, *, line_start: bool, message_start: bool) -> bool:
         """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
-        if self._inline.maybe(piece) or (fresh and self._message.longest):
+        if self._inline.maybe(piece) or (message_start and self._message.longest):
             return True
         if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
             return True
@@ -108,15 +108,15 @@ class Openers:
             return True
         return self._stray_from(piece, 0, line_start=line_start) < len(piece)
 
-    def find(self, text: str, start: int, *, line_start: bool, fresh: bool, ended: bool) -> Opener | None:
+    def find(self, text: str, start: int, *, line_start: bool, message_start: bool, ended: bool) -> Opener | None:
         """The first opener at or behind `start`; None also where a longer one may still be arriving.
 
-        line_start   only white space stands before `start` on its line
-        fresh        only white space stands before it in its message
-        ended        no more text comes
+        line_start      only white space stands before `start` on its line
+        message_start   only white space stands before it in its message
+        ended           no more text comes
         """
         begin = limit = self._first_at(text, start, line_start=line_start)
-        if fresh and self._message.longest:
+        if message_start and self._message.longest:
             at_message = _past_space(text, start)
             begin = at_message if at_message <= limit and self._message.at(text, at_message) else limit
         if begin == len(text):
@@ -124,7 +124,7 @@ class Openers:
         sets = [self._inline]
         if self._start.longest and _begins_line(text, start, begin, line_start=line_start):
             sets.append(self._start)
-        if fresh and self._message.longest and _past_space(text, start) >= begin:
+        if message_start and self._message.longest and _past_space(text, start) >= begin:
             sets.append(self._message)
         if not ended:
             # It may be the beginning of a longer one, or stand inside one that began before it.
@@ -132,7 +132,7 @@ class Openers:
                 return None
             if (
                 len(text) - begin < self._reach_back
-                and self.held(text, start, line_start=line_start, fresh=fresh) < begin
+                and self.held(text, start, line_start=line_start, message_start=message_start) < begin
             ):
                 return None
         found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
@@ -184,7 +184,7 @@ class Openers:
                 line_end -= 1
             size *= 2
 
-    def held(self, text: str, start: int, *, line_start: bool, fresh: bool) -> int:
+    def held(self, text: str, start: int, *, line_start: bool, message_start: bool) -> int:
         """The offset from which on the end of `text` may still become an opener; len(text) when none may."""
         begin = self._inline.tail(text, start)
         if self._start.longest:
@@ -193,7 +193,7 @@ class Openers:
                 begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
             if line and self._start.spans and len(text) - line < self._start.longest:
                 begin = min(begin, self._spanning(text, start, line, line_start=line_start))
-        if fresh and self._message.longest:
+        if message_start and self._message.longest:
             begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
         if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
             begin = self._stray(self._stray_before, text, start, begin, line_start=line_start)
@@ -219,10 +219,10 @@ class Openers:
             return end
         begin = max(start, end - self._reach)
         # What stands before `begin` decides whether its first line begins there.
-        fresh = line_start if begin == start else False
-        tail = text[begin:end] if fresh else "x" + text[begin:end]
+        at_line_start = line_start and begin == start
+        tail = text[begin:end] if at_line_start else "x" + text[begin:end]
         found = pattern.search(tail)
-        return end if found is None else found.start(1) + begin - (0 if fresh else 1)
+        return end if found is None else found.start(1) + begin - (0 if at_line_start else 1)
 
 
 def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:

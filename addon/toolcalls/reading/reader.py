@@ -63,9 +63,9 @@ class Reader:
         self._gave_up = False
         self.inside = False  # a candidate is being read
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
-        self._fresh = True  # only white space stands before this place in its message
+        self._message_start = True  # only white space stands before this place in its message
         self._look_for(results=False)
-        self._settle(plain=False)
+        self._set_idle(idle=False)
         self._run = self._read()
         next(self._run)
 
@@ -77,36 +77,36 @@ class Reader:
     @property
     def idle(self) -> bool:
         """Whether nothing is being read or held."""
-        return self._plain
+        return self._idle
 
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
-        quiet = self._quiet
-        if quiet is not None and quiet(piece) is None:
+        special = self._special
+        if special is not None and special(piece) is None:
             self._ledger.drained += len(piece)
             if len(piece) >= SHORT:
                 self._position.note(piece)
             elif piece:
                 self._keep(piece)
             return True
-        if not self._plain or not piece:
+        if not self._idle or not piece:
             return False
-        position, fresh = self._position, self._fresh
-        if self._openers.possible(piece, line_start=position.line_start, fresh=fresh):
+        position, message_start = self._position, self._message_start
+        if self._openers.possible(piece, line_start=position.line_start, message_start=message_start):
             return False
         position.advance(piece)
         self._ledger.drained += len(piece)
-        self._fresh = fresh and not piece.strip(SPACE)
-        self._settle(plain=True)
+        self._message_start = message_start and not piece.strip(SPACE)
+        self._set_idle(idle=True)
         return True
 
-    def _settle(self, *, plain: bool) -> None:
+    def _set_idle(self, *, idle: bool) -> None:
         """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener or
         matters to the Markdown. A piece without any of it is text. At the start of a line everything matters.
         """
-        self._plain = plain
-        quiet = self._position.quiet if plain and not self._fresh else None
-        self._quiet = self._openers.quiet(quiet) if quiet is not None else None
+        self._idle = idle
+        special = self._position.special if idle and not self._message_start else None
+        self._special = self._openers.special(special) if special is not None else None
 
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
@@ -114,14 +114,14 @@ class Reader:
 
     def read(self, piece: str) -> list[Event]:
         """`feed` for a piece that does not just pass."""
-        expect = self._scan.expect
-        if expect is not None and expect(piece) is None:
+        wake_on = self._scan.wake_on
+        if wake_on is not None and wake_on(piece) is None:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
         if len(piece) > self._ledger.limits.free:
             return self._read_in_parts(piece)
-        self._settle(plain=False)
+        self._set_idle(idle=False)
         self._scan.feed(piece)
         next(self._run)
         return self._events()
@@ -132,7 +132,7 @@ class Reader:
         at = 0
         while at < len(piece):
             size = self._ledger.at_once(piece, at)
-            self._settle(plain=False)
+            self._set_idle(idle=False)
             self._scan.feed(piece[at : at + size])
             next(self._run)
             out += self._events()
@@ -144,7 +144,7 @@ class Reader:
 
         Text that comes all the same afterwards is read as a new beginning.
         """
-        self._settle(plain=False)
+        self._set_idle(idle=False)
         self._scan.end(cut=cut)
         for _ in self._run:
             raise AssertionError("a grammar waits for text behind the end")
@@ -205,21 +205,23 @@ class Reader:
         """
         scan = self._scan
         while True:
-            line_start, fresh = self._position.line_start, self._fresh
-            if not (line_start or fresh or scan.ended) and scan.text.isascii():
+            line_start, message_start = self._position.line_start, self._message_start
+            if not (line_start or message_start or scan.ended) and scan.text.isascii():
                 stop = self._openers.inside_line(scan.text, scan.pos)
                 if stop >= 0:
                     self._show(stop)
-                    self._settle(plain=stop == len(scan.text) and not self._ledger.waiting)
+                    self._set_idle(idle=stop == len(scan.text) and not self._ledger.waiting)
                     yield
                     continue
-            opener = self._openers.find(scan.text, scan.pos, line_start=line_start, fresh=fresh, ended=scan.ended)
+            opener = self._openers.find(
+                scan.text, scan.pos, line_start=line_start, message_start=message_start, ended=scan.ended
+            )
             if opener is not None:
                 stop = opener.start - opener.stray
             elif scan.ended:
                 stop = len(scan.text)
             else:
-                stop = self._openers.held(scan.text, scan.pos, line_start=line_start, fresh=fresh)
+                stop = self._openers.held(scan.text, scan.pos, line_start=line_start, message_start=message_start)
             if not scan.text.isascii():
                 look = self._openers.look_alike(scan.text, scan.pos, opener)
                 while look is not None and look.literal:
@@ -235,14 +237,14 @@ class Reader:
                 return opener
             if scan.ended:
                 return None
-            self._settle(plain=stop == len(scan.text) and not self._ledger.waiting)
+            self._set_idle(idle=stop == len(scan.text) and not self._ledger.waiting)
             yield
 
     def _show(self, stop: int) -> None:
         """Everything before `stop` is text."""
         if stop > self._scan.pos:
             shown = self._scan.take(stop - self._scan.pos)
-            self._fresh = self._fresh and not shown.strip(SPACE)
+            self._message_start = self._message_start and not shown.strip(SPACE)
             self._ledger.show()
 
     def _look_alike(self, look: LookAlike) -> None:
@@ -251,7 +253,7 @@ class Reader:
         start = ledger.at
         self._scan.take(look.end - look.start)
         self._no_call(self._openers.resembled(look.literal), self._position.reason() or "look_alike", start)
-        self._fresh = False
+        self._message_start = False
 
     def _unread(self) -> Generator[None]:
         """There were so many candidates that this is no reply of a model: all that follows is text."""
@@ -264,7 +266,7 @@ class Reader:
             if self._scan.ended:
                 self._ledger.finish()
                 return
-            self._quiet = _NOTHING
+            self._special = _NOTHING
             yield
 
     def _reasoning_closer(self, opener: Opener) -> bool:
@@ -281,7 +283,7 @@ class Reader:
             self._ledger.hold()
         else:
             self._ledger.show()
-        self._fresh = reason in {None, "reasoning"}
+        self._message_start = reason in {None, "reasoning"}
         return orphan
 
     def _result(self, opener: Opener) -> Generator[None]:
@@ -305,11 +307,11 @@ class Reader:
                 at += 1
             scan.take(at - scan.pos)
             if at < len(text):
-                fresh, ended = self._fresh, scan.ended
-                opener = self._openers.find(text, at, line_start=True, fresh=fresh, ended=ended)
+                message_start, ended = self._message_start, scan.ended
+                opener = self._openers.find(text, at, line_start=True, message_start=message_start, ended=ended)
                 if opener is not None and opener.start - opener.stray == at:
                     return
-                if ended or self._openers.held(text, at, line_start=True, fresh=fresh) != at:
+                if ended or self._openers.held(text, at, line_start=True, message_start=message_start) != at:
                     self._ledger.show()
                     return
             if scan.ended:
@@ -340,14 +342,14 @@ class Reader:
             scan.take(opener.stray)
             own = yield from self._grammar(dialect, block)
             if block.has_call:
-                self._fresh = False
+                self._message_start = False
                 if block.call_complete:
                     if not own:
                         block.trim()
                     own = (yield from take_stray_closers(scan, block)) or own
                 return block.close(own=own)
             if block.framed:
-                self._fresh = False
+                self._message_start = False
                 block.close_frame(own=own)
                 return False
             if whole_message:
@@ -355,7 +357,7 @@ class Reader:
             block.give_back()
         waited = scan.ended and not ended
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
-        self._fresh = False
+        self._message_start = False
         if all(dialect.place == "message" for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
         elif waited:

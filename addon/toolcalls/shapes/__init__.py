@@ -1,7 +1,9 @@
 """The grammar forms that dialects share, and what a dialect is to the reader and the writer.
 
-A shape reads and writes; a dialect is a shape with its strings filled in. What both are given is small: a scanner to
-read from, a `CallSink` to report to, a toolbox to ask.
+A shape reads and writes; a dialect is a shape with its strings filled in. A grammar gets three things: a scanner to
+read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
+and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
+`jsontags`, a shape that is easy to follow.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, Place
 from toolcalls.shapes.callarray import call_array, close
-from toolcalls.shapes.channels import up_to
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -56,7 +56,7 @@ class Actions:
         scan.take(len(token))
         sink.mark_frame()
         if token == _THINK:
-            closer = yield from up_to(scan, (_THOUGHT, _ACT, self._text[0]), sink.mark_reasoning)
+            closer = yield from take_up_to(scan, (_THOUGHT, _ACT, self._text[0]), sink.mark_reasoning)
             scan.take(len(_THOUGHT) if closer == _THOUGHT else 0)
         elif token == self._text[0]:
             yield from self._says(scan, sink)
@@ -64,7 +64,9 @@ class Actions:
 
     def _says(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The text channel, without the marks of its citations."""
-        while (mark := (yield from up_to(scan, (self._text[1], _ACT, "<co>", "</co"), sink.mark_text))) is not None:
+        while (
+            mark := (yield from take_up_to(scan, (self._text[1], _ACT, "<co>", "</co"), sink.mark_text))
+        ) is not None:
             if mark == _ACT:
                 return
             size = len(mark) if mark != "</co" else (yield from self._citation(scan))
@@ -91,10 +93,10 @@ class Actions:
             return False
         scan.take(space)
         found = yield from call_array(scan, sink, tools)
-        if not found.whole:
+        if not found.complete:
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()
-                closer = yield from up_to(scan, (_ACTED,), lambda: None)
+                closer = yield from take_up_to(scan, (_ACTED,), lambda: None)
                 scan.take(len(closer or ""))
             return False
         if not (yield from close(scan, sink, found, _ACTED)):

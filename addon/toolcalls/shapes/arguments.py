@@ -21,8 +21,8 @@ class Value(Protocol):
         """The next piece of the text."""
 
     @property
-    def quiet(self) -> Search | None:
-        """What `Scanner.expect` may be while more of this value comes; None where every piece must be looked at."""
+    def wake_on(self) -> Search | None:
+        """What `Scanner.wake_on` may be while more of this value comes; None where every piece must be looked at."""
 
     def end(self, *, literal: bool = False) -> None:
         """The text is whole. `literal`: the dialect marked it as text (CDATA), so without a schema it stays text."""
@@ -77,7 +77,7 @@ _MATTERS = re.compile(r"[<\r\n]").search
 
 
 class _Streamed:
-    quiet = _MATTERS
+    wake_on = _MATTERS
 
     def __init__(self, sink: CallSink) -> None:
         self._sink = sink
@@ -91,7 +91,7 @@ class _Streamed:
 
 
 class _Collected:
-    quiet = None
+    wake_on = None
 
     def __init__(self, sink: CallSink, types: Types | None, *, infer: bool) -> None:
         self._sink = sink

@@ -8,23 +8,25 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 
-class Found(NamedTuple):
+class ArrayCalls(NamedTuple):
     """What an array held.
 
-    begun   a call was told
-    open    the last one has not been ended: whether it is one may hang on what stands behind the array
-    whole   the array is complete
+    begun     a call was reported
+    open      the last one has not been ended: whether it is one may hang on what stands behind the array
+    complete  the array is complete
     """
 
     begun: bool
     open: bool
-    whole: bool
+    complete: bool
 
 
-def call_array(scan: Scanner, sink: CallSink, tools: Toolbox, *, none: frozenset[str] = frozenset()) -> Step[Found]:
+def call_array(
+    scan: Scanner, sink: CallSink, tools: Toolbox, *, not_calls: frozenset[str] = frozenset()
+) -> Step[ArrayCalls]:
     """An array of calls, or one object, that begins here.
 
-    none   names that stand for no call at all; where there are some, arguments are held until their object has ended
+    not_calls   names that stand for no call at all; where there are some, arguments are held until their object ends
     """
     one = yield from scan.starts("{")
     scan.take(0 if one else 1)
@@ -35,28 +37,28 @@ def call_array(scan: Scanner, sink: CallSink, tools: Toolbox, *, none: frozenset
             scan.take(1)
             if opened:
                 sink.note_repair("trailing_comma")
-            return Found(begun, opened, whole=True)
-        item = CallObject(scan, sink, tools, stream=not none)
-        whole = yield from item.read()
-        if whole and item.problem is None and not item.begun and item.name not in none:
+            return ArrayCalls(begun, opened, complete=True)
+        item = CallObject(scan, sink, tools, stream=not not_calls)
+        complete = yield from item.read()
+        if complete and item.problem is None and not item.begun and item.name not in not_calls:
             item.begin()
         begun = begun or item.begun
         opened = item.begun
-        if one or not whole:
-            return Found(begun, opened, whole)
+        if one or not complete:
+            return ArrayCalls(begun, opened, complete)
         space = yield from scan.space()
         follows = yield from scan.among((",", "]"), space)
         if follows is None:
-            return Found(begun, opened, whole=False)
+            return ArrayCalls(begun, opened, complete=False)
         scan.take(space + 1)
         if follows == "]":
-            return Found(begun, opened, whole=True)
+            return ArrayCalls(begun, opened, complete=True)
         if opened:
             sink.end()
 
 
-def close(scan: Scanner, sink: CallSink, found: Found, closer: str) -> Step[bool]:
-    """End the last call of a whole array, and take `closer`, which may be missing. False where it was cut off."""
+def close(scan: Scanner, sink: CallSink, found: ArrayCalls, closer: str) -> Step[bool]:
+    """End the last call of a complete array, and take `closer`, which may be missing. False where it was cut off."""
     space = yield from scan.space()
     closed = yield from scan.starts(closer, space)
     short = not closed and scan.stops_short((closer,))

@@ -16,8 +16,8 @@ import json
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.completejson import BESIDE
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
-from toolcalls.shapes.wholejson import BESIDE
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

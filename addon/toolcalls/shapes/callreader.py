@@ -19,8 +19,8 @@ are missing are taken as read; where the text ends they are not.
 
 from toolcalls.events import Repair
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark, value
-from toolcalls.shapes.wholejson import MAX_NAME, MAX_PASSED, QUOTES, text_of, whole
+from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, complete_value, decoded_string
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -151,7 +151,7 @@ class _Object:
             if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
                 break
             key = yield from self._text()
-            if key is None or not (yield from mark(scan, ":")):
+            if key is None or not (yield from accept(scan, ":")):
                 return False
             scan.take((yield from scan.space()))
             if not (yield from self._member(key)):
@@ -159,9 +159,9 @@ class _Object:
             if self._told and (yield from self._block.lacks_braces()):
                 self._block.sink.note_repair("missing_brace")
                 return True
-            if not (yield from mark(scan, ",")):
+            if not (yield from accept(scan, ",")):
                 break
-        if not (yield from mark(scan, "}")):
+        if not (yield from accept(scan, "}")):
             return False
         if self._invalid and self._name:
             self._block.refuse(self._name)
@@ -178,8 +178,8 @@ class _Object:
         """A string that begins here, decoded; None for anything else, or one that is too long."""
         if not (yield from self._block.scan.among(QUOTES)):
             return None
-        found = yield from whole(self._block.scan, MAX_NAME)
-        return None if found is None else text_of(found, self._repairs)
+        found = yield from complete_value(self._block.scan, MAX_NAME)
+        return None if found is None else decoded_string(found, self._repairs)
 
     def _member(self, key: str) -> Step[bool]:
         block = self._block
@@ -193,7 +193,7 @@ class _Object:
             return (yield from self._named(key))
         if key in ARGUMENTS and self._arguments is None:
             return (yield from self._given(key, bracket))
-        return (yield from whole(block.scan, MAX_PASSED)) is not None
+        return (yield from complete_value(block.scan, MAX_PASSED)) is not None
 
     def _wrapped(self, bracket: str) -> Step[bool]:
         block = self._block
@@ -207,7 +207,7 @@ class _Object:
     def _named(self, key: str) -> Step[bool]:
         block = self._block
         if not (yield from block.scan.among(QUOTES)):
-            return (yield from whole(block.scan, MAX_PASSED)) is not None
+            return (yield from complete_value(block.scan, MAX_PASSED)) is not None
         name = yield from self._text()
         self._name = block.tools.resolve(name or "")
         if key != "name":
@@ -221,7 +221,7 @@ class _Object:
         if self._name and bracket == "{":
             self._begin()
             return (yield from value(block.scan, block.sink, block.sink.piece))
-        found = yield from whole(block.scan)
+        found = yield from complete_value(block.scan)
         if found is None:
             return False
         self._arguments = argument_object(found.json)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from toolcalls.text.scanner import Scanner, Step, beginnings
 
 
-def up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) -> Step[str | None]:
+def take_up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) -> Step[str | None]:
     """Consume the text up to the next of `marks`, and tell each part of it as soon as it cannot be a mark's beginning.
 
     tell   says what the text is that was consumed last (`CallSink.mark_text`, `CallSink.mark_reasoning`)

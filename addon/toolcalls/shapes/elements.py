@@ -45,8 +45,8 @@ class Sink(Protocol):
     def cdata(self, piece: str) -> None:
         """The next piece of what does."""
 
-    def quiet(self, marked: bool) -> Search | None:
-        """What `Scanner.expect` may be while more comes, inside CDATA or outside."""
+    def wake_on(self, marked: bool) -> Search | None:
+        """What `Scanner.wake_on` may be while more comes, inside CDATA or outside."""
 
 
 class Kept:
@@ -63,7 +63,7 @@ class Kept:
         """Keep it."""
         self.sections.append(Section(True, piece))
 
-    def quiet(self, marked: bool) -> Search | None:  # noqa: ARG002
+    def wake_on(self, marked: bool) -> Search | None:  # noqa: ARG002
         """Every piece must be kept."""
         return None
 
@@ -89,9 +89,9 @@ class Decoded:
         self._marked = True
         self._add(piece)
 
-    def quiet(self, marked: bool) -> Search | None:
+    def wake_on(self, marked: bool) -> Search | None:
         """What cannot stay as it is in what follows."""
-        if self._half or self._value.quiet is None:
+        if self._half or self._value.wake_on is None:
             return None
         return _IN_CDATA if marked else _IN_TEXT
 
@@ -202,9 +202,9 @@ def _up_to_bracket(scan: Scanner, sink: Sink) -> Step[bool]:
             return True
         if scan.ended:
             return False
-        scan.expect = sink.quiet(False)
+        scan.wake_on = sink.wake_on(False)
         yield
-        scan.expect = None
+        scan.wake_on = None
 
 
 def _section(scan: Scanner, sink: Sink) -> Step[bool]:
@@ -223,6 +223,6 @@ def _section(scan: Scanner, sink: Sink) -> Step[bool]:
         if scan.ended:
             scan.take(scan.rest())
             return False
-        scan.expect = None if kept else sink.quiet(True)
+        scan.wake_on = None if kept else sink.wake_on(True)
         yield
-        scan.expect = None
+        scan.wake_on = None

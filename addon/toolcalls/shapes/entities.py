@@ -84,10 +84,10 @@ class Unescaping:
         self._wait(piece)
 
     @property
-    def quiet(self) -> Search | None:
+    def wake_on(self) -> Search | None:
         """As long as nothing is decided, an `&` matters too."""
-        if self._raw or self._value.quiet is None:
-            return self._value.quiet
+        if self._raw or self._value.wake_on is None:
+            return self._value.wake_on
         return None if self._held or self._waiting else _UNDECIDED
 
     def end(self, *, literal: bool = False) -> None:

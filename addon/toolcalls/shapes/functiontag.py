@@ -148,13 +148,13 @@ class FunctionTag:
     def _first(self, scan: Scanner, *, begun: bool) -> Step[Tag | None]:
         """The opening tag of the block's next call."""
         tag = yield from self.opening(scan, 0, compact=self.compact and not begun)
-        return None if tag is not None and not tag.whole and self.compact and not begun else tag
+        return None if tag is not None and not tag.closed and self.compact and not begun else tag
 
     def _one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         scan.take(tag.length)
         name = tools.resolve(tag.name)
         sink.begin(name)
-        if not tag.whole:
+        if not tag.closed:
             sink.note_repair("unclosed_tag")
         if tag.empty:
             Arguments(sink, tools, name).end()
@@ -220,7 +220,7 @@ class FunctionTag:
                 arguments.end()
                 return True
             scan.take(parameter.length)
-            if not parameter.whole:
+            if not parameter.closed:
                 sink.note_repair("unclosed_tag")
             value = arguments.value(values.given(parameter.name))
             if self.layout:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, Place
-from toolcalls.shapes.jsonvalue import check_call, payload, value
+from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -164,7 +164,7 @@ class Header:
             return (yield from value(scan, sink, sink.piece))
         written: str | None = "{}"
         if (yield from scan.starts('"')):
-            written = yield from payload(scan, sink)
+            written = yield from call_arguments(scan, sink)
         sink.piece(written or "")
         return written is not None
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsonvalue import value
-from toolcalls.shapes.wholejson import MAX_NAME
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members

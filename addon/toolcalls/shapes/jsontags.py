@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Place
 from toolcalls.shapes.callreader import CallReader
-from toolcalls.shapes.jsonvalue import check_call, mark
+from toolcalls.shapes.jsonvalue import accept, check_call
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -123,7 +123,7 @@ class JsonTags:
             scan.take(1)
         if not (yield from block.object()) or not block.begun:
             return False
-        if doubled and (yield from mark(scan, "}")):
+        if doubled and (yield from accept(scan, "}")):
             block.sink.note_repair("alias")
         while self.closed:
             space = yield from scan.space()

@@ -60,7 +60,7 @@ def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
     return str(json.loads(written)) if written.startswith('"') else None
 
 
-def payload(scan: Scanner, sink: CallSink) -> Step[str | None]:
+def call_arguments(scan: Scanner, sink: CallSink) -> Step[str | None]:
     """The whole arguments of a call that begin here, as `argument_object` has them; None where they are none."""
     pieces: list[str] = []
     if not (yield from value(scan, sink, pieces.append)):
@@ -83,7 +83,7 @@ def argument_object(written: str) -> str | None:
     return text
 
 
-def mark(scan: Scanner, literal: str) -> Step[bool]:
+def accept(scan: Scanner, literal: str) -> Step[bool]:
     """Take `literal` behind white space; False, and nothing taken, where something else stands."""
     space = yield from scan.space()
     if not (yield from scan.starts(literal, space)):

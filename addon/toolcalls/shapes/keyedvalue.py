@@ -109,7 +109,7 @@ class Values:
         if (yield from scan.starts(self._notation.delimiter)):
             scan.take(len(self._notation.delimiter))
             value = arguments.value(key, string=True)
-            if not (yield from self._string(value.add, closer, value.quiet)):
+            if not (yield from self._string(value.add, closer, value.wake_on)):
                 return False
         elif (yield from scan.starts('"')):
             text = yield from json_string(scan, self._sink)
@@ -196,7 +196,7 @@ class Values:
             keep(bare.text if not bare.string and _is_literal(bare.text) else quote(bare.text))
         return True
 
-    def _string(self, add: Callable[[str], None], closer: str, quiet: Search | None = None) -> Step[bool]:
+    def _string(self, add: Callable[[str], None], closer: str, wake_on: Search | None = None) -> Step[bool]:
         """A string behind its first delimiter, with its second one. False when the text ends in it."""
         scan, delimiter = self._scan, self._notation.delimiter
         while True:
@@ -207,9 +207,9 @@ class Values:
             if at < 0:
                 if scan.ended:
                     return False
-                scan.expect = quiet
+                scan.wake_on = wake_on
                 yield
-                scan.expect = None
+                scan.wake_on = None
             elif (yield from scan.starts(delimiter)):
                 if (yield from self._behind(len(delimiter), closer)):
                     scan.take(len(delimiter))

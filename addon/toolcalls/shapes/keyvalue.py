@@ -21,7 +21,7 @@ from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.blocks import block_end, calls_of_block
 from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.tags import Parts, Some, Tags
+from toolcalls.shapes.tags import Parts, PatternPart, Tags
 from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
@@ -30,7 +30,7 @@ from toolcalls.values.toolbox import Toolbox
 _MAX_WORD = 256  # characters of a name or a key: both are looked at whole before anything of them is consumed
 _NAME = re.compile(r"[\w.:/@-]*+")
 _KEY = re.compile(r"[^<]*+")
-_SUFFIX = Some(whole=r"(?::[\w.-]{1,64})?", part=r"|:[\w.-]{0,64}", first=":")
+_SUFFIX = PatternPart(full=r"(?::[\w.-]{1,64})?", partial=r"|:[\w.-]{0,64}", first=":")
 
 
 class Opening(NamedTuple):

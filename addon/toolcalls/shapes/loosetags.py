@@ -34,7 +34,7 @@ class Tag:
 
     name: str
     length: int
-    whole: bool = True
+    closed: bool = True
     empty: bool = False
 
 
@@ -58,7 +58,7 @@ def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         return None
     space = yield from scan.space(ahead + found[1])
     following, _ = yield from _FOLLOWING.at(scan, space)
-    return Tag(found[0], found[1], whole=False) if following else None
+    return Tag(found[0], found[1], closed=False) if following else None
 
 
 def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
@@ -70,8 +70,8 @@ def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
     if found is None or found[2] == ">":
         return found and Tag(found[0], found[1] + 1)
     if found[2] == "=":
-        return Tag(found[0], found[1] + 1, whole=False)
-    return Tag(found[0], found[1], whole=False) if found[2] in "\r\n" and _WORD.fullmatch(found[0]) else None
+        return Tag(found[0], found[1] + 1, closed=False)
+    return Tag(found[0], found[1], closed=False) if found[2] in "\r\n" and _WORD.fullmatch(found[0]) else None
 
 
 def _plain(scan: Scanner, tag: re.Pattern[str], ahead: int) -> tuple[str, int, str] | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Place
-from toolcalls.shapes.jsonvalue import mark, payload, value
+from toolcalls.shapes.jsonvalue import accept, call_arguments, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -53,14 +53,14 @@ class NamedJson:
         if opener is None:
             return False
         scan.take(len(opener))
-        if self.before and not (yield from mark(scan, self.before)):
+        if self.before and not (yield from accept(scan, self.before)):
             return False
         scan.take((yield from scan.space()))
         name = yield from word(scan, NAME)
         scan.take(len(name))
         closers = None
         for literal, closing in self.behind:
-            if closers is None and name and (yield from mark(scan, literal)):
+            if closers is None and name and (yield from accept(scan, literal)):
                 closers = closing
         if closers is None:
             return False
@@ -83,9 +83,9 @@ class NamedJson:
                     sink.fail()
                 return False
         else:
-            sink.piece((yield from payload(scan, sink)) or "{}")
+            sink.piece((yield from call_arguments(scan, sink)) or "{}")
         for closer in closers:
-            if not (yield from mark(scan, closer)):
+            if not (yield from accept(scan, closer)):
                 if scan.ended and scan.cut:
                     return False
                 sink.note_repair("missing_closer")

@@ -23,16 +23,16 @@ NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _ARRAY, _OBJECT, _STRING = "array", "object", "string"
 
 
-class Unfit(ValueError):
+class WrongStructure(ValueError):
     """The elements are no value of the kind that is asked for."""
 
 
-class Mixed(Unfit):
+class MixedContent(WrongStructure):
     """They are no structure at all: text stands beside them, or they are nested too deep."""
 
 
 @dataclass(frozen=True)
-class Place:
+class SchemaPlace:
     """A place in a tool's arguments, and what its schema says there. `path`: keys, None for the items of an array."""
 
     tools: Toolbox
@@ -57,19 +57,19 @@ class Place:
         types = self.types
         return types is not None and _ARRAY in types and _OBJECT not in types
 
-    def member(self, name: str) -> "Place":
+    def member(self, name: str) -> "SchemaPlace":
         """A member of the object here."""
-        return Place(self.tools, self.tool, (*self.path, name))
+        return SchemaPlace(self.tools, self.tool, (*self.path, name))
 
-    def item(self) -> "Place":
+    def item(self) -> "SchemaPlace":
         """An item of the array here."""
-        return Place(self.tools, self.tool, (*self.path, None))
+        return SchemaPlace(self.tools, self.tool, (*self.path, None))
 
     def knows(self, name: str) -> bool:
         """Whether the schema declares a member of this name."""
         return self.member(name).types is not None
 
-    def element(self, name: str) -> "Place":
+    def element(self, name: str) -> "SchemaPlace":
         """Where the value of an element stands that is called `name` and stands in the element of this place."""
         if not self.is_array:
             return self.member(name)
@@ -104,7 +104,7 @@ class Rules:
     line_ends: bool = False
 
 
-def to_value(element: Element, place: Place, rules: Rules) -> str:
+def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
     """The JSON of what stands in an element. Raises Unfit."""
     children = element.children
     if not children:
@@ -117,11 +117,11 @@ def to_value(element: Element, place: Place, rules: Rules) -> str:
     if types is None and not beside and rules.items_array and all(child.name == ITEM for child in children):
         return f"[{','.join(to_value(child, place.item(), rules) for child in children)}]"
     if beside and not rules.mixed:
-        raise Mixed("text stands beside elements")
+        raise MixedContent("text stands beside elements")
     return to_object(children, place.member, rules, beside)
 
 
-def to_object(children: Iterable[Element], member: Callable[[str], Place], rules: Rules, beside: str = "") -> str:
+def to_object(children: Iterable[Element], member: Callable[[str], SchemaPlace], rules: Rules, beside: str = "") -> str:
     """The JSON object of some elements, in the order in which their names come first. Raises Unfit."""
     groups: dict[str, list[Element]] = {}
     for child in children:
@@ -136,7 +136,7 @@ def to_object(children: Iterable[Element], member: Callable[[str], Place], rules
     return f"{{{','.join(written)}}}"
 
 
-def combined(values: list[str], place: Place) -> list[str]:
+def combined(values: list[str], place: SchemaPlace) -> list[str]:
     """The values of all elements of one name in one object as one, or as they are where the schema takes no array."""
     types = place.types
     if len(values) == 1:
@@ -156,7 +156,7 @@ class Members:
     written a second time at the end, with all items: of two members of one name the last one counts.
     """
 
-    def __init__(self, arguments: Arguments, place: Callable[[str], Place]) -> None:
+    def __init__(self, arguments: Arguments, place: Callable[[str], SchemaPlace]) -> None:
         self._arguments = arguments
         self._place = place
         self._values: dict[str, list[str]] = {}
@@ -190,7 +190,7 @@ class Members:
             self._arguments.member(key, json)
 
 
-def argument(sections: Sequence[Section], place: Place, rules: Rules) -> str:
+def argument(sections: Sequence[Section], place: SchemaPlace, rules: Rules) -> str:
     """The JSON of one argument from all that stands in its element. Raises Unfit."""
     text = text_of(sections)
     if place.is_text:
@@ -198,31 +198,31 @@ def argument(sections: Sequence[Section], place: Place, rules: Rules) -> str:
     return _structure(read(sections, place.text_at), text, place, rules)
 
 
-def raw_argument(text: str, place: Place, rules: Rules) -> str:
+def raw_argument(text: str, place: SchemaPlace, rules: Rules) -> str:
     """The same where neither entities nor CDATA mean anything."""
     return _structure(raw_read(text, place.text_at), text, place, rules)
 
 
-def _structure(tree: Element | None, text: str, place: Place, rules: Rules) -> str:
+def _structure(tree: Element | None, text: str, place: SchemaPlace, rules: Rules) -> str:
     try:
         return quote(text) if tree is None else to_value(tree, place, rules)
-    except Mixed:
+    except MixedContent:
         return quote(text)
 
 
-def _array(children: list[Element], beside: str, place: Place, rules: Rules) -> str:
+def _array(children: list[Element], beside: str, place: SchemaPlace, rules: Rules) -> str:
     item = place.item()
     names = {child.name for child in children}
     if beside:
-        raise Mixed("text stands beside the items of an array")
+        raise MixedContent("text stands beside the items of an array")
     if names == {ITEM} or (rules.other_items and len(names) == 1 and not item.knows(children[0].name)):
         return f"[{','.join(to_value(child, item, rules) for child in children)}]"
     if len(place.path) < rules.own_items:
-        raise Unfit("an array of objects stands without its items")
+        raise WrongStructure("an array of objects stands without its items")
     return f"[{to_object(children, item.member, rules)}]"
 
 
-def _leaf(text: str, marked: bool, place: Place, rules: Rules) -> str:
+def _leaf(text: str, marked: bool, place: SchemaPlace, rules: Rules) -> str:
     types = place.types
     if types is None:
         return rules.untyped(text, marked)
@@ -256,12 +256,12 @@ class Spelling:
     nulls      False: the form leaves out members that are null, so there is no way to write them
     """
 
-    text: Callable[[str, bool, Place], str]
+    text: Callable[[str, bool, SchemaPlace], str]
     repeated: bool = False
     mark: str = ""
     nulls: bool = True
 
-    def member(self, key: str, raw: str, place: Place) -> str:
+    def member(self, key: str, raw: str, place: SchemaPlace) -> str:
         """One member of an object as elements. Raises Unwritable."""
         if not NAME.fullmatch(key):
             raise Unwritable(f"{place.tool}: {key!r} is not a name that a tag can have")
@@ -275,10 +275,10 @@ class Spelling:
                 return "".join(self._element(key, value, place.item()) for value in values)
         return self._element(key, value, place)
 
-    def _element(self, name: str, value: str, place: Place) -> str:
+    def _element(self, name: str, value: str, place: SchemaPlace) -> str:
         return f"{self.mark}<{name}>{self._inside(value, place)}{self.mark}</{name}>"
 
-    def _inside(self, value: str, place: Place) -> str:
+    def _inside(self, value: str, place: SchemaPlace) -> str:
         if value.startswith("{"):
             return "".join(self.member(key, raw, place.member(key)) for key, raw in members(value))
         if value.startswith("["):

@@ -1,7 +1,7 @@
 """Calls as JSON in the open: an object or an array that stands alone, in a fence, or in tags that hold other JSON too.
 
-Nothing marks such JSON as a call, so each object is read whole and must be a call by its keys (`wholejson`). An array,
-and objects one behind the other (on lines, or with semicolons or commas between them), are read object by object.
+Nothing marks such JSON as a call, so each object is read to its end and must be a call by its keys (`completejson`). An
+array is read object by object, and so are objects one behind the other, on lines or with semicolons or commas between.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes.completejson import calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import check_call
-from toolcalls.shapes.wholejson import meant, whole_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -126,10 +126,10 @@ class _Objects:
             self.open = False
 
     def _object(self, *, listed: bool = False) -> Step[bool]:
-        found = yield from whole_object(self._scan, listed=listed)
+        found = yield from complete_object(self._scan, listed=listed)
         if found is None:
             return False
-        meaning = meant(found.json, self._tools)
+        meaning = calls_meant(found.json, self._tools)
         for call in meaning:
             self.end()
             self._sink.begin(call.name)

@@ -16,7 +16,7 @@ import re
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.pystring import GoesOn, Keep, starts_string, string
-from toolcalls.shapes.words import character, run, word
+from toolcalls.shapes.words import character, take_run, word
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.transducer import MAX_DEPTH
@@ -81,7 +81,7 @@ class _Literal:
     def read(self) -> Step[bool]:
         scan = self._scan
         while True:
-            gap = yield from run(scan, _GAP)
+            gap = yield from take_run(scan, _GAP)
             char = yield from character(scan)
             top = self._open[-1] if self._open else None
             if top is not None and char == top.closer and not self._colon:
@@ -113,7 +113,7 @@ class _Literal:
         """Behind an item: all closers that follow, and a comma. False where neither stands."""
         scan = self._scan
         while self._open:
-            self._put((yield from run(scan, _GAP)))
+            self._put((yield from take_run(scan, _GAP)))
             char = yield from character(scan)
             if char == ",":
                 scan.take(1)
@@ -181,7 +181,7 @@ class _Literal:
                 return False
             self._put('"')
             return True
-        json = _atom((yield from run(scan, _ATOM)))
+        json = _atom((yield from take_run(scan, _ATOM)))
         if json is None:
             return False
         self._put(json)
@@ -196,11 +196,11 @@ class _Literal:
                 return False
             key = '"' + "".join(parts) + '"'
         else:
-            json = _atom((yield from run(scan, _ATOM)))
+            json = _atom((yield from take_run(scan, _ATOM)))
             if json is None:
                 return False
             key = quote(json)
-        gap = yield from run(scan, _GAP)
+        gap = yield from take_run(scan, _GAP)
         if (yield from character(scan)) != ":":
             return False
         scan.take(1)

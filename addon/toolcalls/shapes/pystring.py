@@ -104,9 +104,9 @@ class _Body:
             if found is None:
                 if scan.ended:
                     return False
-                scan.expect = matters if self._direct else None
+                scan.wake_on = matters if self._direct else None
                 yield
-                scan.expect = None
+                scan.wake_on = None
             elif found.group() == "\\":
                 if not (yield from self._backslash()):
                     return False

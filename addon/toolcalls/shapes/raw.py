@@ -33,9 +33,9 @@ def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
             return kept
         if scan.ended:
             return None
-        scan.expect = value.quiet if scan.pos == len(scan.text) else None
+        scan.wake_on = value.wake_on if scan.pos == len(scan.text) else None
         yield
-        scan.expect = None
+        scan.wake_on = None
 
 
 def delimited(text: str) -> str:

@@ -17,8 +17,7 @@ from functools import lru_cache
 
 from toolcalls.shapes import Call, CallSink, Place, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.nested import NAME, Members, Rules, Spelling, Unfit, raw_argument
-from toolcalls.shapes.nested import Place as InSchema
+from toolcalls.shapes.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
 from toolcalls.shapes.raw import line_end, up_to_tag
 from toolcalls.shapes.trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
@@ -94,7 +93,7 @@ class TagNamed:
         sink.begin(name)
         arguments = Arguments(sink, tools, name)
         given: set[str] = set()
-        several = Members(arguments, lambda key: InSchema(tools, name, (key,)))
+        several = Members(arguments, lambda key: SchemaPlace(tools, name, (key,)))
         while True:
             scan.take((yield from scan.space()))
             tag = yield from scan.among(after)
@@ -111,9 +110,9 @@ class TagNamed:
             if tag != f"<{key}>":
                 sink.note_repair("alias")
             given.add(key)
-            again = {of for of in given if of == key or InSchema(tools, name, (of,)).is_array}
+            again = {of for of in given if of == key or SchemaPlace(tools, name, (of,)).is_array}
             following = (closer, *(tag for tag, of in opening.items() if of in again or of not in given))
-            place = InSchema(tools, name, (key,))
+            place = SchemaPlace(tools, name, (key,))
             structured = place.types is not None and not place.is_text
             if not (structured and place.is_array):
                 several.write()
@@ -124,7 +123,7 @@ class TagNamed:
                 continue
             try:
                 json = self._structure("".join(value.pieces), place, sink)
-            except Unfit:
+            except WrongStructure:
                 sink.fail()
                 yield from skip_past(scan, (closer,))
                 return False
@@ -133,8 +132,8 @@ class TagNamed:
             else:
                 arguments.member(key, json)
 
-    def _structure(self, text: str, place: InSchema, sink: CallSink) -> str:
-        """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises Unfit."""
+    def _structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
+        """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises WrongStructure."""
         trimmed = text.strip(SPACE)
         if trimmed[:1] in ("{", "[") and not is_json(trimmed):
             reader = Transducer()
@@ -207,7 +206,7 @@ class TagNamed:
             if key not in known:
                 missing = "" if call.name in tools.names else ": no tool of this name is declared"
                 raise Unwritable(f"{call.name}: {key!r} is not one of its parameters{missing}")
-            place = InSchema(tools, call.name, (key,))
+            place = SchemaPlace(tools, call.name, (key,))
             if not self.json and raw[:1] in ("{", "["):
                 lines.append(Spelling(_spelt).member(key, raw, place) + "\n")
                 continue
@@ -221,7 +220,7 @@ class TagNamed:
 class _Kept:
     """A value that is read when it is whole."""
 
-    quiet: Search | None = None
+    wake_on: Search | None = None
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -234,6 +233,6 @@ class _Kept:
         """Whoever keeps it reads it."""
 
 
-def _spelt(text: str, is_string: bool, place: InSchema) -> str:  # noqa: ARG001 - nothing is escaped for any type
+def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:  # noqa: ARG001 - nothing is escaped for any type
     # A value that begins or ends with a line end would lose it, so multi-line values stand on their own lines.
     return f"\n{text}\n" if "\n" in text or "\r" in text else text

@@ -18,16 +18,16 @@ from toolcalls.shapes.entities import unescape
 from toolcalls.text.scanner import SPACE, Scanner, Step
 
 
-class Some(NamedTuple):
+class PatternPart(NamedTuple):
     """A part of a tag without fixed spellings: patterns for all of it and for a beginning, and its first characters."""
 
-    whole: str
-    part: str
+    full: str
+    partial: str
     first: str
 
 
 # A part of a tag: a literal, one of several literals ("" for none of them), or what a pattern finds.
-type Part = str | tuple[str, ...] | Some
+type Part = str | tuple[str, ...] | PatternPart
 type Parts = tuple[Part, ...]
 
 _MAX_BLANKS = 8  # at one place inside a tag
@@ -36,7 +36,7 @@ _MAX_SOME = 80  # characters of a part without fixed spellings
 
 
 class Tags:
-    """Some kinds of tags, each in one or several forms."""
+    """PatternPart kinds of tags, each in one or several forms."""
 
     def __init__(self, **kinds: Iterable[Parts]) -> None:
         forms = {kind: [tuple(part for part in parts if part) for parts in of_kind] for kind, of_kind in kinds.items()}
@@ -77,13 +77,13 @@ class Tags:
 
 
 def _spellings(part: Part) -> tuple[str, ...]:
-    if isinstance(part, Some):
+    if isinstance(part, PatternPart):
         return ()
     return (part,) if isinstance(part, str) else tuple(sorted(part, key=len, reverse=True))
 
 
 def _one(part: Part) -> str:
-    return part.whole if isinstance(part, Some) else f"(?:{'|'.join(map(re.escape, _spellings(part)))})"
+    return part.full if isinstance(part, PatternPart) else f"(?:{'|'.join(map(re.escape, _spellings(part)))})"
 
 
 def _whole(parts: Parts) -> str:
@@ -94,8 +94,8 @@ def _beginning(parts: Parts) -> str:
     """A pattern for every proper beginning of the tag that the text ends with."""
     pattern = ""
     for number, part in reversed(list(enumerate(parts))):
-        if isinstance(part, Some):
-            started = part.part
+        if isinstance(part, PatternPart):
+            started = part.partial
         else:
             begun = {spelling[:size] for spelling in _spellings(part) for size in range(max(1, len(spelling)))}
             started = "|".join(map(re.escape, sorted(begun, key=len, reverse=True)))
@@ -105,7 +105,7 @@ def _beginning(parts: Parts) -> str:
 
 
 def _length(parts: Parts) -> int:
-    sizes = (_MAX_SOME if isinstance(part, Some) else max(map(len, _spellings(part))) for part in parts)
+    sizes = (_MAX_SOME if isinstance(part, PatternPart) else max(map(len, _spellings(part))) for part in parts)
     return sum(sizes) + _MAX_BLANKS * len(parts)
 
 
@@ -113,7 +113,7 @@ def _second(parts: Parts) -> frozenset[str]:
     """The characters that may stand behind a first part of one character."""
     found = {" ", "\t"}
     for part in parts[1:]:
-        found.update(part.first if isinstance(part, Some) else (spelling[:1] for spelling in _spellings(part)))
+        found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
         if "" not in _spellings(part):
             break
     return frozenset(filter(None, found))

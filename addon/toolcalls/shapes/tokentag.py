@@ -103,7 +103,7 @@ def token_tag(name: str, token: str) -> TokenTag:
 class _Text:
     """A value that is only collected."""
 
-    quiet = None
+    wake_on = None
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

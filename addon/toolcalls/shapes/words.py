@@ -40,7 +40,7 @@ def character(scan: Scanner, ahead: int = 0) -> Step[str]:
     return scan.text[scan.pos + ahead : scan.pos + ahead + 1]
 
 
-def run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
+def take_run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
     """Take all that `pattern`, a run of characters of one kind, matches from here on, however long it is."""
     parts: list[str] = []
     while True:

@@ -1,18 +1,17 @@
 """Condition 5: where the request already holds, word for word, the text of a candidate that is still coming.
 
-What a tool read stands in its result as the tool tells it: inside JSON, as a string of a program, as HTML, with its
-lines numbered, quoted, dated or wrapped, as a diff. A model that repeats it leaves all that away. So each text is
+What a tool read stands in its result in the tool's own form: inside JSON, as a string of a program, as HTML, with
+numbered, quoted, dated or wrapped lines, as a diff. A model that repeats it leaves all that away. So each text is
 searched as it is, and with such layers taken off (`variants`, `readings`). Where lines end counts on neither side:
-there stands one blank, whatever white space there was. And what stands before a candidate's first line in a text is
-taken away from all lines that begin alike (`gutters`): whatever a tool writes in front of lines, it does so in front of
-each.
+there stands one blank, whatever white space there was. And a tool that writes something in front of one line does so in
+front of each: what stands before a candidate's first line is removed from all lines that begin alike (`line_prefixes`).
 
 Strategy. An `EchoTrace` follows one candidate. It begins with the places at which the candidate's first characters
 stand, and every further piece is compared at those places alone. So a piece costs its own length for each place that is
 left, and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
 candidate begins so, and remembered: nearly all candidates of a reply begin alike (an opener, a tool's name).
 
-Where the request holds a beginning more often than `_PLACES` times, the places are not kept. Then only the first one is
+Where the request holds a beginning more than `_LOCATIONS` times, the places are not kept. Then only the first one is
 known, and the next one is searched for when the candidate differs there: the text that a candidate repeats never stands
 before the place at which its beginning was found first.
 
@@ -26,15 +25,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-_START = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
-_STARTS = 256  # beginnings that are remembered
-_LEAST = 4  # characters of a first line that says something of the lines before which it stands
-_PLACES = 1024  # places of one beginning that are kept
+_HEAD = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
+_MAX_HEADS = 256  # beginnings that are remembered
+_MIN_FIRST = 4  # characters of a first line that says something of the lines before which it stands
+_LOCATIONS = 1024  # places of one beginning that are kept
 _BUDGET = 256 * 1024 * 1024  # characters that may be searched for one request
-_TIMES = 16  # or so many times its length
+_BUDGET_PER_CHAR = 16  # or so many times its length
 
 # Which text of the request, and where in it.
-type Place = tuple[int, int]
+type Location = tuple[int, int]
 
 _BLANKS = " \t\r"
 _LINE_END = re.compile(r"(?:(?<![ \t\r\n])[ \t\r]++)?\n[ \t\r\n]*+")
@@ -50,10 +49,10 @@ _NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*
 _NUMBERED = frozenset("0123456789>")
 _CHANGED = frozenset("+-")  # and before a line of a diff
 # What stands before a line is like what stands before another by these: numbers, white space, marks of a diff.
-_GUTTER_PARTS = re.compile(r"(\s*[0-9]+[:-]?)|(\s+)|([-+])(?=\s*\Z)")
-_GUTTERS = 4  # forms of it that are taken off one variant
-_WIDEST = 120  # characters
-_SEEN = 64  # places of a first line that are looked at
+_PREFIX_PARTS = re.compile(r"(\s*[0-9]+[:-]?)|(\s+)|([-+])(?=\s*\Z)")
+_MAX_PREFIXES = 4  # forms of it that are taken off one variant
+_MAX_PREFIX = 120  # characters
+_MAX_SEEN = 64  # places of a first line that are looked at
 
 
 def plain(text: str) -> str:
@@ -67,13 +66,13 @@ def variants(text: str) -> Iterator[str]:
     while waiting:
         one = waiting.popleft()
         yield one
-        for other in _meant(one):
+        for other in _unescaped_forms(one):
             if other not in known and len(known) < _VARIANTS:
                 known.add(other)
                 waiting.append(other)
 
 
-def _meant(text: str) -> Iterator[str]:
+def _unescaped_forms(text: str) -> Iterator[str]:
     if _ENTITY.search(text) is not None:
         yield html.unescape(text)
     if "\\" in text:
@@ -100,16 +99,16 @@ def _joined(lines: Iterable[str]) -> str:
     return " ".join(filter(None, lines))
 
 
-def gutters(text: str, first: str) -> Iterator[str]:
+def line_prefixes(text: str, first: str) -> Iterator[str]:
     """The forms, as patterns, of what stands on its line before `first` in a text."""
     at = text.find(first)
-    for _ in range(_SEEN):
+    for _ in range(_MAX_SEEN):
         if at < 0:
             return
-        begin = text.rfind("\n", max(0, at - _WIDEST - 1), at) + 1
+        begin = text.rfind("\n", max(0, at - _MAX_PREFIX - 1), at) + 1
         before = text[begin:at]
-        if before.strip(_BLANKS) and (begin or at <= _WIDEST) and not before[-1].isalnum():
-            parts = _GUTTER_PARTS.split(before)
+        if before.strip(_BLANKS) and (begin or at <= _MAX_PREFIX) and not before[-1].isalnum():
+            parts = _PREFIX_PARTS.split(before)
             form = "".join(_form(*parts[number : number + 4]) for number in range(0, len(parts), 4))
             yield form
             if "@@ " in text:  # a diff with something before its lines
@@ -122,9 +121,9 @@ def _form(other: str, number: str | None = None, space: str | None = None, sign:
     return re.escape(other) + like
 
 
-def _without(text: str, gutter: str) -> str:
+def _without_prefixes(text: str, prefix: str) -> str:
     """A variant without what stands before its lines, where that has this form."""
-    begins = re.compile(gutter)
+    begins = re.compile(prefix)
     return _joined(begins.sub("", line, 1).strip(_BLANKS) for line in text.split("\n"))
 
 
@@ -163,9 +162,10 @@ class EchoIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._given = tuple(text if isinstance(text, RequestText) else RequestText(text) for text in texts if text)
-        self._starts: dict[str, tuple[Place, ...] | None] = {}
-        self._firsts: set[str] = set()  # first lines of candidates whose gutters are known
-        self._gutters: set[tuple[int, str]] = set()  # the number of a text, and a form of what stands before its lines
+        self._by_head: dict[str, tuple[Location, ...] | None] = {}
+        self._firsts: set[str] = set()  # first lines of candidates whose line prefixes are known
+        # The number of a text, and a form of what stands before its lines.
+        self._line_prefixes: set[tuple[int, str]] = set()
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -174,7 +174,7 @@ class EchoIndex:
 
     @cached_property
     def _left(self) -> int:
-        return max(_BUDGET, _TIMES * sum(map(len, self._texts)))
+        return max(_BUDGET, _BUDGET_PER_CHAR * sum(map(len, self._texts)))
 
     def trace(self, text: str) -> "EchoTrace | None":
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
@@ -187,7 +187,7 @@ class EchoIndex:
 
     def _learn(self, first: str) -> None:
         """Read the texts without what stands before a candidate's first line, too."""
-        if len(first) < _LEAST or first in self._firsts or len(self._firsts) == _STARTS:
+        if len(first) < _MIN_FIRST or first in self._firsts or len(self._firsts) == _MAX_HEADS:
             return
         self._firsts.add(first)
         for number, text in enumerate(self._given):
@@ -195,39 +195,39 @@ class EchoIndex:
                 if self.exhausted:
                     return
                 self._left -= len(variant)
-                for gutter in gutters(variant, first):
-                    had = sum(known == number for known, _ in self._gutters)
-                    if (number, gutter) in self._gutters or had == _GUTTERS:
+                for prefix in line_prefixes(variant, first):
+                    had = sum(known == number for known, _ in self._line_prefixes)
+                    if (number, prefix) in self._line_prefixes or had == _MAX_PREFIXES:
                         continue
-                    self._gutters.add((number, gutter))
-                    self._texts.append(_without(variant, gutter))
+                    self._line_prefixes.add((number, prefix))
+                    self._texts.append(_without_prefixes(variant, prefix))
                     self._left -= len(variant)
-                    self._starts.clear()
+                    self._by_head.clear()
 
     @property
     def exhausted(self) -> bool:
         """Whether no more may be searched."""
         return self._left <= 0
 
-    def places(self, start: str) -> tuple[Place, ...] | None:
+    def locations(self, start: str) -> tuple[Location, ...] | None:
         """Where `start` stands; None for more places than are kept."""
-        if start not in self._starts:
-            if len(self._starts) == _STARTS:
+        if start not in self._by_head:
+            if len(self._by_head) == _MAX_HEADS:
                 return None
-            self._starts[start] = self._all(start)
-        return self._starts[start]
+            self._by_head[start] = self._all(start)
+        return self._by_head[start]
 
-    def _all(self, start: str) -> tuple[Place, ...] | None:
-        found: list[Place] = []
-        place = self.next(start, (0, 0))
-        while place is not None:
-            found.append(place)
-            if len(found) > _PLACES:
+    def _all(self, start: str) -> tuple[Location, ...] | None:
+        found: list[Location] = []
+        location = self.next(start, (0, 0))
+        while location is not None:
+            found.append(location)
+            if len(found) > _LOCATIONS:
                 return None
-            place = self.next(start, (place[0], place[1] + 1))
+            location = self.next(start, (location[0], location[1] + 1))
         return None if self.exhausted else tuple(found)
 
-    def next(self, text: str, since: Place) -> Place | None:
+    def next(self, text: str, since: Location) -> Location | None:
         """The first place of `text` from a place on."""
         number, at = since
         while number < len(self._texts) and not self.exhausted:
@@ -239,43 +239,43 @@ class EchoIndex:
             number, at = number + 1, 0
         return None
 
-    def stands(self, text: str, place: Place, ahead: int) -> bool:
+    def is_at(self, text: str, location: Location, ahead: int) -> bool:
         """Whether `text` stands `ahead` characters behind a place."""
-        number, at = place
+        number, at = location
         return self._texts[number].startswith(text, at + ahead)
 
 
 class EchoTrace:
     """One candidate that stands in the request so far. White space at its end does not count until more follows."""
 
-    __slots__ = ("_blank", "_first", "_places", "_quotable", "_size", "_text")
+    __slots__ = ("_first", "_locations", "_quotable", "_size", "_text", "_trailing")
 
     def __init__(self, quotable: EchoIndex, text: str) -> None:
         self._quotable = quotable
         whole = text.rstrip()
-        self._blank = text[len(whole) :]
+        self._trailing = text[len(whole) :]
         whole = plain(whole)
-        self._places = quotable.places(whole[:_START])
-        self._first: Place | None = None if self._places is not None else (0, 0)
-        self._size = min(len(whole), _START) if self._places is not None else 0
+        self._locations = quotable.locations(whole[:_HEAD])
+        self._first: Location | None = None if self._locations is not None else (0, 0)
+        self._size = min(len(whole), _HEAD) if self._locations is not None else 0
         self._text: list[str] = []  # all of it, while only the first place is known
-        self._blank = whole[self._size :] + self._blank
+        self._trailing = whole[self._size :] + self._trailing
 
     def grow(self, piece: str) -> bool:
         """The candidate goes on with `piece`: whether it still stands in the request. Not to be asked after False."""
-        coming = self._blank + piece
+        coming = self._trailing + piece
         text = coming.rstrip()
-        self._blank = coming[len(text) :]
+        self._trailing = coming[len(text) :]
         text = plain(text)
-        if self._places is not None:
-            stands, ahead = self._quotable.stands, self._size
+        if self._locations is not None:
+            is_at, ahead = self._quotable.is_at, self._size
             if text:
-                self._places = tuple(place for place in self._places if stands(text, place, ahead))
+                self._locations = tuple(location for location in self._locations if is_at(text, location, ahead))
                 self._size += len(text)
-            return bool(self._places)
+            return bool(self._locations)
         if text and self._first is not None:
             self._text.append(text)
-            if not self._quotable.stands(text, self._first, self._size):
+            if not self._quotable.is_at(text, self._first, self._size):
                 number, at = self._first
                 self._first = self._quotable.next("".join(self._text), (number, at + (self._size > 0)))
             self._size += len(text)

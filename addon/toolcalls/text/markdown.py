@@ -162,7 +162,7 @@ class Position:
         "_underline",
         "_unsure",
         "keep",
-        "quiet",
+        "special",
     )  # fmt: skip
     _leaf: int
     _line_start: bool
@@ -171,7 +171,7 @@ class Position:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
         # Finds what changes an answer in text that comes next; None where any character may. Text in which nothing is
         # found may be given to `keep` instead of to `advance` if it is shorter than SHORT, else to `note`.
-        self.quiet: re.Pattern[str] | None = None
+        self.special: re.Pattern[str] | None = None
         self._line: deque[str] = deque(maxlen=REACH)  # the end of the line so far
         self.keep = self._line.append
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
@@ -194,16 +194,16 @@ class Position:
             sought = self._sought
             at = self._read(text, at, end) if sought is None else self._read_until(sought, text, at)
         if self._sought is None:
-            self.quiet = _SEARCH.get(self._state)
+            self.special = _SEARCH.get(self._state)
         elif self._sought.ends == "reasoning" and not self._line_start and not self._tail:
-            self.quiet = _IN_REASONING
+            self.special = _IN_REASONING
         else:
-            self.quiet = None
+            self.special = None
 
     def plain(self, text: str) -> bool:
         """Whether `text` changes no answer. If so, it has been noted; if not, `advance` takes it."""
-        quiet = self.quiet
-        if quiet is None or quiet.search(text) is not None:
+        special = self.special
+        if special is None or special.search(text) is not None:
             return False
         self.note(text)
         return True
@@ -220,7 +220,7 @@ class Position:
     def restart(self) -> None:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
         self._afresh()
-        self.quiet = None
+        self.special = None
 
     @property
     def line_start(self) -> bool:

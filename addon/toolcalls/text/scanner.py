@@ -33,7 +33,7 @@ def beginnings(literals: tuple[str, ...]) -> tuple[frozenset[str], int]:
 class Scanner:
     """The unread text, the text consumed but undecided, and whether more can come."""
 
-    __slots__ = ("_weighed", "_weight", "cut", "ended", "expect", "pos", "taken", "taken_size", "text")
+    __slots__ = ("_weighed", "_weight", "cut", "ended", "pos", "taken", "taken_size", "text", "wake_on")
 
     def __init__(self) -> None:
         self.text = ""
@@ -45,7 +45,7 @@ class Scanner:
         self.cut = False
         # Set by a grammar that waits inside a string argument: finds what it must look at. A piece without any such
         # thing is argument from its first character to its last, and the grammar need not even be resumed.
-        self.expect: Search | None = None
+        self.wake_on: Search | None = None
 
     def feed(self, piece: str) -> None:
         """Append a piece to the unread text."""

@@ -7,7 +7,7 @@ arguments are long, and not n times m.
 from collections import Counter
 from hashlib import blake2b
 
-from toolcalls.values.conversion import meaning
+from toolcalls.values.conversion import canonical
 
 
 class CallIndex:
@@ -54,4 +54,4 @@ class CallIndex:
 
 
 def _digest(arguments: str) -> bytes:
-    return blake2b(meaning(arguments).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(canonical(arguments).encode("utf-8", "surrogatepass"), digest_size=16).digest()

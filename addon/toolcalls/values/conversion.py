@@ -25,11 +25,11 @@ from toolcalls.values.schema import STRING, Types, declared_keys, parameter_type
 __all__ = [
     "STRING",
     "Types",
+    "canonical",
     "declared_keys",
     "escape",
     "is_json",
     "items",
-    "meaning",
     "members",
     "parameter_types",
     "quote",
@@ -276,11 +276,11 @@ def _carried(text: str) -> str:
 
 def same_arguments(left: str, right: str) -> bool:
     """Whether two argument texts mean the same object."""
-    return left == right or meaning(left) == meaning(right)
+    return left == right or canonical(left) == canonical(right)
 
 
-def meaning(arguments: str) -> str:
-    """A spelling that two argument texts share just when they mean the same object. What is no JSON means itself."""
+def canonical(arguments: str) -> str:
+    """The one spelling of all argument texts that mean the same object. What is no JSON stands as it is."""
     try:
         return json.dumps(json.loads(arguments, parse_int=str), sort_keys=True)
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, mark
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.toolbox import Toolbox
@@ -33,14 +33,14 @@ _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", 
 _MAX_DEPTH = 4
 
 
-class Whole(NamedTuple):
+class CompleteValue(NamedTuple):
     """A value as strict JSON, and what had to be repaired."""
 
     json: str
     repairs: list[Repair]
 
 
-def whole(scan: Scanner, limit: int | None = None) -> Step[Whole | None]:
+def complete_value(scan: Scanner, limit: int | None = None) -> Step[CompleteValue | None]:
     """The JSON value that begins here, consumed; None where none does, or none within `limit` characters."""
     reader = Transducer()
     pieces: list[str] = []
@@ -59,10 +59,10 @@ def whole(scan: Scanner, limit: int | None = None) -> Step[Whole | None]:
         yield
     if not reader.done:  # a number may end where the text does
         reader.finish()
-    return Whole("".join(pieces), reader.repairs) if reader.done and "comment" not in reader.repairs else None
+    return CompleteValue("".join(pieces), reader.repairs) if reader.done and "comment" not in reader.repairs else None
 
 
-def whole_object(scan: Scanner, *, listed: bool = False) -> Step[Whole | None]:
+def complete_object(scan: Scanner, *, listed: bool = False) -> Step[CompleteValue | None]:
     """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
 
     listed   it stands in an array: where that ends or goes on with another object, the brace that is missing is read
@@ -74,28 +74,28 @@ def whole_object(scan: Scanner, *, listed: bool = False) -> Step[Whole | None]:
         scan.take((yield from scan.space()))
         if written and (yield from scan.starts("}")):
             scan.take(1)
-            return Whole(f"{{{','.join(written)}}}", [*repairs, "trailing_comma"])
+            return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "trailing_comma"])
         if not (yield from scan.among(QUOTES)):
             return None
-        spelt = yield from whole(scan, MAX_NAME)
-        key = None if spelt is None else text_of(spelt, repairs)
-        if key not in CALL_KEYS or not (yield from mark(scan, ":")):
+        spelt = yield from complete_value(scan, MAX_NAME)
+        key = None if spelt is None else decoded_string(spelt, repairs)
+        if key not in CALL_KEYS or not (yield from accept(scan, ":")):
             return None
         scan.take((yield from scan.space()))
         first = yield from scan.among(("{", "[", *QUOTES))
         if first == "[" and key != "tool_calls":
             return None
         given = key in ARGUMENTS or key == _INPUT
-        found = yield from whole(scan, None if given or first in _BRACKETS else MAX_PASSED)
+        found = yield from complete_value(scan, None if given or first in _BRACKETS else MAX_PASSED)
         if spelt is None or found is None:
             return None
         repairs += found.repairs
         written.append(f"{spelt.json}:{found.json}")
         if listed and (yield from _lacks_brace(scan)):
-            return Whole(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
-        if not (yield from mark(scan, ",")):
+            return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
+        if not (yield from accept(scan, ",")):
             break
-    return Whole(f"{{{','.join(written)}}}", repairs) if (yield from mark(scan, "}")) else None
+    return CompleteValue(f"{{{','.join(written)}}}", repairs) if (yield from accept(scan, "}")) else None
 
 
 def _lacks_brace(scan: Scanner) -> Step[bool]:
@@ -107,7 +107,7 @@ def _lacks_brace(scan: Scanner) -> Step[bool]:
     return (yield from scan.starts("{", (yield from scan.space(space + 1))))
 
 
-def text_of(found: Whole, repairs: list[Repair]) -> str | None:
+def decoded_string(found: CompleteValue, repairs: list[Repair]) -> str | None:
     """The text of a string, decoded, with its repairs added to `repairs`; None for another value."""
     if not found.json.startswith('"'):
         return None
@@ -115,27 +115,27 @@ def text_of(found: Whole, repairs: list[Repair]) -> str | None:
     return str(json.loads(found.json))
 
 
-def meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
+def calls_meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
     """The calls that an object (strict JSON) means when it stands for nothing else; [] where it may."""
     pairs = members(written)
     raw = dict(pairs)
     if len(raw) < len(pairs) or depth >= _MAX_DEPTH:
         return []
     if list(raw) == ["tool_calls"] and raw["tool_calls"].startswith("["):
-        inner = [meant(element, tools, depth + 1) for element in items(raw["tool_calls"]) if element[0] == "{"]
+        inner = [calls_meant(element, tools, depth + 1) for element in items(raw["tool_calls"]) if element[0] == "{"]
         return [call for calls in inner for call in calls] if all(inner) else []
     if raw.get("type", '"function"') not in _TYPES:
         return []
     keys = raw.keys() - BESIDE
     for wrapper in _WRAPPERS:
         if keys == {wrapper} and raw[wrapper].startswith("{"):
-            return meant(raw[wrapper], tools, depth + 1)
+            return calls_meant(raw[wrapper], tools, depth + 1)
     return _call(raw, keys, tools)
 
 
 def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
     if keys == {_ACTION, _INPUT}:
-        call = action(raw[_ACTION], raw[_INPUT], tools)
+        call = action_call(raw[_ACTION], raw[_INPUT], tools)
         return [] if call is None or _declares(call.arguments, call.name, tools) else [call]
     named, given = keys.intersection(NAMES), keys.intersection(ARGUMENTS)
     if len(keys) != 2 or len(named) != 1 or len(given) != 1:
@@ -147,7 +147,7 @@ def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
     return [Call(name, arguments)] if name and not _declares(arguments, name, tools) else []
 
 
-def action(spelt: str, given: str, tools: Toolbox) -> Call | None:
+def action_call(spelt: str, given: str, tools: Toolbox) -> Call | None:
     """The call of an action and its input (strict JSON); None where it is none, or an answer to the user.
 
     An input that is no object is the argument of a tool with exactly one parameter.
