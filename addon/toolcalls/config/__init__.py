@@ -1,18 +1,20 @@
-"""YAML → frozen routes; every mistake is one line that names its file, its line, what was found and what was expected.
+"""The configuration: a YAML file comes in, frozen routes (`toolcalls.route`) go out.
 
-Strategy: three steps, each with one kind of mistake. `load` turns a file into text (size, UTF-8). `nodes` turns the
-text into nodes that remember their lines. `routes` turns nodes into routes: every key has one reader, a reader gives
-the fields of `Route` that it sets or raises `Mistake`, and mistakes are collected key by key.
+Every mistake is one line that names the file, the line, what was found and what was expected. Three steps find them:
+`load` turns the file into text (size, UTF-8), `nodes` turns the text into nodes that remember their lines, `routes`
+turns the nodes into routes. Every key has one reader. A reader returns the fields of `Route` that the key sets, or
+raises `Mistake`. Mistakes are collected key by key.
 
-    mistakes     one mistake, and all of them as an error
-    nodes        YAML text → nodes
-    readers      what one node may be
-    keys         the keys of mappings, and the mistakes so far
-    routes       the keys of a document and of a route
-    tools        the key `tools`
-    processors   the keys of processors
+    routes        the keys of a document and of a route, and what each accepts: read this first
+    processors    the keys of processors: `access`, `loops`, `reactors`, `filters`, `steering`
+    tools         the key `tools`
+    readers       what a value may be: a flag, a number, one of some words, a pattern, …
+    keys          reads mappings and lists key by key, and collects the mistakes
+    ineffective   warnings for settings that have no effect, mistakes for those that contradict each other
+    nodes         YAML text → nodes
+    mistakes      one mistake, and all of them as an error
 
-The names of dialects and wires come in as arguments, because this package sits below both.
+The names of dialects and wires come in as arguments, since this room sits below both.
 """
 
 from collections.abc import Collection
@@ -24,7 +26,7 @@ from toolcalls.config.ineffective import findings
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import MAX_MISTAKES, ConfigError, Mistake, config_error
 from toolcalls.config.nodes import MAX_BYTES, TOO_LARGE, document
-from toolcalls.config.routes import Routes
+from toolcalls.config.routes import RouteKeys
 from toolcalls.route import Config, Route
 
 __all__ = ["MAX_MISTAKES", "ConfigError", "default_path", "load", "parse", "select"]
@@ -38,7 +40,7 @@ def default_path() -> Path:
 
 
 def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Config:
-    """Reads a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError, also when the file cannot be read."""
+    """Read a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError, also when the file cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -56,30 +58,31 @@ def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Confi
 
 
 def parse(text: str, source: str, dialects: Collection[str], wires: Collection[str]) -> Config:
-    """Reads YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist.
+    """Read YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist.
 
-    Empty text is the default Config. Raises ConfigError and nothing else, whatever the text is.
+    Empty text gives the default Config. Raises ConfigError and nothing else, whatever the text is.
     """
     keys = Keys()
-    routes = Routes(keys, dialects, wires, Path(source).parent)
+    routes = RouteKeys(keys, dialects, wires, Path(source).parent)
     try:
         config = routes.config(document(text))
     except Mistake as mistake:
         raise config_error(source, [*keys.mistakes, mistake]) from mistake
     if not keys.mistakes:
         found = sorted(findings(config, keys.lines), key=lambda finding: finding.line)
-        keys.mistakes.extend(Mistake(finding.line, finding.text) for finding in found[:MAX_MISTAKES] if finding.wrong)
-        said = config_error(source, [Mistake(finding.line, finding.text) for finding in found if not finding.wrong])
-        config = replace(config, warnings=said.errors[:MAX_MISTAKES])
+        wrong = [Mistake(finding.line, finding.text) for finding in found[:MAX_MISTAKES] if finding.is_mistake]
+        keys.mistakes.extend(wrong)
+        warnings = [Mistake(finding.line, finding.text) for finding in found if not finding.is_mistake]
+        config = replace(config, warnings=config_error(source, warnings).errors[:MAX_MISTAKES])
     if keys.mistakes:
         raise config_error(source, keys.mistakes)
     return config
 
 
 def select(config: Config, *, host: str, path: str, model: str, wire: str) -> Route:
-    """The first route whose match fits, else `config.default`. A query string in `path` is not looked at.
+    """The first route whose `match` fits, else `config.default`. A query string in `path` is ignored.
 
-    `*` and `?` match any character, also `/` and `.`. Upper and lower case count, except in host names (RFC 4343).
+    `*` and `?` match any character, also `/` and `.`. Matching is case-sensitive, except for host names (RFC 4343).
     """
     host, path = host.lower(), path.partition("?")[0]
     for route in config.routes:

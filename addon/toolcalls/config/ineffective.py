@@ -1,7 +1,7 @@
-"""Settings that say nothing, or take each other back: each with its line, so that nobody relies on one.
+"""Settings that have no effect or contradict each other. Each is reported with its line, so that nobody relies on one.
 
-What cannot hold is a mistake, what merely does nothing is a warning. Both look at a whole configuration, since a route
-has what `defaults` says, and at the lines of the keys that were given.
+A contradiction is a mistake, a setting without effect is a warning. The whole configuration is examined, since a route
+inherits from `defaults`, together with the lines of the keys that the file sets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,23 +10,24 @@ from dataclasses import dataclass
 from toolcalls.route import Access, AccessRule, Config, Filter, Loops, Route
 from toolcalls.text.patterns import widths
 
-# Names under which a verdict, a note or a text for a blocked call stands for something else than a rule of the file.
-RESERVED = frozenset({"default", "same_call", "same_result", "cycle", "message"})
+# Names that verdicts and notes use for things other than the file's own rules, so no rule may have one.
+RESERVED_NAMES = frozenset({"default", "same_call", "same_result", "cycle", "message"})
 
-_READS_TEXT = ("policy", "take", "require", "allowed_tools", "multiple_calls")
+# Keys about calls in text, which have no effect where both sides are native.
+_TEXT_KEYS = ("policy", "take", "require", "allowed_tools", "multiple_calls")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is found at one line. `wrong`: the configuration cannot be used."""
+    """A finding and its line. `is_mistake`: the configuration cannot be used."""
 
     line: int
     text: str
-    wrong: bool = False
+    is_mistake: bool = False
 
 
 def findings(config: Config, lines: Mapping[str, int]) -> Iterator[Finding]:
-    """What a configuration says in vain. `lines` are those of its keys, by place: `routes[0].access.rules[1].tools`."""
+    """The findings of a configuration. `lines` are those of its keys, by place: `routes[0].access.rules[1].tools`."""
     places = [("defaults", config.default), *((f"routes[{i}]", route) for i, route in enumerate(config.routes))]
     yield from _steering(places, lines)
     for place, route in places:
@@ -40,13 +41,13 @@ def findings(config: Config, lines: Mapping[str, int]) -> Iterator[Finding]:
             yield from _filter(f"{place}.filters[{i}]", filter_, given)
 
 
-def _tells(route: Route) -> bool:
-    """Whether there may be a text for a blocked call."""
+def _can_block(route: Route) -> bool:
+    """Whether the route may block a call, so that a text for the model is needed."""
     return route.access is not None or (route.loops is not None and route.loops.acts)
 
 
 def _steering(places: list[tuple[str, Route]], lines: Mapping[str, int]) -> Iterator[Finding]:
-    """`steering: request` needs requests that are rewritten; without, a model would never hear why it was blocked."""
+    """`steering: request` needs rewritten requests: else the model would never learn why its call was blocked."""
     others = [route for _, route in places[1:] if route.steering == "request" and route.rewrite_request]
     for place, route in places:
         if route.steering != "request":
@@ -54,18 +55,18 @@ def _steering(places: list[tuple[str, Route]], lines: Mapping[str, int]) -> Iter
         keys = [f"{place}.{key}" for key in ("steering", "rewrite_request", "access", "loops")]
         line = next((lines[key] for key in keys if key in lines), None)
         if line is None:
-            continue  # it says nothing of its own
+            continue  # the route only inherits
         own = keys[0] in lines
-        if not route.rewrite_request and (_tells(route) or (own and not (place == "defaults" and others))):
+        if not route.rewrite_request and (_can_block(route) or (own and not (place == "defaults" and others))):
             text = f"{place}.steering: request needs rewrite_request: true, since the text goes into the next request"
-            yield Finding(line, text, wrong=True)
-        elif own and not _tells(route) and place != "defaults":
+            yield Finding(line, text, is_mistake=True)
+        elif own and not _can_block(route) and place != "defaults":
             yield Finding(line, f"{place}.steering does nothing: neither access nor loops blocks a call here")
 
 
 def _sides(place: str, route: Route, given: Mapping[str, int]) -> Iterator[Finding]:
     both = route.client == "native" and route.upstream == "native"
-    for key in _READS_TEXT if both else ():
+    for key in _TEXT_KEYS if both else ():
         if (name := f"{place}.{key}") in given:
             yield Finding(given[name], f"{name} does nothing: where both sides are native, text is no call")
     if route.client == "native" and f"{place}.client_dialect" in given:
@@ -102,7 +103,7 @@ def _filter(place: str, filter_: Filter, given: Mapping[str, int]) -> Iterator[F
         return
     line = given.get(key, given.get(f"{place}.pattern"))
     if line is None:
-        return  # the defaults say it, and have it told there
+        return  # it is inherited, and reported where `defaults` sets it
     (least, most), length = widths(filter_.pattern), filter_.max_length
     if most == 0:
         yield Finding(line, f"{place}.pattern does nothing: it matches no character")

@@ -1,4 +1,4 @@
-"""The keys of mappings: each has one reader, and mistakes are collected key by key."""
+"""Reads mappings and lists key by key: each key has one reader, and mistakes are collected."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from toolcalls.config.readers import Reader, as_list, as_mapping
 
 
 class Keys:
-    """The keys of one document as they are read.
+    """The keys of one document, as they are read.
 
-    mistakes   those so far. With one no Config comes out, so what stands in for a wrong value is never seen
-    lines      of the keys, by place (`routes[0].match.host`)
-    places     the keys that may stand in a place, by what mistakes call it
+    mistakes   those so far. With one there is no Config, so a placeholder for a wrong value is never seen
+    lines      the lines of the keys, by place (`routes[0].match.host`)
+    places     the keys that each place accepts, by the name of the place in mistakes
     """
 
     def __init__(self) -> None:
@@ -21,14 +21,14 @@ class Keys:
         self.lines: dict[str, int] = {}
         self.places: dict[str, Mapping[str, Reader]] = {}
 
-    def note(self, mistake: Mistake) -> None:
-        """One more mistake. Raises it where it is the last that is shown."""
+    def add_mistake(self, mistake: Mistake) -> None:
+        """Collect a mistake. Raises it if it is the last one that is shown, which ends the reading."""
         if len(self.mistakes) == MAX_MISTAKES - 1:
-            raise mistake  # the last one that is shown: it ends the reading
+            raise mistake
         self.mistakes.append(mistake)
 
-    def collect(self, node: Node, where: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
-        """What the keys of a mapping set. A key that is wrong is noted and sets nothing."""
+    def read_mapping(self, node: Node, where: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
+        """The fields that the keys of a mapping set. A wrong key sets nothing; its mistake is collected."""
         found: dict[str, Any] = {}
         for key, (line, value) in as_mapping(node, where, may_be_empty=True).items():
             place = f"{where}.{key}" if where else key
@@ -41,11 +41,14 @@ class Keys:
                     raise Mistake(line, f"{place}: another key beside it has set {twice}; expected one of the two")
                 found |= settings
             except Mistake as mistake:
-                self.note(mistake)
+                self.add_mistake(mistake)
         return found
 
-    def each[T](self, node: Node, where: str, what: str, read: Callable[[Node, str], T]) -> list[T]:
-        """What `read` makes of each item; one that is wrong is noted and left out. Each has its own name, if any."""
+    def read_list[T](self, node: Node, where: str, what: str, read: Callable[[Node, str], T]) -> tuple[T, ...]:
+        """Each item of a list as `read` returns it. Wrong items are left out, their mistakes collected.
+
+        Items that have a name must have different ones.
+        """
         found: list[T] = []
         names: set[str] = set()
         for i, item in enumerate(as_list(node, where, what)):
@@ -55,11 +58,11 @@ class Keys:
                 if name is not None and name in names:
                     raise Mistake(item.line, f"{where}[{i}]: the name {quote(name)} is taken already")
             except Mistake as mistake:
-                self.note(mistake)
+                self.add_mistake(mistake)
                 continue
             names.add(str(name))
             found.append(made)
-        return found
+        return tuple(found)
 
     def _unknown(self, key: str, here: Mapping[str, Reader]) -> str:
         for place, keys in self.places.items():

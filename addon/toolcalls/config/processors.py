@@ -1,6 +1,6 @@
 """The keys of processors: `access`, `loops`, `reactors`, `filters`, `steering`.
 
-A reactor's file is looked at and not run: whether it is there, is Python, and has the function.
+A reactor's file is parsed, not run: it must exist, be Python and have the function.
 """
 
 import ast
@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from toolcalls.config.ineffective import RESERVED
+from toolcalls.config.ineffective import RESERVED_NAMES
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import Mistake, did_you_mean, quote
 from toolcalls.config.nodes import Node
@@ -23,10 +23,10 @@ from toolcalls.config.readers import (
     as_word,
     expected,
     flag,
-    named,
-    need,
     number,
     one_of,
+    require,
+    setting,
 )
 from toolcalls.route import Access, AccessRule, Condition, Filter, LoopAction, Loops, Reactor
 
@@ -66,7 +66,7 @@ def _count(name: str) -> Reader:
 
 
 class ProcessorKeys:
-    """The readers of these keys. `folder` is the one that the files of reactors are named from."""
+    """The readers of these keys. Paths of reactors are relative to `folder`."""
 
     def __init__(self, keys: Keys, folder: Path) -> None:
         self._keys = keys
@@ -86,25 +86,25 @@ class ProcessorKeys:
     def _access(self, node: Node, where: str) -> dict[str, Any]:
         readers: dict[str, Reader] = {
             "default": one_of("default", ("allow", "deny")),
-            "message": named("message", as_text),
-            "rules": lambda node, where: {"rules": tuple(self._keys.each(node, where, "a list of rules", self._rule))},
+            "message": setting("message", as_text),
+            "rules": lambda node, where: {"rules": self._keys.read_list(node, where, "a list of rules", self._rule)},
         }
-        return {"access": None if node.value is None else Access(**self._keys.collect(node, where, readers))}
+        return {"access": None if node.value is None else Access(**self._keys.read_mapping(node, where, readers))}
 
     def _rule(self, node: Node, where: str) -> AccessRule:
         readers: dict[str, Reader] = {
-            "name": named("name", lambda node, where: as_word(node, where, "a name")),
+            "name": setting("name", lambda node, where: as_word(node, where, "a name")),
             "action": one_of("action", ("allow", "block")),
             "tools": _tool_patterns,
-            "model": named("model", as_glob),
-            "agent": named("agent", as_glob),
+            "model": setting("model", as_glob),
+            "agent": setting("agent", as_glob),
             "arguments": self._conditions,
             "priority": number("priority", -1000, 1000),
-            "message": named("message", as_text),
+            "message": setting("message", as_text),
         }
-        found = self._keys.collect(node, where, readers)
-        need(node, where, "name", "action")
-        if (name := found.get("name")) in RESERVED:
+        found = self._keys.read_mapping(node, where, readers)
+        require(node, where, "name", "action")
+        if (name := found.get("name")) in RESERVED_NAMES:
             raise Mistake(
                 as_mapping(node, where)["name"][0], f"{where}.name: {quote(name)} is a word of the addon's own"
             )
@@ -118,13 +118,13 @@ class ProcessorKeys:
                 found.append(Condition(key, matches=as_pattern(value, place)))
                 continue
             readers: dict[str, Reader] = {
-                "matches": named("matches", as_pattern),
-                "outside": named("outside", lambda node, where: as_texts(node, where, "a path")),
-                "inside": named("inside", lambda node, where: as_texts(node, where, "a path")),
+                "matches": setting("matches", as_pattern),
+                "outside": setting("outside", lambda node, where: as_texts(node, where, "a path")),
+                "inside": setting("inside", lambda node, where: as_texts(node, where, "a path")),
             }
             if not value.value:
                 raise expected("matches, outside or inside", value, place)
-            found.append(Condition(key, **self._keys.collect(value, place, readers)))
+            found.append(Condition(key, **self._keys.read_mapping(value, place, readers)))
         return {"arguments": tuple(found)}
 
     def _loops(self, node: Node, where: str) -> dict[str, Any]:
@@ -134,25 +134,25 @@ class ProcessorKeys:
             "action": one_of("action", get_args(LoopAction)),
             "tools": _tool_patterns,
             "progress": flag("progress"),
-            "text": named("text", as_text),
+            "text": setting("text", as_text),
         }
-        return {"loops": None if node.value is None else Loops(**self._keys.collect(node, where, readers))}
+        return {"loops": None if node.value is None else Loops(**self._keys.read_mapping(node, where, readers))}
 
     def _reactors(self, node: Node, where: str) -> dict[str, Any]:
-        return {"reactors": tuple(self._keys.each(node, where, "a list of reactors", self._reactor))}
+        return {"reactors": self._keys.read_list(node, where, "a list of reactors", self._reactor)}
 
     def _reactor(self, node: Node, where: str) -> Reactor:
         readers: dict[str, Reader] = {
-            "file": named("file", lambda node, where: as_word(node, where, "a path")),
-            "function": named("function", lambda node, where: as_word(node, where, "a function's name")),
+            "file": setting("file", lambda node, where: as_word(node, where, "a path")),
+            "function": setting("function", lambda node, where: as_word(node, where, "a function's name")),
             "tools": _tool_patterns,
             "time_limit": _seconds,
         }
-        found = self._keys.collect(node, where, readers)
+        found = self._keys.read_mapping(node, where, readers)
         fields = as_mapping(node, where)
         for key in ("file", "function"):
-            need(node, where, key)
-            if key not in found:  # its mistake is noted
+            require(node, where, key)
+            if key not in found:  # its mistake is collected
                 return Reactor("", "")
         path = (self._folder / Path(found["file"]).expanduser()).absolute()
         line = fields["file"][0]
@@ -175,20 +175,20 @@ class ProcessorKeys:
         return Reactor(**{**found, "file": str(path)})
 
     def _filters(self, node: Node, where: str) -> dict[str, Any]:
-        return {"filters": tuple(self._keys.each(node, where, "a list of filters", self._filter))}
+        return {"filters": self._keys.read_list(node, where, "a list of filters", self._filter)}
 
     def _filter(self, node: Node, where: str) -> Filter:
         readers: dict[str, Reader] = {
-            "name": named("name", lambda node, where: as_word(node, where, "a name")),
-            "literal": named("literal", as_text),
-            "pattern": named("pattern", as_pattern),
-            "replace": named("replace", as_text),
+            "name": setting("name", lambda node, where: as_word(node, where, "a name")),
+            "literal": setting("literal", as_text),
+            "pattern": setting("pattern", as_pattern),
+            "replace": setting("replace", as_text),
             "max_length": number("max_length", 1, 10_000),
             "calls": flag("calls"),
         }
-        found = self._keys.collect(node, where, readers)
+        found = self._keys.read_mapping(node, where, readers)
         fields = as_mapping(node, where)
-        need(node, where, "name")
+        require(node, where, "name")
         if ("literal" in fields) == ("pattern" in fields):
             raise Mistake(node.line, f"{where}: expected either literal or pattern")
         if found.get("literal") == "":

@@ -1,7 +1,7 @@
-"""What one node may be: functions that give its value, or raise the mistake that says what was expected and found.
+"""What a value may be: functions that return it, or raise the mistake that says what was expected and what was found.
 
-Those that are named after a value (`as_text`) give it; those that are named after a kind of key (`flag`, `number`) make
-the key's reader. `where` is the place that a mistake names (`routes[0].match`).
+`as_…` functions return the value of a node. The others (`flag`, `number`, `one_of`, …) make the reader of a key.
+`where` is the place that a mistake names (`routes[0].match`).
 """
 
 import re
@@ -14,7 +14,7 @@ from toolcalls.text.patterns import compiled
 
 MAX_PATTERN = 1_000
 
-# What a key's value sets: from a node and its place to fields by name.
+# Reads a key's value: from a node and its place to the fields that it sets, by name.
 type Reader = Callable[[Node, str], dict[str, Any]]
 
 
@@ -35,7 +35,7 @@ def _found(node: Node) -> str:
 
 
 def expected(what: str, node: Node, where: str, hint: str = "") -> Mistake:
-    """The mistake of a node that is something else than `what`."""
+    """The mistake for a node that is not `what`."""
     return Mistake(node.line, f"{where + ': ' if where else ''}expected {what}; found {_found(node)}{hint}")
 
 
@@ -63,7 +63,7 @@ def as_text(node: Node, where: str, what: str = "text") -> str:
 
 
 def as_word(node: Node, where: str, what: str) -> str:
-    """Text that is shown on one line of a log: not blank, printable, short."""
+    """Text that fits on one line of a log: not blank, printable, short."""
     text = as_text(node, where, what)
     if not text.strip() or not text.isprintable() or len(text) > 200:
         raise expected(f"{what} of 1 to 200 printable characters", node, where)
@@ -159,24 +159,24 @@ def as_texts(node: Node, where: str, what: str) -> tuple[str, ...]:
     return found
 
 
-def named(name: str, read: Callable[[Node, str], Any]) -> Reader:
-    """A key whose value `read` gives."""
+def setting(name: str, read: Callable[[Node, str], Any]) -> Reader:
+    """A key whose value `read` returns."""
     return lambda node, where: {name: read(node, where)}
 
 
-def plain(node: Node) -> Any:
+def plain_value(node: Node) -> Any:
     """The plain value of a node, as `json.loads` would give it."""
     match node.value:
         case dict(fields):
-            return {key: plain(value) for key, (_, value) in fields.items()}
+            return {key: plain_value(value) for key, (_, value) in fields.items()}
         case list(items):
-            return [plain(item) for item in items]
+            return [plain_value(item) for item in items]
         case scalar:
             return scalar
 
 
-def need(node: Node, where: str, *keys: str) -> None:
-    """Raises the mistake that says which of these keys a mapping has not."""
+def require(node: Node, where: str, *keys: str) -> None:
+    """Raise the mistake that names the first of these keys that a mapping lacks."""
     for key in keys:
         if key not in as_mapping(node, where):
             raise Mistake(node.line, f'{where}: expected the key "{key}"; found none')

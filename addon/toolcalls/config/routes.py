@@ -20,10 +20,10 @@ from toolcalls.config.readers import (
     as_word,
     expected,
     flag,
-    named,
-    need,
     number,
     one_of,
+    require,
+    setting,
     some_of,
 )
 from toolcalls.config.tools import ToolKeys
@@ -77,7 +77,7 @@ def _price(node: Node, where: str) -> float:
     return float(value)
 
 
-class Routes:
+class RouteKeys:
     """One reading of one document, with the names of the dialects and wires that exist."""
 
     def __init__(self, keys: Keys, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
@@ -119,14 +119,14 @@ class Routes:
         }
         self._route: dict[str, Reader] = {
             "name": lambda node, where: {"name": as_word(node, where, "a name")},
-            "match": lambda node, where: {"match": Match(**keys.collect(node, where, self._match))},
+            "match": lambda node, where: {"match": Match(**keys.read_mapping(node, where, self._match))},
             **self._settings,
         }
         self._top: dict[str, Reader] = {
             "version": self._version,
             "vtc_client_patterns": _client_patterns,
             "prices": self._prices,
-            "defaults": lambda node, where: {"defaults": keys.collect(node, where, self._settings)},
+            "defaults": lambda node, where: {"defaults": keys.read_mapping(node, where, self._settings)},
             "routes": self._routes,
         }
         keys.places = {
@@ -138,7 +138,7 @@ class Routes:
 
     def config(self, root: Node) -> Config:
         """The whole document. Routes are built last, because `defaults` may stand below them."""
-        found = self._keys.collect(root, "", self._top)
+        found = self._keys.read_mapping(root, "", self._top)
         default = replace(Route(), **found.pop("defaults", {}))
         routes = tuple(replace(default, **settings) for settings in found.pop("routes", ()))
         return Config(routes=routes, default=default, **found)
@@ -154,11 +154,11 @@ class Routes:
             place = f"{where}[{i}]"
             try:
                 as_mapping(item, place)
-                settings = {"name": place, **self._keys.collect(item, place, self._route)}
+                settings = {"name": place, **self._keys.read_mapping(item, place, self._route)}
                 if settings["name"] in names:
                     raise Mistake(item.line, f"{place}: the name {quote(settings['name'])} is taken already")
             except Mistake as mistake:
-                self._keys.note(mistake)
+                self._keys.add_mistake(mistake)
                 continue
             names.add(settings["name"])
             routes.append(settings)
@@ -166,17 +166,17 @@ class Routes:
 
     def _prices(self, node: Node, where: str) -> dict[str, Any]:
         empty = node.value is None
-        return {"prices": () if empty else tuple(self._keys.each(node, where, "a list of prices", self._model_price))}
+        return {"prices": () if empty else self._keys.read_list(node, where, "a list of prices", self._model_price)}
 
     def _model_price(self, node: Node, where: str) -> Price:
         readers: dict[str, Reader] = {
-            "model": named("model", as_glob),
-            "input": named("input", _price),
-            "output": named("output", _price),
-            "cached": named("cached", _price),
+            "model": setting("model", as_glob),
+            "input": setting("input", _price),
+            "output": setting("output", _price),
+            "cached": setting("cached", _price),
         }
-        found = self._keys.collect(node, where, readers)
-        need(node, where, "model", "input", "output")
+        found = self._keys.read_mapping(node, where, readers)
+        require(node, where, "model", "input", "output")
         return Price(**{"model": "*", "input": 0.0, "output": 0.0, **found})
 
     def _client(self, node: Node, where: str) -> dict[str, Any]:

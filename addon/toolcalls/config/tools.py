@@ -5,13 +5,13 @@ from typing import Any
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import Mistake, quote
 from toolcalls.config.nodes import Node
-from toolcalls.config.readers import Reader, as_list, as_mapping, as_text, as_word, flag, one_of, plain
+from toolcalls.config.readers import Reader, as_list, as_mapping, as_text, as_word, flag, one_of, plain_value
 from toolcalls.request import Tool
 
 
 def _parameters(node: Node, where: str) -> dict[str, Any]:
     as_mapping(node, where)
-    return {"schema": plain(node)}
+    return {"schema": plain_value(node)}
 
 
 class ToolKeys:
@@ -35,7 +35,7 @@ class ToolKeys:
         fields = as_mapping(node, where)
         kind = one_of("type", ("function",))
         if "function" in fields:
-            self._keys.collect(node, where, {"type": kind, "function": lambda _node, _where: {}})
+            self._keys.read_mapping(node, where, {"type": kind, "function": lambda _node, _where: {}})
             node, where = fields["function"][1], f"{where}.function"
             fields = as_mapping(node, where)
         if "name" not in fields:
@@ -47,5 +47,5 @@ class ToolKeys:
             "type": kind,
             "strict": flag("strict"),
         }
-        found = self._keys.collect(node, where, readers)
+        found = self._keys.read_mapping(node, where, readers)
         return Tool(found.get("name", where), found.get("schema", {}), found.get("description", ""))
