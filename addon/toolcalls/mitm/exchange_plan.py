@@ -1,7 +1,7 @@
-"""What is decided from a request: which API it is, which route holds, what is done to the reply.
+"""What is decided from a request: its API, its route, and what is done to the reply.
 
-A plan is a function of the configuration and of the request, so it is the same live, from a file and in a replay. It
-holds no reference to the flow, because a tap holds it.
+A plan is a function of the configuration and the request, so it is the same live, from a file and in a replay. It holds
+no reference to the flow, because a tap holds the plan.
 """
 
 import re
@@ -39,14 +39,14 @@ class ReplyNotParsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExchangePlan:
-    """What is done to one exchange. `seed` is a digest of the request's body, which the ids of lifted calls grow from.
+    """What is done to one exchange.
 
-    request   the body that came, and the one that the upstream is sent instead; None where it is the same
-    processors   the route's, None where it has none
-    watch     the loop guard that only looks on, None where there is none
-    call_memory   remembers the calls that are lifted, None where nobody will ask
-    may_be_refused   the request brings the result of a lifted call to a server that keeps the conversation, and has
-               kept the call as text
+    seed             a digest of the request's body, from which the ids of lifted calls are made
+    request          the body that came, and the one that the upstream is sent instead; None if it is the same
+    processors       the route's; None for none
+    watch            a loop guard that only reports; None for none
+    call_memory      remembers the calls that are lifted; None if no later request can refer to them
+    may_be_refused   the request has the result of a lifted call, and the server has kept that call as text
     """
 
     wire: Wire
@@ -62,17 +62,17 @@ class ExchangePlan:
 
     @property
     def may_change(self) -> bool:
-        """Whether the reply may leave otherwise than it came."""
+        """Whether the reply may be changed."""
         return self.decision.kind != "observe"
 
     @property
     def may_block(self) -> bool:
-        """Whether a rule may block calls of the reply: then what nobody can read must not pass."""
+        """Whether a rule may block calls of the reply: then a reply that cannot be read must not pass."""
         return self.may_change and self.processors is not None and self.processors.blocks
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """What the upstream is not told, of all that was done to the request: worth a line in the log."""
+        """The notes on what the upstream is not sent of the request; they are logged."""
         return tuple(note for note in self.decision.evidence if note.startswith(_LOSSES))
 
     @property
@@ -92,7 +92,7 @@ class ExchangePlan:
 
 
 def wire_for(request: http.Request) -> Wire | None:
-    """The API that a request is for. This is all that other traffic costs."""
+    """The API that a request is for; None for any other traffic, which costs no more than this."""
     if request.method == "POST":
         return wire_of(request.path)
     return wire_of_retrieval(request.path) if request.method == "GET" else None
@@ -105,10 +105,10 @@ def plan_for(
     original: bytes | None = None,
     call_memory: CallMemory | None = None,
 ) -> ExchangePlan:
-    """Raises Unread when the request's body is not there or cannot be read.
+    """The plan for a request. Raises ReplyNotParsed if its body is missing or cannot be read.
 
-    original   the body that the client sent, without its coding, where the request holds a rewritten one
-    call_memory   the calls that were lifted so far, None where a request stands alone
+    original      the body that the client sent, without content coding, if the request holds a rewritten one
+    call_memory   the calls that were lifted so far; None for a request on its own
     """
     fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
@@ -158,7 +158,7 @@ def _rewritten(
         return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
         conversation = format_.read(body)
-        if decision.upstream == "text" and decision.kind == "lift":  # which is told anew, whatever it was told before
+        if decision.upstream == "text" and decision.kind == "lift":  # the tools are declared anew in each request
             known = {tool.name for tool in conversation.tools}
             earlier = (tool for tool in call_policy.request.conversation_tools if tool.name not in known)
             conversation = replace(conversation, tools=(*conversation.tools, *earlier))
@@ -169,11 +169,11 @@ def _rewritten(
         is_text = decision.upstream == "text"
         whole = with_missing_calls(wire.name, offered.conversation, {} if is_text else missing)
         made = rewrite(whole.conversation, call_policy, decision, names)
-        told = with_steering_texts(made.conversation, call_policy.route)
-        notes = (*offered.notes, *whole.notes, *made.notes, *told.notes)
+        steered = with_steering_texts(made.conversation, call_policy.route)
+        notes = (*offered.notes, *whole.notes, *made.notes, *steered.notes)
         if not notes:
             return None, []
-        return format_.write(body, told.conversation), [f"request: {note}" for note in notes]
+        return format_.write(body, steered.conversation), [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
         return None, [f"{_PASSES}{error}"]
 

@@ -1,6 +1,6 @@
-"""What is kept of an exchange in its flow: both bodies, when their pieces came, the report, a comment and a mark.
+"""What the addon stores in a flow: both bodies, the times of their pieces, the report, a comment and a mark.
 
-A flow holds what the client got (`raw_content`), as it always does. Beside it stands in `flow.metadata`:
+`raw_content` is what the client got, as always. `flow.metadata` holds besides:
 
 toolcalls            the report (`report.of`), plain data
 toolcalls_words      what a filter finds it by (`report.filter_words`): `status:declined reason:fenced …`
@@ -9,7 +9,7 @@ toolcalls_request    what the client sent, without content coding, only where th
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
                      {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
 
-mitmproxy loses a flow whose metadata it cannot write, without a word, so everything here is made writable first.
+mitmproxy drops a flow whose metadata it cannot write, silently, so everything is made writable first.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
 
 
 class _Bytes(bytes):
-    """A body. The console's detail view shows metadata by its repr, which for a body is no use to anybody."""
+    """A body with a short repr, which the console shows in its details of a flow."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} bytes>"
@@ -49,7 +49,7 @@ class _Numbers(list[int]):
 
 
 def prepare_headers(flow: http.HTTPFlow) -> None:
-    """Make a reply's headers fit a body that leaves without coding, and of unknown length.
+    """Make a reply's headers fit a body without content coding and of unknown length.
 
     Chunked is HTTP/1.1's: an older client reads to the end of the connection, and to HTTP/2 it is an error.
     """
@@ -63,7 +63,7 @@ def prepare_headers(flow: http.HTTPFlow) -> None:
 
 
 def store_bodies(response: http.Response, metadata: dict[str, Any], tap: ResponseTap) -> None:
-    """Put both bodies and their times into a flow whose reply went through a tap."""
+    """Store both bodies of a reply that went through a tap, and their times."""
     client, upstream = tap.client.content(), tap.upstream.content()
     response.raw_content = client
     if client is not None and "content-length" in response.headers:
@@ -80,7 +80,7 @@ def _times(body: TimedBody) -> dict[str, list[int]]:
 
 
 def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
-    """Put the report, its summary and a mark into the flow; a comment or a mark of the user's own stays."""
+    """Store the report, and its summary and mark unless the user has set others."""
     was = flow.metadata.get(REPORT)
     old = was if isinstance(was, dict) else {}
     data = writable(report)
@@ -93,14 +93,14 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
 
 
 def is_as_recorded(was: object, report: dict[str, Any]) -> bool:
-    """Whether a reply is judged as it was when its bodies passed, by the report that was written then. Whatever stood
-    in a file may be of any type.
+    """Whether the verdicts are those of the report that was written when the reply passed. `was` comes from a file and
+    may be of any type.
     """
     return isinstance(was, dict) and not was.get("judged") and was.get("verdicts") == writable(report["verdicts"])
 
 
 def add_comment(flow: http.HTTPFlow, text: str) -> None:
-    """Say something of a flow whose reply has no report, as it is not read; the user's own comment and mark stay."""
+    """Comment and mark a flow without a report, unless the user has."""
     flow.comment = flow.comment or text
     flow.marked = flow.marked or MARKS["malformed"]
 
@@ -111,7 +111,7 @@ def metadata_bytes(content: bytes) -> bytes:
 
 
 def replace_request_body(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
-    """Send `body` instead of what came, which is kept."""
+    """Send `body` instead of the request body that came, which is kept."""
     flow.metadata[REQUEST] = _Bytes(came)
     for name in ("content-encoding", *_DIGESTS):
         flow.request.headers.pop(name, None)
@@ -121,9 +121,9 @@ def replace_request_body(flow: http.HTTPFlow, came: bytes, body: bytes) -> None:
 
 
 def restore_request_body(flow: http.HTTPFlow) -> None:
-    """A flow that is sent once more asks what the client asked, to be rewritten by today's rules.
+    """Put back the body that the client sent, for a flow that is sent again: it is rewritten anew.
 
-    Not before `request`: until then mitmproxy puts the recorded body back.
+    Not before the hook `request`: until then mitmproxy puts the recorded body back.
     """
     came = original_request_body(flow)
     if came is not None:
@@ -133,20 +133,20 @@ def restore_request_body(flow: http.HTTPFlow) -> None:
 
 
 def original_request_body(flow: http.HTTPFlow) -> bytes | None:
-    """What the client sent where the upstream was sent something else."""
+    """The body that the client sent; None if the upstream was sent the same."""
     came = flow.metadata.get(REQUEST)
     return came if isinstance(came, bytes) else None
 
 
 def clear(flow: http.HTTPFlow) -> None:
-    """Take out all that an earlier reply has left in a flow that is sent once more."""
+    """Remove what an earlier reply left in a flow that is sent again."""
     annotate(flow, {"summary": "", "worst": None})
     for name in (REPORT, FILTER_WORDS, UPSTREAM, TIMES):
         flow.metadata.pop(name, None)
 
 
 def writable(value: Any) -> Any:
-    """`value` with its strings free of lone surrogates, which UTF-8 does not hold: each becomes its escape."""
+    """`value` with each lone surrogate as its escape: UTF-8 has no form for it."""
     if isinstance(value, str):
         return _written(value)
     if isinstance(value, dict):
@@ -157,7 +157,7 @@ def writable(value: Any) -> Any:
 
 
 def _written(text: str) -> str:
-    """A string as it is wherever it can be: an argument may have megabytes, and copies stay as long as the flow."""
+    """The same object wherever possible: an argument may have megabytes, and a copy stays as long as the flow."""
     if text.isascii():
         return text
     try:
@@ -168,10 +168,10 @@ def _written(text: str) -> str:
 
 
 class ReplayedBodies:
-    """The upstream's bodies of flows that mitmproxy replays as a server (`-S`).
+    """The upstream's bodies of flows that mitmproxy replays as a server (`-S`), by what the client got.
 
-    It serves a copy of the recorded reply, which is what the client got then, and no metadata with it. Found again by
-    its body, a reply is read from what the upstream sent, so that the verdicts are the first ones.
+    mitmproxy serves a copy of the recorded reply without its metadata. With the upstream's body the verdicts are the
+    same as in the first run.
     """
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class ReplayedBodies:
         self._bodies: dict[bytes, bytes] = {}
 
     def add(self, flows: Iterable[object]) -> None:
-        """Remember the bodies of flows that were not seen before."""
+        """Remember the bodies of flows."""
         for flow in flows:
             if isinstance(flow, http.HTTPFlow) and flow.id not in self._seen:
                 self._seen.add(flow.id)
@@ -188,5 +188,5 @@ class ReplayedBodies:
                     self._bodies[flow.response.raw_content] = upstream
 
     def upstream(self, body: bytes) -> bytes | None:
-        """What the upstream had sent where a client got `body`; None when that is not known."""
+        """What the upstream sent when a client got `body`; None if not known."""
         return self._bodies.get(body)

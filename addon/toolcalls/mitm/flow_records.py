@@ -1,6 +1,6 @@
-"""A flow of mitmproxy as `Seen`: what the page, the report and the exports are made of.
+"""A flow of mitmproxy as plain records of its exchanges, from which the page, the report and the exports are made.
 
-Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
+Metadata may come from a file, so its types are checked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -134,7 +134,7 @@ def _id(flow: http.HTTPFlow, place: int) -> str:
 
 
 def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
-    """A flow as it is now, with the report that it holds, or with another one. A WebSocket is told as its latest reply
+    """A flow as it is now, with the report that it holds, or with another one. A WebSocket gives its latest reply
     (`_latest_reply`).
     """
     found = _http_record(flow, report)

@@ -1,7 +1,7 @@
 """The file of the option `toolcalls_log`: one line of JSON for each verdict, for scripts.
 
 Nothing of a request's headers or query is written, and no arguments: a log outlives what it is about. How the file is
-opened and what a full disk does to it is told in `appended`.
+opened and what a full disk does to it is described in `append_file`.
 """
 
 import errno

@@ -67,7 +67,7 @@ class Recorded:
 
 
 def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
-    """Raises Unread, with the reason, for a flow that the addon would not read."""
+    """Raises ReplyNotParsed, with the reason, for a flow that the addon would not read."""
     wire = wire_for(flow.request)
     if wire is None or flow.response is None:
         raise ReplyNotParsed("it is no exchange with an API that the addon reads")
@@ -88,7 +88,7 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
 
 def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recorded]]:
     """The replies that a flow holds: the only one, or those of a WebSocket, each with the number of the message that
-    asked for it. Raises Unread.
+    asked for it. Raises ReplyNotParsed.
     """
     if flow.websocket is None:
         return [(None, recorded(flow, config))]

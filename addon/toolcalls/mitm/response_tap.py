@@ -1,9 +1,10 @@
-"""What mitmproxy calls with every piece of a reply: bytes in, bytes out, and both kept with their times.
+"""The callable that mitmproxy calls with every piece of a reply (`flow.response.stream`): bytes in, bytes out, and both
+kept with their times.
 
-mitmproxy's rules, each learned the hard way: an empty `bytes` in the middle ends a chunked body, so nothing to send is
-`[]`; each item returned is a write of its own, so everything goes into one; what raises loses the piece, and at the end
-hangs the client, so nothing raises; and after an upstream's abort nothing is called any more, so whoever owns the tap
-must close or abort it. A tap holds no reference to its flow, else both bodies live until the collector's next round.
+mitmproxy's rules: an empty `bytes` in the middle ends a chunked body, so nothing to send is `[]`. Each item returned is
+written separately, so there is only one. If the callable raises, the piece is lost, and at the end the client hangs, so
+it never raises. After an abort by the upstream it is not called any more, so the owner of a tap must close or abort it.
+A tap holds no reference to its flow: in a cycle both bodies would stay until the garbage collector runs.
 """
 
 from array import array
@@ -14,10 +15,10 @@ from toolcalls.mitm.content_codings import Decoder
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires.frames import Form
 
-# Of one body for its flow; a larger one is kept nowhere. Both bodies of a reply are kept, so that is twice as much.
+# Of one body; a larger one is not kept. A reply has two bodies, so it may keep twice as much.
 MAX_KEPT = 16 * 1024 * 1024  # bytes
 MAX_PIECES = 500_000
-MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that has to wait until it is whole; a larger one passes as it comes
+MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that is read as a whole; a larger one passes as it comes
 
 
 class TimedBody:
@@ -45,7 +46,7 @@ class TimedBody:
             self._bytes, self._moments, self._sizes = bytearray(), array("q"), array("L")
 
     def copy(self) -> "TimedBody":
-        """The same body, to go on differently."""
+        """A copy, to which other pieces can be added."""
         made = TimedBody(self._since)
         made._bytes, made._limit, made._room = self._bytes[:], self._limit, self._room
         made._moments, made._sizes = self._moments[:], self._sizes[:]
@@ -58,28 +59,28 @@ class TimedBody:
 
     @property
     def microseconds(self) -> list[int]:
-        """When each piece came, since the reply's headers."""
+        """When each piece came, in microseconds since the reply's headers."""
         return [moment // 1000 for moment in self._moments]
 
     @property
     def sizes(self) -> list[int]:
-        """How many bytes each piece had."""
+        """The size of each piece, in bytes."""
         return self._sizes.tolist()
 
     def content(self) -> bytes | None:
-        """The body as far as it came; None when it grew too large to be kept."""
+        """The body so far; None if it grew too large to be kept."""
         return None if self._limit < 0 else bytes(self._bytes)
 
 
 class ResponseTap:
-    """One reply on its way through.
+    """One reply. The instance is the callable.
 
     form      as the exchange's
-    decoder   takes a content coding off; None when there is none
-    changes   False: the pieces leave as they came, and the exchange reads a copy
+    decoder   decodes the content coding; None when there is none
+    changes   False: the pieces leave as they came, and the exchange only reads them
     """
 
-    is_toolcalls_tap = True  # how the addon knows a tap again after a reload has made all classes anew
+    is_toolcalls_tap = True  # how the addon recognises a tap after a reload, which makes new classes
 
     def __init__(self, exchange: Exchange, *, form: Form, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
@@ -93,7 +94,7 @@ class ResponseTap:
 
     @property
     def client(self) -> TimedBody:
-        """What the client got."""
+        """The body that the client got."""
         return self.upstream if self._client is None else self._client
 
     @property
@@ -131,13 +132,13 @@ class ResponseTap:
             self._client.add(left, moment)
 
     def _prepare(self, data: bytes) -> bytes:
-        """The piece without its coding. A reply that waits until it is whole must find room."""
+        """The piece without its content coding. Raises OverflowError for a whole reply that is too large."""
         piece = data if self._decoder is None else self._decoder.feed(data)
         self._reserve_room(piece)
         return piece
 
     def _reserve_room(self, piece: bytes) -> None:
-        """Take the room that a piece of a whole reply needs until its end."""
+        """Count a piece of a reply that is read as a whole."""
         if self._room is not None and self.exchange.failure is None:
             self._room -= len(piece)
             if self._room < 0:
@@ -157,9 +158,9 @@ class ResponseTap:
         return out
 
     def _failed(self, error: Exception) -> bytes:
-        """From here on bytes pass as they come. Returns what is owed from before.
+        """From here on bytes pass as they come. Returns the bytes that were held.
 
-        A body that is not in the coding that its header names can only pass raw from there: the headers are gone.
+        A body that is not in the coding that its header names can only pass raw from there: the headers have left.
         """
         owed = self.exchange.abort()
         self.exchange.failure = error
@@ -168,18 +169,18 @@ class ResponseTap:
         return owed
 
     def close(self) -> None:
-        """The reply has ended as it should. Usually `b""` has said so already."""
+        """The reply has ended normally. Usually the call with `b""` came before."""
         self._end()
 
     def abort(self) -> None:
-        """The connection broke: no call is completed, and nobody gets what was held."""
+        """The connection broke: no call is completed, and what was held is not sent."""
         if not self.ended:
             self.ended = True
             self.exchange.abort()
 
 
 class _DiscardingDecoder:
-    """Reads no further: the pieces still pass, encoded as they are, but nobody can read them."""
+    """Decodes nothing any more: the pieces still pass, encoded, but the exchange does not read them."""
 
     def feed(self, data: bytes) -> bytes:  # noqa: ARG002 - a Decoder
         return b""

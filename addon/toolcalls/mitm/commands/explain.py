@@ -36,7 +36,7 @@ class ExplainCommands:
         and which of the seven conditions it meets.
         """
         if background.loop_is_running() and background.reply_bytes(flow) > _AT_ONCE:
-            return cast("mitmproxy.types.Data", self._why_beside(flow))
+            return cast("mitmproxy.types.Data", self._why_in_background(flow))
         found = self._conditions(flow)
         return cast(
             "mitmproxy.types.Data", briefly(found) if _in_mitmweb() else _fitting(explained(found), in_a_column)
@@ -48,7 +48,7 @@ class ExplainCommands:
         except ReplyNotParsed as reason:
             raise exceptions.CommandError(f"nothing can be said of this flow: {reason}") from None
 
-    def _why_beside(self, flow: flow.Flow) -> Table:
+    def _why_in_background(self, flow: flow.Flow) -> Table:
         """What is said at once of a long reply, and where the answer will be."""
         if _in_mitmweb():
             return [[f"{_LONG}; the answer is at {PATH}/why?id={flow.id}"]]

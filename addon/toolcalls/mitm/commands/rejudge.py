@@ -66,7 +66,7 @@ class JudgeCommands:
 
         async def judge() -> None:
             self._set_policy(await asyncio.to_thread(self._routes, flows), policy)
-            await self._judge_on(flows, how)
+            await self._judge_in_background(flows, how)
 
         background.start(judge(), "toolcalls.policy")
 
@@ -88,15 +88,15 @@ class JudgeCommands:
 
     def _judge(self, flows: Sequence[flow.Flow], how: str) -> None:
         if not _is_small(flows):
-            background.start(self._judge_on(flows, how), "toolcalls.judge")
+            background.start(self._judge_in_background(flows, how), "toolcalls.judge")
             return
         rejudgement = _Rejudgement(flows, how)
         for one in flows:
             rejudgement.add(one, self._read_again(one))
         rejudgement.show()
 
-    async def _judge_on(self, flows: Sequence[flow.Flow], how: str) -> None:
-        """The same beside the loop, one flow after the other."""
+    async def _judge_in_background(self, flows: Sequence[flow.Flow], how: str) -> None:
+        """The same in the background, one flow after the other."""
         rejudgement = _Rejudgement(flows, how)
         for one in flows:
             rejudgement.add(one, await asyncio.to_thread(self._read_again, one))

@@ -40,8 +40,8 @@ def pieces_of(
     """
     if format_ == "otel":
         _otel()
-    told = ((flow, None if has_report(flow) else failure_report(flow)) for flow in flows)
-    found = (one for flow, report in told if report or has_report(flow) for one in records_of(flow, report))
+    reported = ((flow, None if has_report(flow) else failure_report(flow)) for flow in flows)
+    found = (one for flow, report in reported if report or has_report(flow) for one in records_of(flow, report))
     return _pieces(format_, found, content=content, prices=prices)
 
 

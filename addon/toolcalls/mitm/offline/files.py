@@ -87,7 +87,7 @@ def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
 
 
 def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
-    """The report of a flow by today's configuration and code. Raises Unread."""
+    """The report of a flow by today's configuration and code. Raises ReplyNotParsed."""
     if flow.websocket is not None:
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
         if not turns:
@@ -99,7 +99,10 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
 
 
 def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The reports of a connection's replies, each with the number of the message that asked for it. Raises Unread."""
+    """The reports of a connection's replies, each with the number of the message that asked for it.
+
+    Raises ReplyNotParsed.
+    """
     for number, exchange in replay(flow, config):
         yield number, flow_metadata.writable(report.of(exchange, model=exchange.call_policy.request.model))
 

@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         write_line(as_json({"version": 1, "flows": results}, pretty=sys.stdout.isatty()))
     else:
-        write_output(encode("".join(f"{line}\n" for line in _told(results))))
+        write_output(encode("".join(f"{line}\n" for line in _summary_lines(results))))
     return 1 if changed else 0
 
 
@@ -58,8 +58,8 @@ def _same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     return _key(before) == _key(now) and bool(before.get("failure")) == bool(now["failure"])
 
 
-def _key(told: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    return [tuple(one.get(key) for key in _COMPARED) for one in told.get("verdicts", ())]
+def _key(data: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    return [tuple(one.get(key) for key in _COMPARED) for one in data.get("verdicts", ())]
 
 
 def _baseline(path: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _baseline(path: str) -> dict[str, Any]:
     return {str(one["flow"]): one for one in found if one.get("change") != "unread"}
 
 
-def _told(results: list[dict[str, Any]]) -> Iterator[str]:
+def _summary_lines(results: list[dict[str, Any]]) -> Iterator[str]:
     counts = dict.fromkeys(("changed", "new", "same", "unread"), 0)
     for result in results:
         counts[result["change"]] += 1
@@ -101,8 +101,8 @@ def _differences(was: list[Mapping[str, Any]], now: list[Mapping[str, Any]]) -> 
             continue
         fields = [key for key in _COMPARED if old.get(key) != new.get(key)]
         if fields:
-            told = "; ".join(f"{key} {_value(old.get(key))} → {_value(new.get(key))}" for key in fields)
-            yield report.visible(f"           ± {_short(new)}: {told}")
+            changes = "; ".join(f"{key} {_value(old.get(key))} → {_value(new.get(key))}" for key in fields)
+            yield report.visible(f"           ± {_short(new)}: {changes}")
 
 
 def _short(verdict: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""What answers under `/toolcalls` in mitmweb: its port and its login, no cookie or token of our own.
+"""The tornado handlers below `/toolcalls` in mitmweb, on its port and with its login.
 
-Every method of a subclass of mitmweb's `RequestHandler` asks for the login. The policy that a browser is given is
-stricter than mitmweb's: styles and scripts from here, and nothing else. Loaded in mitmweb only.
+Subclasses of mitmweb's `RequestHandler` ask for the login in every method. The content security policy is stricter than
+mitmweb's: styles and scripts from here, and nothing else. Loaded in mitmweb only.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
 
 
 class _Handler(RequestHandler):
-    """What all of the page's answers have in common."""
+    """Headers and login of all answers."""
 
     def set_default_headers(self) -> None:
         """mitmweb's, with a stricter policy."""
@@ -43,7 +43,7 @@ class _Handler(RequestHandler):
         self.set_header("Cache-Control", "no-store")
 
     def auth_fail(self, invalid_password: bool) -> None:  # noqa: ARG002 - mitmweb's signature
-        """Who has not logged in is told where."""
+        """Link to the login."""
         self.write('<!doctype html><title>Tool calls</title><p>Log in at <a href="/">mitmweb</a> first.</p>')
 
 
@@ -56,7 +56,7 @@ class _LivePage(_Handler):
         self.state = state
 
     def content(self) -> list[Block]:
-        """What is shown."""
+        """The blocks of the page."""
         raise NotImplementedError
 
     @property
@@ -70,7 +70,7 @@ class _LivePage(_Handler):
         return self.state.prices
 
     async def prepare_content(self) -> None:
-        """What has to be done before the content can be made."""
+        """Do what must be done before `content`."""
         await self.state.refresh(list(self.view))
 
     async def get(self) -> None:

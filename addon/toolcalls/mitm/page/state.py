@@ -117,7 +117,7 @@ class PageState:
                     break
                 try:
                     await self._update(flow)
-                except Exception as error:  # noqa: BLE001 - one flow that cannot be told must not hide the others
+                except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
                     # Without the traceback and the message, which may quote the exchange.
                     logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.fault(error)}")
 

@@ -1,14 +1,13 @@
-"""The turns of a WebSocket connection, as its flow keeps them: what was asked, and both sides of the reply, message by
-message.
+"""The turns of a WebSocket connection as its flow keeps them: the request, and both sides of the reply by message.
 
-A flow holds the messages as they left, those that were dropped, and those that we put in. Beside them stands in
-`flow.metadata`, because it cannot be told from these:
+A flow holds the messages as they left, those that were dropped, and those that we injected. `flow.metadata` holds what
+these do not show:
 
-toolcalls_messages   messages that left otherwise than they came: [from the client?, number, content as it came]; the
-                     number counts the messages of that side from 0, without those that we put in
+toolcalls_messages   messages that were changed: [from the client?, number, content as it came]; the number counts the
+                     messages of that side from 0, without those that we injected
 toolcalls_turns      the report of each reply that was read (`report.of`), with `number`: which message asked for it
 
-Whatever stands there may come from a file, so nothing of it is trusted to have the right type.
+Metadata may come from a file, so its types are checked.
 """
 
 import json
@@ -33,7 +32,7 @@ _BOUNDARY_TYPES = [f'"{kind}"'.encode() for kind in (REQUEST_TYPE, *sorted(END_T
 
 
 def type_and_stream(content: bytes) -> tuple[str, str]:
-    """A message's type and its stream; "" where it names none."""
+    """A message's `type` and `stream_id`; "" for what it lacks."""
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
@@ -45,7 +44,7 @@ def type_and_stream(content: bytes) -> tuple[str, str]:
 
 
 def _boundary_type(content: bytes) -> tuple[str, str]:
-    """`type_and_stream` for a message of which no other type matters than those that begin and end a reply."""
+    """`type_and_stream` of a message that begins or ends a reply, or names a stream; ("", "") for any other."""
     if b'"stream_id"' in content or any(word in content for word in _BOUNDARY_TYPES):
         return type_and_stream(content)
     return "", ""
@@ -63,7 +62,7 @@ class MessageNumbers:
         self._next = {True: 0, False: 0}
 
     def number(self, message: WebSocketMessage) -> int | None:
-        """The message's number on its side; None for one of ours."""
+        """The message's number on its side; None for one that we injected."""
         if is_injected(message):
             return None
         self._next[message.from_client] += 1
@@ -71,19 +70,19 @@ class MessageNumbers:
 
 
 def is_injected(message: WebSocketMessage) -> bool:
-    """Whether a message was put in front of another one, and never came from the server."""
+    """Whether we injected a message in front of another one: it never came from the server."""
     return message.injected and not message.from_client
 
 
 def store_original(flow: http.HTTPFlow, message: WebSocketMessage, number: int, content: bytes) -> None:
-    """Keep what a message said when it came."""
+    """Keep the content that a message had when it came."""
     flow.metadata.setdefault(MESSAGES_KEY, []).append(
         [message.from_client, number, flow_metadata.metadata_bytes(content)]
     )
 
 
 def store_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) -> None:
-    """Keep the report of the turn that the client's message `number` asked for; another one of it goes."""
+    """Keep the report of the turn that the client's message `number` asked for, instead of an earlier one."""
     kept = [one for one in turn_reports(flow) if one.get("number") != number]
     flow.metadata[TURNS_KEY] = [*kept, flow_metadata.writable({**report, "number": number})]
 
@@ -96,7 +95,7 @@ def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
 
 
 def joined_report(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The report of a connection with one reply or more: what the latest one's says, with the verdicts of all."""
+    """The report of a connection: that of the latest reply, with the verdicts and notes of all."""
     one = {
         **{key: value for key, value in reports[-1].items() if key != "number"},
         "verdicts": [verdict for turn in reports for verdict in turn.get("verdicts", ())],
@@ -107,7 +106,7 @@ def joined_report(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def original_messages(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
-    """What messages said that left otherwise, by their side and number."""
+    """The content that changed messages had when they came, by side and number."""
     return _originals(_kept(flow))
 
 
@@ -125,7 +124,7 @@ def _originals(kept: Iterable[Any]) -> dict[tuple[bool, int], bytes]:
 
 
 def messages_as_received(flow: http.HTTPFlow) -> Iterator[tuple[WebSocketMessage, bytes | None]]:
-    """The messages in order, each with what it said when it came; None for one of ours."""
+    """The messages in order, each with the content that it had when it came; None for one that we injected."""
     changed = original_messages(flow)
     counter = MessageNumbers()
     for message in flow.websocket.messages if flow.websocket is not None else ():
