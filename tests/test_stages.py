@@ -18,7 +18,7 @@ from test_laws import law
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors import Processors, unavailable
 from toolcalls.processors.reply import Reply
-from toolcalls.processors.screening import Screen
+from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
@@ -66,7 +66,9 @@ def _act(_: Calls, *, as_text: bool) -> Stage:
 def _screen(calls: Calls) -> Stage:
     rules = Reply(Processors(ROUTE, run=unavailable), whole=False, as_text=True).screen()
     assert rules is not None
-    return Screening(Screen[Native](POLICY, BOX, rules, Write(calls, "invoke", BOX, ROUTE).round_trip()), calls)
+    return Screening(
+        ScreenedText(POLICY, BOX, rules, Write(calls, "invoke", BOX, ROUTE).round_trip()), calls, room=10_000
+    )
 
 
 def _number(calls: Calls) -> Stage:

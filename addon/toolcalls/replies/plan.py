@@ -10,12 +10,11 @@ from typing import Literal
 from toolcalls.events import Note
 from toolcalls.ids import call_id
 from toolcalls.processors import LoopWatch, Processors, Reply
-from toolcalls.processors.screening import Screen
+from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.lane import Lane, Row
-from toolcalls.replies.stages import Native
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
@@ -109,7 +108,8 @@ class Plan:
         write = Write(calls, self._decision.dialect or "", tools, call_policy.route) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
-            screen = Screening(Screen[Native](call_policy, tools, rules, write.round_trip()), calls)
+            screened = ScreenedText(call_policy, tools, rules, write.round_trip())
+            screen = Screening(screened, calls, room=call_policy.route.max_call_chars)
         return Lane(
             Row(
                 read=Read(Reader(call_policy, tools=tools), calls),

@@ -1,25 +1,146 @@
-"""Rules over the text that a text client gets: a call in it that a rule blocks does not leave, whoever wrote it."""
+"""Rules over the text that a text client gets: a call in it that a rule blocks does not leave, whoever wrote it.
 
+What leaves the row stands in a queue, in order, until `ScreenedText` has decided its text. Where a call is too large to
+be held until a rule is decided, or where there are too many, no text is shown from there on.
+"""
+
+from collections import deque
 from collections.abc import Iterable, Iterator
 
-from toolcalls.processors.screening import Screen
+import msgspec
+
+from toolcalls.events import Event, Markup, Note, Removed, Text, Verdict
+from toolcalls.processors.screening import ScreenedText, TooManyCandidates
 from toolcalls.replies.calls import Calls
-from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.replies.stages import End, Item, Stage
 
 
 class Screening(Stage):
-    """Looks through a lane's text as it leaves. Where it gives up, no text is shown and the reply counts as cut off."""
+    """Removes blocked calls from a lane's text as it leaves. `room`: how many undecided characters may be held."""
 
-    def __init__(self, screen: Screen[Native], calls: Calls) -> None:
-        self._screen = screen
+    def __init__(self, screened: ScreenedText, calls: Calls, *, room: int) -> None:
+        self._screened = screened
         self._calls = calls
+        self._room = room
+        self._silent = False  # no text is shown any more
+        self._queue: deque[tuple[Item, str]] = deque()  # each item with its text
+        self._held = 0  # characters in the queue that are undecided
+        self._at = 0  # how many of its first text's are decided
+        self._in_removed: list[Verdict] = []  # verdicts of the row whose text was removed
+        self._unmatched: list[Verdict] = []  # verdicts of blocked calls that are none of the row's so far
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """What has become of the items, and of those before them that were not decided."""
-        yield from self._screen.passing(items)
+        for item in items:
+            text = item if isinstance(item, str) else item.text if isinstance(item, Text) else ""
+            if text and not (self._queue or self._silent) and self._screened.passes(text):
+                yield from self._take_in_removed()
+                yield item
+                continue
+            self._queue.append((item, text))
+            self._held += len(text)
+            if text and not self._silent:
+                yield from self._decided(self._screened.read(text))
+            if self._held > self._room:
+                yield from self._give_up("max_call_chars")
+            if self._silent:
+                yield from self._consumed(self._held, shown=False)
+            yield from self._leaving()
 
-    def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - clients that run what they have do so at a cut, too
-        """Decide what is left."""
-        yield from self._screen.ends()
-        if self._screen.silent:
-            self._calls.broken_off = True
+    def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it is the same at every end
+        """All that is left."""
+        if not self._silent:
+            yield from self._decided(self._screened.finish())
+        yield from self._consumed(self._held, shown=not self._silent)
+        yield from self._take_in_removed()
+        yield from self._leaving()
+        unmatched, self._unmatched = self._unmatched, []
+        yield from unmatched
+
+    def _decided(self, decided: Iterator[Event | str]) -> Iterator[Item]:
+        try:
+            for what in decided:
+                if isinstance(what, str):
+                    yield what
+                elif isinstance(what, Verdict):
+                    yield from self._blocked(what)
+                elif isinstance(what, Text | Markup | Removed):
+                    yield from self._consumed(len(what.text), shown=isinstance(what, Text))
+        except TooManyCandidates:
+            yield from self._give_up("max_candidates")
+
+    def _give_up(self, limit: str) -> Iterator[Item]:
+        """What is undecided and what follows is not looked at, so it is not shown."""
+        if not self._silent:
+            self._silent = self._calls.broken_off = True
+            said = f"a rule may block what is not looked at ({limit}), so no text is shown from there on"
+            yield Note("access", said, True)
+
+    def _consumed(self, size: int, *, shown: bool) -> Iterator[Item]:
+        """The next `size` characters are decided, with what stands among them."""
+        if shown:
+            yield from self._take_in_removed()
+        self._held -= size
+        while size:
+            item, text = self._queue[0]
+            part = text[self._at : self._at + size]
+            size -= len(part)
+            self._at += len(part)
+            if self._at == len(text):
+                self._queue.popleft()
+                self._at = 0
+            if not text:
+                yield from self._without_text(item, removed=not shown)
+            elif isinstance(item, str):
+                yield from [part] if shown else []
+            else:
+                yield Text(part) if shown else Removed(part)
+
+    def _leaving(self) -> Iterator[Item]:
+        """What stands behind no text that is undecided."""
+        while self._queue and not self._queue[0][1]:
+            yield from self._without_text(self._queue.popleft()[0], removed=self._screened.removing)
+
+    # One verdict for each call
+
+    def _take_in_removed(self) -> list[Verdict]:
+        """The verdicts of the row whose text was removed, but which are about no call that was blocked."""
+        taken, self._in_removed = self._in_removed, []
+        return taken
+
+    def _blocked(self, blocked: Verdict) -> Iterator[Item]:
+        """A call was removed. The row has judged it already, or will, or has not seen it: it has one verdict."""
+        about = [verdict for verdict in self._in_removed if verdict.name in {blocked.name, None}]
+        if not about:
+            self._unmatched.append(blocked)
+            return
+        mine = next((verdict for verdict in about if verdict.name is not None), None)
+        if mine is not None:
+            self._in_removed.remove(mine)
+        else:  # no name was read there, but perhaps more than one beginning
+            end = about[0].start + blocked.end - blocked.start
+            mine = msgspec.structs.replace(about[0], name=blocked.name, end=end)
+            self._in_removed = [verdict for verdict in self._in_removed if verdict.name is not None]
+        yield _as_blocked(mine, blocked)
+
+    def _without_text(self, item: Item, *, removed: bool) -> Iterator[Item]:
+        """An item that is no text. `removed`: it stands among text that was removed."""
+        if not isinstance(item, Verdict) or item.status == "blocked":
+            yield item
+            return
+        for place, blocked in enumerate(self._unmatched):
+            if blocked.name == item.name:
+                del self._unmatched[place]
+                yield _as_blocked(item, blocked)
+                return
+        if removed:
+            self._in_removed.append(item)
+        else:
+            yield item
+
+
+def _as_blocked(verdict: Verdict, blocked: Verdict) -> Verdict:
+    """The row's verdict of a call that was removed."""
+    return msgspec.structs.replace(
+        verdict, status="blocked", reason=blocked.reason, rule=blocked.rule, changes=blocked.changes, index=None
+    )
