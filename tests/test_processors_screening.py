@@ -147,6 +147,16 @@ def test_what_is_not_looked_at_is_not_shown(limits: dict[str, Any], text: str, r
     assert [note.text for _, note in exchange.notes if rule in note.text]
 
 
+@pytest.mark.parametrize("step", [9, 1 << 20])
+def test_nothing_is_shown_behind_too_many_candidates_in_one_piece(step: int) -> None:
+    """A piece with a block quote in it is read line by line; lines behind the limit stay unread."""
+    text = f"{written('ls')}\n" * 5 + f"> so\n> it is\n```\n{written('rm x')}\n```\n"
+    exchange = exchange_for(route_of({**NO_RM, "max_candidates": 3}), "roundtrip")
+    out = run(exchange, body_with(text, "sse", step))
+    assert "rm x" not in shown(out, "sse")
+    assert [note.text for _, note in exchange.notes if "max_candidates" in note.text]
+
+
 def test_a_large_call_that_no_rule_is_about_is_shown() -> None:
     text = f"```\n{written('x' * 500)}\n```\nmore"
     rules = {"access": {"rules": [{"name": "no-read", "action": "block", "tools": "read_file"}]}}
