@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
@@ -20,18 +19,19 @@ from toolcalls.mitm.exchange_plan import form_of, wire_for
 from toolcalls.mitm.progress import telling
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
-from toolcalls.mitm.websocket.turns import Turn, TurnReader, turn_reports, turns_of
+from toolcalls.mitm.websocket.turns import (
+    REQUEST_TYPE,
+    Turn,
+    TurnReader,
+    line_of,
+    turn_reports,
+    turns_of,
+    type_and_stream,
+)
 from toolcalls.replies.exchange import Exchange
 
 _SWITCHED = 101  # the status of an upgrade
 _ERRORS = 400  # the first status of an error
-
-
-class _Kind(msgspec.Struct):
-    type: str | None = None
-
-
-_kind = msgspec.json.Decoder(_Kind).decode
 
 
 def has_report(flow: object) -> bool:
@@ -186,13 +186,12 @@ def _latest_reply(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
 
     Moments count from the reply's headers as always; the connection may have been there long before the request.
     """
-    begins = [
-        number for number, message in enumerate(messages) if message.from_client and _asks_for_reply(message.content)
-    ]
-    if not begins:
+    begins = (number for number in reversed(range(len(messages))) if _asks_for_reply(messages[number]))
+    begin = next(begins, None)
+    if begin is None:
         return upgrade
-    asked, answers = messages[begins[-1]], [one for one in messages[begins[-1] :] if not one.from_client]
-    lines = [message.content.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for message in answers]
+    asked, answers = messages[begin], [one for one in messages[begin:] if not one.from_client]
+    lines = [line_of(message.content) + b"\n" for message in answers]
     opened = upgrade.started + (upgrade.replied or 0.0)
     pieces = Pieces([max(0, round((one.timestamp - opened) * 1e6)) for one in answers], [len(line) for line in lines])
     body = b"".join(lines)
@@ -210,12 +209,8 @@ def _latest_reply(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
     )
 
 
-def _asks_for_reply(content: bytes) -> bool:
-    """Whether a client's message asks for a reply."""
-    try:
-        return bool(_kind(content).type == "response.create")
-    except (msgspec.MsgspecError, UnicodeError):
-        return False
+def _asks_for_reply(message: WebSocketMessage) -> bool:
+    return message.from_client and type_and_stream(message.content)[0] == REQUEST_TYPE
 
 
 def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
