@@ -3,6 +3,7 @@
 Nothing is started: commands are only taken apart, configurations only read. The Python of the pages is run.
 """
 
+import ast
 import re
 import shlex
 from argparse import ArgumentParser, _SubParsersAction
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls import cli, dialects
+from toolcalls import cli, dialects, shapes
 from toolcalls.commands.parse import parsed
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
@@ -22,6 +23,7 @@ from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 
 REPO = Path(__file__).parents[1]
+PACKAGE = REPO / "addon" / "toolcalls"
 PAGES = (
     *(REPO / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *sorted((REPO / "docs").glob("*.md")),
@@ -144,23 +146,19 @@ def test_the_reactor_of_the_page_reacts() -> None:
 
 def test_every_module_has_its_row() -> None:
     """The table of `docs/design.md`: a file or a folder of the package."""
-    package = REPO / "addon" / "toolcalls"
     rows = re.findall(r"^\| (`[^|]+`) \|", (REPO / "docs" / "design.md").read_text(encoding="utf-8"), re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+(?:\.py|/))`", row)}
-    there = {path.name for path in package.glob("*.py")} | {f"{path.parent.name}/" for path in package.glob("*/*.py")}
+    there = {path.name for path in PACKAGE.glob("*.py")} | {f"{path.parent.name}/" for path in PACKAGE.glob("*/*.py")}
     assert named == there - {"__init__.py"}
 
 
-def test_every_part_of_a_wire_is_told() -> None:
-    """The modules of those wires that are folders: each name stands for one job."""
-    design = (REPO / "docs" / "design.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`[^|]+`) \|", design.partition("### Wires")[2].partition("\n###")[0], re.MULTILINE)
-    there = {path.stem for path in (REPO / "addon" / "toolcalls" / "wires").glob("*/*.py")}
-    assert {name for row in rows for name in re.findall(r"`([a-z]+)`", row)} == there - {"__init__"}
+@pytest.mark.parametrize("wire", sorted((PACKAGE / "wires").glob("*/__init__.py")), ids=lambda path: path.parent.name)
+def test_a_wire_that_is_a_folder_lists_its_files(wire: Path) -> None:
+    about = ast.get_docstring(ast.parse(wire.read_text("utf-8"))) or ""
+    listed = set(re.findall(r"^    ([a-z_]+)  ", about, re.MULTILINE))
+    assert listed == {path.stem for path in wire.parent.glob("*.py")} - {"__init__"}
 
 
-def test_every_shape_is_told() -> None:
-    design = (REPO / "docs" / "design.md").read_text(encoding="utf-8")
-    named = re.findall(r"`([a-z]+)`", design.partition("### Shapes")[2].partition("\n## ")[0])
-    there = [path.stem for path in (REPO / "addon" / "toolcalls" / "shapes").glob("*.py") if path.stem != "__init__"]
-    assert sorted(named) == sorted(there)
+def test_every_shape_is_listed() -> None:
+    listed = re.findall(r"`([a-z]+)`", (shapes.__doc__ or "").partition("What names the call")[2])
+    assert sorted(listed) == sorted(path.stem for path in (PACKAGE / "shapes").glob("*.py") if path.stem != "__init__")

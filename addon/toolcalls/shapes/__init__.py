@@ -4,6 +4,26 @@ A shape reads and writes; a dialect is a shape with its strings filled in. A gra
 read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
 and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
 `jsontags`, a shape that is easy to follow.
+
+What names the call tells the shapes apart:
+
+    tags            `attributed` (in an attribute), `tokentag` (the same in special tokens), `tagnamed` (elements named
+                    after tools), `functiontag` (`<function=N>`), `keyvalue` (a name, then pairs of key and value)
+    JSON            `jsontags` (an object between tags), `jsonlist` (an array or objects behind a mark), `openjson` (in
+                    the open), `actions` (Cohere's arrays, beside channels)
+    words           `header` (a header, then raw JSON), `jsonelement` (an element that carries the name), `namedjson` (a
+                    name in words)
+    code, notations  `pythonic` (`f(a="x")`), `keyed` (`call:N{k:1}`)
+
+These are the parts that they are made of:
+
+    tags            `tags`, `loosetags`, `raw`, `tagvalue`, `content`, `entities`
+    XML in values   `elements`, `blocks`, `nested`, `trees`
+    JSON            `jsonvalue`, `jsonbody`, `completejson` (read to its end before anything is reported), `callreader`
+                    (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`
+    Python          `pyliteral`, `pystring`, `keyedvalue`
+    all             `arguments` (JSON made of text that still arrives), `words` (what stands ahead), `channels` (frames
+                    of marks)
 """
 
 from collections.abc import Sequence

@@ -21,12 +21,12 @@ stream so where the text between them belongs. Where native calls become text no
 part stays that is the call of an event, and no other. A call made anew keeps its part's other fields (a signature) and
 its id.
 
-    parts        a candidate's parts: text, thoughts, calls; and why it ended
-    partial_args the arguments of a call that come in pieces, put together
-    request      what a request says
-    reading      a reply's frames as events
-    candidates   what becomes of a reply's candidates, streamed or whole
-    placing      where among a candidate's parts stands what has become of its calls and its text
+    parts         a candidate's parts: text, thoughts, calls; and why it ended
+    partial_args  the arguments of a call that come in pieces, put together
+    request       what a request says
+    reading       a reply's frames as events
+    candidates    what becomes of a reply's candidates, streamed or whole
+    placing       where among a candidate's parts stands what has become of its calls and its text
 """
 
 from functools import partial
