@@ -7,22 +7,27 @@ from toolcalls.text.echo import EchoIndex, EchoTrace
 from toolcalls.text.scanner import Scanner
 
 
-class EchoWatch:
-    """Compares a candidate's held text with the request, each piece of it once.
+def watched(scan: Scanner, index: EchoIndex, start: int, limit: int) -> "EchoWatch | None":
+    """Begins to watch the candidate that begins at `start` in the held text; None where the request does not hold it.
 
-    Text past `limit` characters, the limit for held text, does not count: so it never matters how much came at once.
+    limit   characters of held text; those past it do not count, so that it never matters how much came at once
     """
+    held = "".join(scan.taken)
+    trace = index.trace(held[start:limit])
+    return None if trace is None else EchoWatch(scan, trace, len(held), limit)
+
+
+class EchoWatch:
+    """Compares a candidate's held text with the request, each piece of it once."""
 
     __slots__ = ("_limit", "_read", "_scan", "_size", "_trace")
 
-    def __init__(self, scan: Scanner, index: EchoIndex, start: int, limit: int) -> None:
-        """`start`: where the candidate begins in the held text."""
-        held = "".join(scan.taken)
+    def __init__(self, scan: Scanner, trace: EchoTrace, size: int, limit: int) -> None:
         self._scan = scan
-        self._limit = limit
+        self._trace: EchoTrace | None = trace
         self._read = len(scan.taken)  # pieces of the held text that were compared
-        self._size = len(held)  # and their characters
-        self._trace: EchoTrace | None = index.trace(held[start:limit])
+        self._size = size  # and their characters
+        self._limit = limit
 
     def matches(self) -> bool:
         """Whether all held text so far stands in the request. Once it does not, it never does again."""

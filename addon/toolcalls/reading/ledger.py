@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reason, Reasoning, Text, Verdict
 from toolcalls.reading.candidate import Candidate
-from toolcalls.reading.echo_watch import EchoWatch
+from toolcalls.reading.echo_watch import watched
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.text.markdown import Position
@@ -60,6 +60,8 @@ class Ledger:
         self.spilled = self.releasing = False
         self._scan = scan
         self._call_policy = call_policy
+        self._half = self.limits.half
+        self._max_held = call_policy.route.max_buffer_bytes
         self._tools = tools
         self._position = position
         self._waiting: list[Candidate] = []
@@ -109,7 +111,7 @@ class Ledger:
             return None
         made = escape(piece)
         size = candidate.size + len(made)
-        if size > self.limits.half:
+        if size > self._half:
             return None
         self.drained += len(piece)
         candidate.size = size
@@ -192,9 +194,8 @@ class Ledger:
 
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
-        limit = self._call_policy.route.max_buffer_bytes
         start = candidate.start - self.drained
-        candidate.echo = EchoWatch(self._scan, self._call_policy.echo_index, start, limit)
+        candidate.echo = watched(self._scan, self._call_policy.echo_index, start, self._max_held)
         self._waiting.append(candidate)
         candidate.waits = True
         if not self._must_wait(candidate):
@@ -278,9 +279,8 @@ class Ledger:
 
     def overflows(self) -> bool:
         """Whether more is held than may be. What may still be an echo is held in any case, and compared."""
-        size, limit = self._scan.taken_size, self._call_policy.route.max_buffer_bytes
-        watched = self.current is not None and self.current.may_echo
-        if self.fate is not Fate.HELD or 4 * size <= limit or watched:
+        size, limit = self._scan.taken_size, self._max_held
+        if self.fate is not Fate.HELD or 4 * size <= limit or (self.current is not None and self.current.may_echo):
             return False
         return size > limit or self._scan.weight() > limit
 

@@ -60,6 +60,7 @@ class Reader:
         self._keep = self._position.keep
         self._scan = Scanner()
         self._ledger = Ledger(self._scan, call_policy, self._tools, self._position)
+        self._limits = self._ledger.limits
         self._gave_up = False
         self.inside = False  # a candidate is being read
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
@@ -119,7 +120,7 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
-        if len(piece) > self._ledger.limits.free:
+        if len(piece) > self._limits.free:
             return self._read_in_parts(piece)
         self._set_idle(idle=False)
         self._scan.feed(piece)
@@ -377,7 +378,7 @@ class Reader:
         try:
             while True:
                 next(run)
-                if self._ledger.limits.keeps_too_much(self._ledger.at):
+                if self._limits.keeps_too_much(self._ledger.at):
                     run.close()
                     block.stop()
                     return True

@@ -1,6 +1,6 @@
 """The calls that JSON in a block means, read member by member while they arrive.
 
-For blocks that hold nothing but calls, so a call is told as early as it can be, and what is damaged is read as far as
+For blocks that hold nothing but calls: a call is reported as early as it can be, and what is damaged is read as far as
 its meaning is certain. Where an object may be something else as well, `callobject` reads it.
 
 A call is an object with a name and arguments, `{"name": N, "arguments": J}`; models know other keys for both, and wrap
@@ -34,8 +34,8 @@ class CallReader:
 
     arguments   the key that the dialect writes; a call with others is noted as `alias`
     follow      what may stand behind the block or begin the next one
-    count       how many calls were told, those that were declined as well
-    open        a call was told and not ended
+    count       how many calls were reported, also those that were declined
+    open        a call was reported and has not ended
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CallReader:
 
     @property
     def begun(self) -> bool:
-        """Whether a call was told."""
+        """Whether a call was reported."""
         return self.count > 0
 
     def begin(self, name: str, repairs: list[Repair]) -> None:
@@ -140,7 +140,7 @@ class _Object:
         self._name = ""
         self._arguments: str | None = None  # where they came before the name, or not as an object
         self._invalid = False  # they are there and no object
-        self._told = False  # the call, or the calls in it, have begun
+        self._reported = False  # the call, or the calls in it, have begun
         self._repairs: list[Repair] = []  # what was noted before
 
     def read(self) -> Step[bool]:
@@ -156,7 +156,7 @@ class _Object:
             scan.take((yield from scan.space()))
             if not (yield from self._member(key)):
                 return False
-            if self._told and (yield from self._block.lacks_braces()):
+            if self._reported and (yield from self._block.lacks_braces()):
                 self._block.sink.note_repair("missing_brace")
                 return True
             if not (yield from accept(scan, ",")):
@@ -165,13 +165,13 @@ class _Object:
             return False
         if self._invalid and self._name:
             self._block.refuse(self._name)
-        elif self._name and not self._told:
+        elif self._name and not self._reported:
             self._begin()
             self._block.sink.piece(self._arguments or "{}")
         return True
 
     def _begin(self) -> None:
-        self._told = True
+        self._reported = True
         self._block.begin(self._name, self._repairs)
 
     def _text(self) -> Step[str | None]:
@@ -184,7 +184,7 @@ class _Object:
     def _member(self, key: str) -> Step[bool]:
         block = self._block
         bracket = yield from block.scan.among(_BRACKETS)
-        if self._told:
+        if self._reported:
             passed_over: list[str] = []
             return (yield from value(block.scan, block.sink, passed_over.append))
         if key in WRAPPERS and bracket is not None and not self._name:
@@ -199,8 +199,8 @@ class _Object:
         block = self._block
         read, before = block.array if bracket == "[" else block.object, block.count
         whole_one = yield from read(self._depth + 1)
-        self._told = block.count > before
-        if self._told:
+        self._reported = block.count > before
+        if self._reported:
             block.sink.note_repair("alias")
         return whole_one
 

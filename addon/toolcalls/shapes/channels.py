@@ -1,4 +1,4 @@
-"""Text that stands in a frame of marks, told as it comes: what the dialects share whose messages have channels."""
+"""Text in a frame of marks, reported as it comes: what the dialects share whose messages have channels."""
 
 import re
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from functools import lru_cache
 from toolcalls.text.scanner import Scanner, Step, beginnings
 
 
-def take_up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) -> Step[str | None]:
-    """Consume the text up to the next of `marks`, and tell each part of it as soon as it cannot be a mark's beginning.
+def take_up_to(scan: Scanner, marks: tuple[str, ...], report: Callable[[], None]) -> Step[str | None]:
+    """Consume the text up to the next of `marks`, and report each part as soon as it cannot begin a mark.
 
-    tell   says what the text is that was consumed last (`CallSink.mark_text`, `CallSink.mark_reasoning`)
+    report   says what the text is that was consumed last (`CallSink.mark_text`, `CallSink.mark_reasoning`)
 
     Returns the mark, which is unread; None at the end of the text, all of which is consumed then.
     """
@@ -25,7 +25,7 @@ def take_up_to(scan: Scanner, marks: tuple[str, ...], tell: Callable[[], None]) 
             stop -= next((size for size in sizes if text[stop - size :] in prefixes), 0)
         if stop > start:
             scan.take(stop - start)
-            tell()
+            report()
         if found is not None:
             return found.group()
         if scan.ended:

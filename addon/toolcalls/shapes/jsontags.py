@@ -132,9 +132,9 @@ class JsonTags:
             if not (yield from scan.starts("{", space)):
                 return True
             block.end()
-            told = block.count
+            count = block.count
             scan.take(space)
-            if not (yield from block.object()) or block.count == told:
+            if not (yield from block.object()) or block.count == count:
                 return False  # no call: the text behind one whose closer is missing
         return True
 

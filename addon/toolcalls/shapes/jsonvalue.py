@@ -19,7 +19,7 @@ ARGUMENTS = ("arguments", "parameters", "args", "input")
 
 
 class RepairSink(Protocol):
-    """Who is told what was repaired: the calls, or what is not a call yet."""
+    """What repairs are reported to: a call, or what is not a call yet."""
 
     def note_repair(self, name: Repair) -> None:
         """As `CallSink.repair`."""

@@ -41,7 +41,7 @@ def _shown(names: tuple[str, ...]) -> Callable[[str], Iterator[re.Match[str]]]:
 
 @dataclass(frozen=True)
 class TagNamed:
-    """The form with the tools that a dialect knows without being told: name to parameters.
+    """The form with the tools that a dialect knows though nobody declares them: name to parameters.
 
     any_items   the items of an array may be called otherwise than `item`
     json        objects and arrays are written as JSON; else as elements

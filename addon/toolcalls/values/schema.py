@@ -44,7 +44,7 @@ def parameter_types(schema: Mapping[str, Any], *path: str | None) -> Types | Non
     Looks into `properties`, else `patternProperties`, else `additionalProperties`, also behind `$ref`, `allOf`, `anyOf`
     and `oneOf`. None when nothing is said: unknown key, no type named, malformed schema.
     """
-    return _Reading(schema).types(schema, path) or None
+    return _Resolver(schema).types(schema, path) or None
 
 
 def required_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -103,8 +103,8 @@ def _referred(root: Any, reference: Any) -> Any:
     return place
 
 
-class _Reading:
-    """One reading of one schema: the root for references, and what is known of each schema object already."""
+class _Resolver:
+    """Finds types in one schema: the root for references, and what is known of each schema object already."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -123,18 +123,18 @@ class _Reading:
         return self._known[place]
 
     def _read(self, schema: Mapping[str, Any], path: _Path, depth: int) -> Types | None:
-        said = self._inner(schema, path, depth) if path else _named(schema)
+        found = self._inner(schema, path, depth) if path else _named(schema)
         for word in ("anyOf", "oneOf"):
             branches = [self.types(branch, path, depth) for branch in _branches(schema, word)]
             # A branch that does not mention the key leaves it to the others; one without a type takes any value.
             known = [types for types in branches if types is not None]
             if known and (path or len(known) == len(branches)):
-                said = (said or _NOTHING).union(*known)
+                found = (found or _NOTHING).union(*known)
         for other in (_referred(self._root, schema.get("$ref")), *_branches(schema, "allOf")):
-            said = _narrowed(said, self.types(other, path, depth))
-        if said is None and not path:
-            said = _implied(schema)
-        return said
+            found = _narrowed(found, self.types(other, path, depth))
+        if found is None and not path:
+            found = _implied(schema)
+        return found
 
     def _inner(self, schema: Mapping[str, Any], path: _Path, depth: int) -> Types | None:
         key, *rest = path

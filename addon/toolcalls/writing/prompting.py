@@ -1,4 +1,4 @@
-"""What a model is told in a dialect: which tools there are and how one is called, and what a tool answered.
+"""What a model reads in a dialect: which tools there are and how one is called, and what a tool answered.
 
 A dialect's file says in `RESULT` how the model's own template writes an answer; without one it is the words that agents
 use. The tools are declared as the templates do, one JSON object a line in `<tools>`, but for the dialects whose agents
@@ -117,8 +117,8 @@ def _sections(tools: Sequence[Tool]) -> str:
         about = properties if isinstance(properties, dict) else {}
         lines = [f"## {tool.name}", f"Description: {tool.description}", "Parameters:"]
         for key in declared_keys(tool.schema):
-            told = about.get(key)
-            text = told.get("description", "") if isinstance(told, dict) else ""
+            schema = about.get(key)
+            text = schema.get("description", "") if isinstance(schema, dict) else ""
             lines.append(f"- {key}: ({'required' if key in required else 'optional'}) {text}".rstrip())
         sections.append("\n".join(lines))
     return "\n\n".join(sections)
