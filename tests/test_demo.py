@@ -14,7 +14,7 @@ from mitmproxy.http import Headers
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 
-from toolcalls.demo.parties import script
+from toolcalls.demo.model_server import read_script
 
 REPO = Path(__file__).parents[1]
 LIMIT = 120.0  # seconds for a run
@@ -111,7 +111,7 @@ def demo_of(clone: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_recording_beside_it_is_judged(clone: Path) -> None:
-    request, events = script((clone / "recordings" / "demo.sse").read_text(encoding="utf-8"))
+    request, events = read_script((clone / "recordings" / "demo.sse").read_text(encoding="utf-8"))
     reply = b"".join(event for _, event in events)
     for name, count in (("one.flow", 1), ("two.flow", 2)):
         with (clone / "recordings" / name).open("wb") as file:
@@ -179,7 +179,7 @@ def test_nothing_is_left_when_it_is_interrupted(number: int, status: int, when: 
 
 def test_script() -> None:
     text = ': about\n: request {"a": 1}\n\n: pace 20\ndata: x\n\nevent: e\ndata: y\n\n: pace 0\n\ndata: [DONE]\n\n'
-    assert script(text) == (
+    assert read_script(text) == (
         b'{"a": 1}',
         [(0.02, b"data: x\n\n"), (0.02, b"event: e\ndata: y\n\n"), (0.0, b"data: [DONE]\n\n")],
     )

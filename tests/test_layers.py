@@ -79,7 +79,7 @@ FILES = {
         | page
     """,
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",
-    "demo": "parties | columns",
+    "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal
         response_tap | flow_metadata | background websocket | judging live views | flow_records tables | offline page

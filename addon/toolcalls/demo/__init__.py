@@ -1,12 +1,12 @@
-"""`toolcalls demo`: a bundled reply through a real mitmdump on this machine, seen from both sides, and its verdicts.
+"""`toolcalls demo`: plays a bundled reply through a real mitmdump on this machine, and shows both sides and verdicts.
 
-Strategy: three parties on loopback (`parties`). A server plays `recordings/demo.sse` at its pace, mitmdump runs the
-addon in front of it in reverse mode, a client streams through mitmdump. Server and client put what they see into one
-queue, which is shown in two columns as it fills (`columns`). Then mitmdump reads all recordings, the one just made too,
-and they are judged again.
+Strategy: on loopback a server plays `recordings/demo.sse` at its pace (`model_server`), mitmdump runs the addon in
+front of it in reverse mode (`proxy`), and a client streams through mitmdump (`client`). Server and client add what they
+see to one queue (`observations`), which is printed in two columns as it fills (`display`). Then mitmdump reads all
+recordings, including the one just made, and judges them again.
 
-Everything waits for one deadline; processes and files are gone when `run` returns, whatever happened. What is not as it
-must be is said, and the exit status is 1.
+The command line comes in; a printed demo and an exit status go out. There is one deadline for everything. Processes and
+files are removed when `run` returns, whatever happened. Anything unexpected is printed, and the exit status is 1.
 """
 
 import json
@@ -20,8 +20,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from toolcalls.demo.columns import say, timeline
-from toolcalls.demo.parties import Received, Unexpected, asking, mitmdump, port_of, said, script, upstream, wait
+from toolcalls.demo.client import Received, streaming_client
+from toolcalls.demo.display import show, show_timeline
+from toolcalls.demo.model_server import model_server, read_script
+from toolcalls.demo.observations import DemoError, wait_for
+from toolcalls.demo.proxy import mitmdump, output_of, port_of
 from toolcalls.insight.report import summary, visible
 from toolcalls.insight.vocabulary.reasons import REASONS
 
@@ -32,12 +35,12 @@ _LOADER = "from toolcalls.mitm.addon import ToolCalls\n\naddons = [ToolCalls()]\
 
 
 def run(arguments: Namespace) -> int:
-    """The command: 0 when all was as it must be, else 1 (130 interrupted, 143 terminated)."""
+    """The command: 0 if everything was as expected, else 1 (130 interrupted, 143 terminated)."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with TemporaryDirectory(prefix="toolcalls-demo-") as folder:
             _demo(Path(folder), pause=not arguments.no_pause, deadline=time.monotonic() + SECONDS)
-    except Unexpected as wrong:
+    except DemoError as wrong:
         print(f"toolcalls demo: {visible(str(wrong))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -49,79 +52,81 @@ def run(arguments: Namespace) -> int:
 
 
 def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
-    recordings, main = _places(folder)
-    request, events = script((recordings / "demo.sse").read_text(encoding="utf-8"))
-    say("Tool calls that a model wrote as text", "heading")
-    say("A model server on this machine plays a recorded reply, in which the model wrote its call as text: <invoke …>.")
-    say("The client, a coding agent, waits for native calls. Between the two runs mitmdump with the addon:\n")
-    with upstream(events, pause=pause) as (server, seen):
+    recordings, main = _files(folder)
+    request, events = read_script((recordings / "demo.sse").read_text(encoding="utf-8"))
+    show("Tool calls that a model wrote as text", "heading")
+    show(
+        "A model server on this machine plays a recorded reply, in which the model wrote its call as text: <invoke …>."
+    )
+    show("The client, a coding agent, waits for native calls. Between the two runs mitmdump with the addon:\n")
+    with model_server(events, pause=pause) as (server, observed):
         options = ["--mode", f"reverse:http://127.0.0.1:{server}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
-        say(f"  $ mitmdump -s {_near(main)} --mode reverse:http://127.0.0.1:{server}\n", "command")
+        show(f"  $ mitmdump -s {_as_typed(main)} --mode reverse:http://127.0.0.1:{server}\n", "command")
         with mitmdump(folder, main, "live", [*options, "-w", str(folder / "live.flow")]) as process:
             port = port_of(process, folder, deadline)
-            with asking(port, request, seen, deadline) as received:
-                timeline(seen, deadline)
-            verdicts = wait(lambda: _logged(folder / "live.jsonl"), deadline, "no verdict was logged")
-    say("\nWhat became of each place that looked like a call (the verdicts, from the addon's log):\n")
+            with streaming_client(port, request, observed, deadline) as received:
+                show_timeline(observed, deadline)
+            verdicts = wait_for(lambda: _verdicts_in(folder / "live.jsonl"), deadline, "no verdict was logged")
+    show("\nWhat became of each place that looked like a call (the verdicts, from the addon's log):\n")
     for verdict in verdicts:
-        say(f"  {visible(_told(verdict))}", "call" if verdict["status"] == "lifted" else "")
+        show(f"  {visible(_sentence(verdict))}", "call" if verdict["status"] == "lifted" else "")
     _check(received, verdicts)
-    say("\nThe call arrived natively, while the reply was still coming. The quoted example stayed text.", "heading")
+    show("\nThe call arrived natively, while the reply was still coming. The quoted example stayed text.", "heading")
     _replay(folder, recordings, main, deadline)
-    say("\nNext", "heading")
-    say("  put it between your agent and your model server, then point the agent at http://127.0.0.1:8080:")
-    if main.parent == folder:  # gone in a moment: what was installed brings no file for -s
-        say("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
+    show("\nNext", "heading")
+    show("  put it between your agent and your model server, then point the agent at http://127.0.0.1:8080:")
+    if main.parent == folder:  # it is removed in a moment: an installed wheel has no file for -s
+        show("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
         main = Path.cwd() / "toolcalls_addon.py"
-    mitmweb = f"{_program('mitmweb')} -s {_near(main)}"
-    say(f"    {mitmweb} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
+    mitmweb = f"{_program('mitmweb')} -s {_as_typed(main)}"
+    show(f"    {mitmweb} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
     toolcalls = _program("toolcalls")
-    say(f"  do the same to a reply that you saved: {toolcalls} parse --help, {toolcalls} rewrite --help")
+    show(f"  do the same to a reply that you saved: {toolcalls} parse --help, {toolcalls} rewrite --help")
 
 
 def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
-    """Raises Unexpected unless the call came natively and nothing else changed."""
+    """Raise DemoError unless the call arrived natively and nothing else changed."""
     try:
         calls = [{"name": call["name"], "arguments": json.loads(call["arguments"])} for call in received.calls]
     except ValueError:
         calls = []
     if calls != [EXPECTED]:
-        raise Unexpected(f"the client should have got {json.dumps(EXPECTED)}, it got {json.dumps(received.calls)}")
+        raise DemoError(f"the client should have got {json.dumps(EXPECTED)}, it got {json.dumps(received.calls)}")
     if received.finish != "tool_calls" or "<parameter" in received.text:
-        raise Unexpected(f"the client got finish_reason {received.finish} and the text {json.dumps(received.text)}")
+        raise DemoError(f"the client got finish_reason {received.finish} and the text {json.dumps(received.text)}")
     if [verdict["status"] for verdict in verdicts] != ["declined", "lifted"]:
-        raise Unexpected(f"the verdicts are others than they must be: {summary(verdicts)}")
+        raise DemoError(f"the verdicts are others than they must be: {summary(verdicts)}")
 
 
 def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None:
-    """All recordings, judged again."""
+    """Judge all recordings again."""
     files = [folder / "live.flow", *sorted(recordings.glob("*.flow"))]
     joined = folder / "all.flow"
     with joined.open("wb") as whole:
         for file in files:
             with file.open("rb") as recording:
                 shutil.copyfileobj(recording, whole)
-    say("\nThe same from recordings; mitmdump recorded the reply above, too:\n")
-    say(f"  $ mitmdump -nr FILE -s {_near(main)}\n", "command")
+    show("\nThe same from recordings; mitmdump recorded the reply above, too:\n")
+    show(f"  $ mitmdump -nr FILE -s {_as_typed(main)}\n", "command")
     with mitmdump(folder, main, "again", ["-n", "-r", str(joined)]) as process:
-        wait(lambda: process.poll() is not None, deadline, "mitmdump did not come to the end of the recordings")
+        wait_for(lambda: process.poll() is not None, deadline, "mitmdump did not come to the end of the recordings")
     if process.returncode:
-        raise Unexpected(f"mitmdump could not read the recordings: {said(folder)[-300:]}")
+        raise DemoError(f"mitmdump could not read the recordings: {output_of(folder)[-300:]}")
     found: dict[str, list[dict[str, Any]]] = {}
-    for flow, together in groupby(_logged(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
-        found.setdefault(_recording(flow, files), []).extend(together)
+    for flow, together in groupby(_verdicts_in(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
+        found.setdefault(_name_of(flow, files), []).extend(together)
     for name, verdicts in found.items():
-        say(f"  {'the reply above' if name == 'live.flow' else name:30}  {summary(verdicts)}")
+        show(f"  {'the reply above' if name == 'live.flow' else name:30}  {summary(verdicts)}")
     if not any(verdict["status"] == "lifted" for verdict in found.get("live.flow", ())):
-        raise Unexpected("the recording of the reply gave other verdicts than the reply itself")
+        raise DemoError("the recording of the reply gave other verdicts than the reply itself")
 
 
-def _recording(flow: str, files: list[Path]) -> str:
-    """The name of the file that a flow stands in."""
+def _name_of(flow: str, files: list[Path]) -> str:
+    """The name of the file that holds a flow."""
     return next((file.name for file in files if flow.encode() in file.read_bytes()), "?")
 
 
-def _told(verdict: dict[str, Any]) -> str:
+def _sentence(verdict: dict[str, Any]) -> str:
     """A verdict as a sentence."""
     name, reason = verdict["name"] or "a call", verdict["reason"]
     where = f"characters {verdict['start']} to {verdict['end']} of the text"
@@ -129,12 +134,12 @@ def _told(verdict: dict[str, Any]) -> str:
     return f"{verdict['status']:9} {name} ({verdict['dialect']}), {where}{why}"
 
 
-def _logged(log: Path) -> list[dict[str, Any]]:
-    """The verdicts in a log of the addon; [] while there is none."""
+def _verdicts_in(log: Path) -> list[dict[str, Any]]:
+    """The verdicts in a log of the addon; [] before it exists."""
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
 
 
-def _places(folder: Path) -> tuple[Path, Path]:
+def _files(folder: Path) -> tuple[Path, Path]:
     """The recordings, and the script that mitmdump loads: the clone's; else the wheel's, and a loader in `folder`."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parents[1]
@@ -146,13 +151,13 @@ def _places(folder: Path) -> tuple[Path, Path]:
 
 
 def _program(name: str) -> str:
-    """A program of this Python's as the user would type it: with its folder, where the shell would not find it."""
+    """A program beside this Python, as the user would type it: with its folder if the shell would not find it."""
     beside = Path(sys.executable).with_name(name)
     found = shutil.which(name)
-    return _near(beside) if beside.is_file() and (found is None or not beside.samefile(found)) else name
+    return _as_typed(beside) if beside.is_file() and (found is None or not beside.samefile(found)) else name
 
 
-def _near(path: Path) -> str:
+def _as_typed(path: Path) -> str:
     """A path as the user would type it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
