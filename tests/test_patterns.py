@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolcalls.text import patterns
-from toolcalls.text.patterns import Pattern, any_is
+from toolcalls.text.patterns import Pattern, any_fullmatch
 
 ENDLESS = r"(a|aa)+$"
 LONG = "a" * 64 + "b"
@@ -51,8 +51,8 @@ def test_what_would_try_without_end_is_ended(text: str, value: str, monkeypatch:
 
 def test_what_cannot_be_told_is_no_name_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "SECONDS", 0.05)
-    assert not any_is([Pattern(ENDLESS)], LONG)
-    assert any_is([Pattern(ENDLESS), Pattern("a+b")], LONG)
+    assert not any_fullmatch([Pattern(ENDLESS)], LONG)
+    assert any_fullmatch([Pattern(ENDLESS), Pattern("a+b")], LONG)
 
 
 def test_an_expression_that_is_none() -> None:

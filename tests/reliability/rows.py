@@ -67,12 +67,12 @@ def table(rows: Iterable[Row]) -> str:
     for row in rows:
         counters = (row.lost, row.invented, row.secrets, row.hangs)
         lines.append((row.group, f"{row.n:,}", f"{row.survived:,}", share(row), *map(str, counters)))
-    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADER))]
+    match_widths = [max(len(line[at]) for line in lines) for at in range(len(HEADER))]
 
     def drawn(line: Iterable[str]) -> str:
-        first, *rest = zip(line, widths, strict=True)
+        first, *rest = zip(line, match_widths, strict=True)
         cells = (first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest))
         return f"| {' | '.join(cells)} |"
 
-    ruler = (f"{'-' * (width - 1)}:" if at else "-" * width for at, width in enumerate(widths))
+    ruler = (f"{'-' * (width - 1)}:" if at else "-" * width for at, width in enumerate(match_widths))
     return "\n".join([drawn(lines[0]), drawn(ruler), *map(drawn, lines[1:])])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from toolcalls.route import Access, AccessRule, Config, Filter, Loops, Route
-from toolcalls.text.patterns import widths
+from toolcalls.text.patterns import match_widths
 
 # Names that verdicts and notes use for things other than the file's own rules, so no rule may have one.
 RESERVED_NAMES = frozenset({"default", "same_call", "same_result", "cycle", "message"})
@@ -104,7 +104,7 @@ def _filter(place: str, filter_: Filter, given: Mapping[str, int]) -> Iterator[F
     line = given.get(key, given.get(f"{place}.pattern"))
     if line is None:
         return  # it is inherited, and reported where `defaults` sets it
-    (least, most), length = widths(filter_.pattern), filter_.max_length
+    (least, most), length = match_widths(filter_.pattern), filter_.max_length
     if most == 0:
         yield Finding(line, f"{place}.pattern does nothing: it matches no character")
     elif least > length:

@@ -8,7 +8,7 @@ decoded.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.content import Verbatim
@@ -39,7 +39,7 @@ _CHANNELS = frozenset({"self", "user"})
 
 class _Atem:
     name = "atem"
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -5,7 +5,7 @@ The tool `directly-answer` means that there is no call. The fence is the dialect
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.text.scanner import Scanner, Step
@@ -33,7 +33,7 @@ _NO_CALL = frozenset({"directly-answer", "directly_answer"})
 
 class _Action:
     name = "cohere_cmdr_plus"
-    place: Place = "start"
+    place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

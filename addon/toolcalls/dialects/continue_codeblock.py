@@ -7,7 +7,7 @@ holds `END_ARG` alone, typed by its schema.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
@@ -41,7 +41,7 @@ _BLANKS = re.compile(r"[ \t]*+")
 
 class _ContinueCodeblock:
     name = "continue_codeblock"
-    place: Place = "start"
+    place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -12,7 +12,7 @@ Everything that only this form has is in this file, hence more than 300 lines.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
@@ -56,7 +56,7 @@ class Forge:
     """The grammar of Forge's tool calls."""
 
     name = "forge"
-    place: Place = "line"
+    place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -6,7 +6,7 @@ the next one begins.
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import json_call
 from toolcalls.shapes.words import NAME, check_name, word
@@ -31,7 +31,7 @@ _ALL = "all"
 
 class _Functionary:
     name = "functionary_v2"
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ for it follows; a Python prompt (`>>> f()`) does not.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[^\s{}<>\"]*")
 
 class _Functionary:
     name = "functionary_v32"
-    place: Place = "message"
+    place: OpenerPlace = "message"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ messages of other roles are left as they are. Where a server removed the special
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
 from toolcalls.text.scanner import Scanner, Step
@@ -48,7 +48,7 @@ _PREFIX = "functions."
 
 class _Harmony:
     name = "harmony"
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

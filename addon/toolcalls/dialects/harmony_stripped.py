@@ -8,7 +8,7 @@ like, which no prose holds, end it.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call, json_call
 from toolcalls.text.scanner import Scanner, Step
@@ -46,7 +46,7 @@ _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 
 class _Stripped:
     name = "harmony_stripped"
-    place: Place = "start"
+    place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import spelt
 from toolcalls.shapes.entities import ENTITIES, unescape
@@ -49,7 +49,7 @@ class _Tag(NamedTuple):
 
 class _Escaped:
     name = "invoke_escaped"
-    place: Place = "start"
+    place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.raw import up_to_tag
@@ -52,7 +52,7 @@ class _Mark:
 
 class _Xtml:
     name = "kimi_k3"
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonlist import JsonList
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.words import character
@@ -105,7 +105,7 @@ class _Both(_Heard):
 class _Lfm2:
     name: str = "lfm2"
     stray_words: tuple[str, ...] = ()
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The marker."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import accept, check_call
 from toolcalls.text.scanner import Scanner, Step
@@ -42,7 +42,7 @@ class Marker:
     markers: tuple[str, ...] = ("TOOL_CALL",)
     max_payload_chars: int = 8000
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The words."""

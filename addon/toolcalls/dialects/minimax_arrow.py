@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.jsonvalue import accept, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
@@ -36,7 +36,7 @@ _ENDS_BARE = re.compile(r"[\n},]").search
 class _Arrow:
     name: str = "minimax_arrow"
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The mark."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
 from toolcalls.shapes.tags import Tags, named_tag
@@ -45,7 +45,7 @@ class MinimaxM3:
     """The grammar of M3's calls."""
 
     name = "minimax_m3"
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -7,7 +7,7 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.tagnamed import TagNamed
@@ -37,7 +37,7 @@ class Morph:
     """The tag-named form, and the tag that is a whole call."""
 
     name = "morph_xml"
-    place: Place = "line"
+    place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

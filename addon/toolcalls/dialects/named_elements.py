@@ -6,7 +6,7 @@ The elements have several names. With elements in the place of the JSON it is `i
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import accept, value
 from toolcalls.shapes.words import NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
@@ -36,7 +36,7 @@ def _closer(tag: str) -> str:
 
 class _Elements:
     name = "named_elements"
-    place: Place = "line"
+    place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

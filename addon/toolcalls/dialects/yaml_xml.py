@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from toolcalls.shapes import About, Call, CallSink, Place, Unwritable
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.elements import character
 from toolcalls.shapes.nested import NAME, SchemaPlace
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -53,7 +53,7 @@ class YamlXml:
     """The grammar of YAML in elements."""
 
     name = "yaml_xml"
-    place: Place = "line"
+    place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ JSON object, and that is what is written.
 import re
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, Place
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import accept, check_call
@@ -36,7 +36,7 @@ _MAX_VALUE = 1024  # characters of a value between tags, which is looked at whol
 
 class _Zeroclaw:
     name = "zeroclaw"
-    place: Place = "start"
+    place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from toolcalls.events import Note
 from toolcalls.processors.access import printable_name
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
-from toolcalls.text.patterns import any_is, compiled
+from toolcalls.text.patterns import any_fullmatch, compiled
 
 WINDOW = 128  # characters
 HISTORY = 2000
@@ -59,7 +59,7 @@ class CallLoops:
 
     def watches(self, name: str) -> bool:
         """Whether calls of this tool are counted."""
-        return any_is(self._tools, name)
+        return any_fullmatch(self._tools, name)
 
     def may_loop(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
         """Whether a call of this name whose first arguments are `members` (key, raw JSON) may be a loop."""

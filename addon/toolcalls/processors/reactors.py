@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcalls.route import Reactor
-from toolcalls.text.patterns import any_is, compiled
+from toolcalls.text.patterns import any_fullmatch, compiled
 from toolcalls.values.conversion import members, quote
 
 
@@ -101,7 +101,7 @@ class Reactors:
 
     def watches(self, name: str) -> bool:
         """Whether any of them is for this tool."""
-        return any(any_is(tools, name) for _, tools in self._reactors)
+        return any(any_fullmatch(tools, name) for _, tools in self._reactors)
 
     def react(self, name: str, arguments: str, dialect: str | None) -> ReactorResult:
         """Ask each in turn; one that fails leaves the call as it was."""
@@ -110,7 +110,7 @@ class Reactors:
         texts: list[str] = []
         failures: list[tuple[str, str]] = []
         for reactor, tools in self._reactors:
-            if not any_is(tools, call[0]):
+            if not any_fullmatch(tools, call[0]):
                 continue
             try:
                 answer = _answer(self._run(reactor, Call(call[0], json.loads(call[1]), self._model, dialect)))

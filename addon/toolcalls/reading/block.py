@@ -7,8 +7,6 @@ text and the calls in between.
 from toolcalls.events import Reason, Repair
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.ledger import Fate, Ledger
-from toolcalls.reading.policy import CallPolicy
-from toolcalls.text.scanner import Scanner
 
 
 class Quoted(Exception):
@@ -21,30 +19,18 @@ class Block:
     framed  the grammar reported something of a frame
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        scan: Scanner,
-        call_policy: CallPolicy,
-        dialect: str,
-        place: Reason | None,
-        *,
-        whole_message: bool,
-    ) -> None:
+    def __init__(self, ledger: Ledger, dialect: str, place: Reason | None, *, whole_message: bool) -> None:
         """`place` is what speaks against a call here, None for nothing.
 
         whole_message   its calls count only when they are complete and, but under `lenient`, nothing but white space
                         and calls follows them
         """
-        quoted = place not in {None, "inline", "escaped"}
-        ledger.open(quoted=quoted)
+        ledger.open(quoted=place not in {None, "inline", "escaped"})
         self.framed = False
         self._ledger = ledger
-        self._scan = scan
-        self._call_policy = call_policy
+        self._call_policy = ledger.call_policy
         self._dialect = dialect
         self._place = place
-        self._quoted = quoted
         self._whole_message = whole_message
         self._first: Candidate | None = None
         self._start = ledger.at  # where the next candidate starts: the block's opener, or the end of the call before
@@ -138,7 +124,7 @@ class Block:
         if candidate.reason == "multiple_calls" and ledger.waiting and not self._call_policy.requires("terminal"):
             ledger.commit_waiting(beside=True)  # what follows is a call as well, though nobody takes it
         ledger.show()
-        if self._quoted:
+        if ledger.quoted:
             raise Quoted
 
     def piece(self, json: str) -> None:
@@ -204,7 +190,7 @@ class Block:
 
     def may_remove_frame(self) -> bool:
         """Whether the frame of a message may be removed here."""
-        return self._call_policy.lift and self._call_policy.remove_frames and not self._quoted
+        return self._call_policy.lift and self._call_policy.remove_frames and not self._ledger.quoted
 
     def mark_frame(self) -> None:
         """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
@@ -250,7 +236,7 @@ class Block:
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
         ledger = self._ledger
-        candidate.reason = "overflow" if ledger.releasing else "cut_off" if self._scan.cut else "unclosed"
+        candidate.reason = "overflow" if ledger.releasing else "cut_off" if ledger.scan.cut else "unclosed"
         if candidate.echoes_to_limit():
             candidate.reason = "echo"
         candidate.end = ledger.at
@@ -259,7 +245,7 @@ class Block:
             ledger.flush(candidate)
             return
         ledger.abandon(candidate)
-        if self._call_policy.takes("inline") and not self._scan.cut:
+        if self._call_policy.takes("inline") and not ledger.scan.cut:
             # Its opener may have been a mention, and a real call may stand behind it.
             ledger.rewind(candidate.body)
             candidate.end = ledger.at

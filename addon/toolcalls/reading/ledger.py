@@ -36,17 +36,19 @@ class Fate(Enum):
 class Ledger:
     """Keeps the books of one reply's text. The reader drives it, and grammars report to it through a `Block`.
 
-    out        events that the reader has not fetched yet
-    natives    the native calls of the reply
-    limits     what a call may come to
-    current    the call that is being read, or was read last in its block; None for none
-    quoted     the block that is being read stands in quoted text
-    fate       what becomes of the text that is consumed now
-    drained    characters of the reply's text whose fate is decided
-    judged     candidates that have their verdict
-    committed  calls that were emitted
-    spilled    held text of this block was shown at the limit for held text
-    releasing  no more may be held, though more text may come
+    scan         the unread text and what was consumed of it, the reader's own
+    call_policy  what the route and the request say
+    out          events that the reader has not fetched yet
+    natives      the native calls of the reply
+    limits       what a call may come to
+    current      the call that is being read, or was read last in its block; None for none
+    quoted       the block that is being read stands in quoted text
+    fate         what becomes of the text that is consumed now
+    drained      characters of the reply's text whose fate is decided
+    judged       candidates that have their verdict
+    committed    calls that were emitted
+    spilled      held text of this block was shown at the limit for held text
+    releasing    no more may be held, though more text may come
     """
 
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
@@ -58,8 +60,8 @@ class Ledger:
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
         self.spilled = self.releasing = False
-        self._scan = scan
-        self._call_policy = call_policy
+        self.scan = scan
+        self.call_policy = call_policy
         self._half = self.limits.half
         self._max_held = call_policy.route.max_buffer_bytes
         self._tools = tools
@@ -69,7 +71,7 @@ class Ledger:
     @property
     def at(self) -> int:
         """The offset in the reply's text of the first character that nobody consumed."""
-        return self.drained + self._scan.taken_size
+        return self.drained + self.scan.taken_size
 
     @property
     def waiting(self) -> int:
@@ -95,14 +97,14 @@ class Ledger:
 
     def take_reasoning(self) -> None:
         """What was consumed is the model's reasoning."""
-        thought = "".join(self._scan.taken)
+        thought = "".join(self.scan.taken)
         self._settle(Fate.TAKEN)
         if thought:
             self.out.append(Reasoning(thought, moved=True))
 
     def rewind(self, start: int) -> None:
         """What was consumed from the offset `start` on is to be read again."""
-        self._scan.rewind(start - self.drained)
+        self.scan.rewind(start - self.drained)
 
     def streams(self, piece: str) -> list[Event] | None:
         """The events of a piece that is all string argument, None where it cannot leave as it comes."""
@@ -143,7 +145,7 @@ class Ledger:
             self._drain()
         elif self.releasing or self.overflows():
             self.decline_waiting("overflow")
-        elif self._waiting and self._scan.cut:
+        elif self._waiting and self.scan.cut:
             self.decline_waiting("cut_off")
         else:
             self.commit_waiting()
@@ -195,7 +197,7 @@ class Ledger:
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
         start = candidate.start - self.drained
-        candidate.echo = watched(self._scan, self._call_policy.echo_index, start, self._max_held)
+        candidate.echo = watched(self.scan, self.call_policy.echo_index, start, self._max_held)
         self._waiting.append(candidate)
         candidate.waits = True
         if not self._must_wait(candidate):
@@ -205,12 +207,12 @@ class Ledger:
         """Every argument of a call is closed."""
         candidate.complete = True
         candidate.end = self.at
-        must_be_last = candidate.whole_message and not self._call_policy.takes("inline")
+        must_be_last = candidate.whole_message and not self.call_policy.takes("inline")
         if candidate.waits:
             reason = self._declines(candidate)
             if reason is not None:
                 self.decline_waiting(reason)
-            elif not (self._call_policy.requires("terminal") or must_be_last):
+            elif not (self.call_policy.requires("terminal") or must_be_last):
                 self.commit_waiting()
         elif candidate.index is not None:
             self.take()
@@ -235,7 +237,7 @@ class Ledger:
         """A call that waits will never be complete."""
         candidate.waits = False
         self._waiting.remove(candidate)
-        if self._call_policy.emit_incomplete:
+        if self.call_policy.emit_incomplete:
             self._emit_incomplete(candidate)
 
     def decline_waiting(self, reason: Reason, size: int | None = None) -> None:
@@ -279,10 +281,10 @@ class Ledger:
 
     def overflows(self) -> bool:
         """Whether more is held than may be. What may still be an echo is held in any case, and compared."""
-        size, limit = self._scan.taken_size, self._max_held
+        size, limit = self.scan.taken_size, self._max_held
         if self.fate is not Fate.HELD or 4 * size <= limit or (self.current is not None and self.current.may_echo):
             return False
-        return size > limit or self._scan.weight() > limit
+        return size > limit or self.scan.weight() > limit
 
     def spill(self) -> None:
         """Too much is held: it is text, and a call that begins behind it in the same block is one no more."""
@@ -292,7 +294,7 @@ class Ledger:
     # Deciding
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
-        native = not self._call_policy.takes("duplicate") and (candidate.name or "") in self.natives
+        native = not self.call_policy.takes("duplicate") and (candidate.name or "") in self.natives
         return (echo and candidate.may_echo) or native or candidate.held_to_end
 
     def _compare_again(self, candidate: Candidate) -> None:
@@ -312,11 +314,11 @@ class Ledger:
             return "echo"
         if self._must_wait(candidate, echo=False) and self.overflows():
             return "overflow"
-        if not self._call_policy.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
+        if not self.call_policy.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
             return "duplicate"
-        if candidate.whole_message and self._call_policy.requires("complete") and "missing_closer" in candidate.repairs:
+        if candidate.whole_message and self.call_policy.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
-        if self._call_policy.requires("arguments"):
+        if self.call_policy.requires("arguments"):
             keys = {key for key, _ in members(arguments)}
             return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
         return None
@@ -351,7 +353,7 @@ class Ledger:
 
     def _drain(self, size: int | None = None) -> None:
         """Emit what was consumed, or the first `size` characters of it, by its fate."""
-        text = self._scan.drain(size)
+        text = self.scan.drain(size)
         if not text:
             return
         self.drained += len(text)

@@ -1,8 +1,8 @@
 """Where candidates begin: the openers of all dialects that a route reads, found in one linear pass.
 
 `find` gives the next opener in a text; `held` says from where on the end of a text may still become one. Three kinds of
-places are looked at: any place of a line, the start of a line, and the start of a message (`shapes.Place`). Models leak
-a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
+places are looked at: any place of a line, the start of a line, and the start of a message (`shapes.OpenerPlace`).
+Models leak a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
 
 Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
 behind the first call, the markup of tool results that a model invents (`invented_results.py`).
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from toolcalls.reading.invented_results import INVENTED_RESULTS
-from toolcalls.shapes import Dialect, Place
+from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes
 from toolcalls.text.markdown import REASONING_TAGS
 from toolcalls.text.scanner import SPACE, Search, beginnings
@@ -225,7 +225,7 @@ class Openers:
         return end if found is None else found.start(1) + begin - (0 if at_line_start else 1)
 
 
-def _looked_for(place: Place, literal: str, *, anywhere: bool) -> str:
+def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
     """The kind of place at which an opener is looked for.
 
     A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only

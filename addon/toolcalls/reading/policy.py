@@ -15,7 +15,7 @@ from toolcalls.events import Reason
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
 from toolcalls.text.echo import EchoIndex
-from toolcalls.text.patterns import Pattern, any_is, compiled
+from toolcalls.text.patterns import Pattern, any_fullmatch, compiled
 
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
@@ -80,7 +80,7 @@ class CallPolicy:
             return "observed"
         if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
-        if self._allowed is not None and not any_is(self._allowed, name):
+        if self._allowed is not None and not any_fullmatch(self._allowed, name):
             return "not_allowed"
         if self.request.tool_choice == "none":
             return "tool_choice_none"

@@ -42,7 +42,6 @@ class Reader:
         self, call_policy: CallPolicy, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False
     ) -> None:
         route = call_policy.route
-        self._call_policy = call_policy
         self._route = route
         self._anywhere = call_policy.takes("inline")
         # A route that names such a dialect means it.
@@ -339,7 +338,7 @@ class Reader:
                 place = "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
-            block = Block(ledger, scan, self._call_policy, dialect.name, place, whole_message=whole_message)
+            block = Block(ledger, dialect.name, place, whole_message=whole_message)
             scan.take(opener.stray)
             own = yield from self._grammar(dialect, block)
             if block.has_call:

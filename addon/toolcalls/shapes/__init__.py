@@ -40,7 +40,7 @@ from toolcalls.values.toolbox import Toolbox
 #   start      at the start of a line, and nowhere else is it looked for: words that stand in any prose
 #   message    as the first thing of a message whose calls nothing but white space follows: JSON and code in the open.
 #              `lenient` takes it at the start of any line, and inside one where it begins with a declared tool's name
-Place = Literal["anywhere", "line", "start", "message"]
+OpenerPlace = Literal["anywhere", "line", "start", "message"]
 
 
 class Call(NamedTuple):
@@ -136,7 +136,7 @@ class Dialect(Protocol):
         """The name in configuration, verdicts and files."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> OpenerPlace:
         """Where an opener counts."""
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import check_call
@@ -30,7 +30,7 @@ class Actions:
     name: str
     channel: str
     stray_words: tuple[str, ...] = ()
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
 
     @cached_property
     def _text(self) -> tuple[str, str]:

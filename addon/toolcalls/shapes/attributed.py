@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.blocks import block_end, calls_of_block
 from toolcalls.shapes.content import Content, Escaped
@@ -52,7 +52,7 @@ class Attributed:
     line: str = "\n"
     hollow: str = ""
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     @property
     def layout(self) -> bool:

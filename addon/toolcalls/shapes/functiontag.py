@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.loosetags import (
     FUNCTION,
@@ -70,7 +70,7 @@ class FunctionTag:
     between: str = "\n"
     written: Layout = "lines"
     single: bool = False
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     inside = Tags(**_INSIDE)
     closer = Tags(closer=[PARAMETER_END])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -53,7 +53,7 @@ class Header:
     fences: tuple[str, ...] = ()
     between: str = ""
     stray_words: tuple[str, ...] = ()
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
 
     @cached_property
     def _begin(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.words import skip_past
@@ -26,7 +26,7 @@ class JsonElement:
     start: str
     closing: str
     wrapper: tuple[str, str] | None = None
-    place: Place = "line"
+    place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

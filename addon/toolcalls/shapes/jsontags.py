@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonvalue import accept, check_call
 from toolcalls.shapes.words import skip_past
@@ -46,7 +46,7 @@ class JsonTags:
     arguments: str = "arguments"
     line: str = "\n"
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tags, and what may stand in front of them."""

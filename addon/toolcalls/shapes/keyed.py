@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.keyedvalue import Notation, Values
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, skip_past, word
@@ -42,7 +42,7 @@ class Keyed:
     delimiter: str
     before: str = "call:"
     stray_words: tuple[str, ...] = ()
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
 
     @cached_property
     def _notation(self) -> Notation:

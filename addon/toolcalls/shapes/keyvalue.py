@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.blocks import block_end, calls_of_block
 from toolcalls.shapes.jsonbody import json_body
@@ -75,7 +75,7 @@ class KeyValue:
     suffixed: bool = False
     line: str = ""
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     layout = False
 

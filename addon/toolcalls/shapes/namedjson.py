@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import accept, call_arguments, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
@@ -32,7 +32,7 @@ class NamedJson:
     layout: str
     before: str = ""
     stray_words: tuple[str, ...] = ()
-    place: Place = "line"
+    place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """What a call begins with."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, Place
+from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.completejson import calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import check_call
 from toolcalls.text.scanner import Scanner, Step
@@ -29,7 +29,7 @@ class OpenJson:
     fences: tuple[tuple[str, str], ...] = (("", ""),)
     brackets: tuple[str, ...] = ("{", "[")
     taught: tuple[str, ...] = ()
-    place: Place = "message"
+    place: OpenerPlace = "message"
     stray_words: tuple[str, ...] = ()
 
     @cached_property

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, Place, Unwritable
+from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.pyliteral import literal, starts_literal
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
@@ -57,7 +57,7 @@ class Pythonic:
     module: str = ""
     taught: tuple[str, ...] = ()
     stray_words: tuple[str, ...] = ()
-    place: Place = "anywhere"
+    place: OpenerPlace = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The markers, or the bracket, also with a tool's name behind it, which is likelier a call."""

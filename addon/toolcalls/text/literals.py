@@ -46,7 +46,7 @@ _INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
 _OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
 
 
-class Literals:
+class LiteralBlocks:
     """Whether a place stands in such a block."""
 
     __slots__ = ("_attributes", "_closer", "_hunk", "_margin")

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from toolcalls.events import Quotation
-from toolcalls.text.literals import REACH, Literals
+from toolcalls.text.literals import REACH, LiteralBlocks
 
 # Reasoning tags; an opener counts at the start of a line only, its closer anywhere.
 REASONING_TAGS: dict[str, str] = {
@@ -319,7 +319,7 @@ class Position:
         self._unsure = False  # a backtick stood in what may be a tag: which runs pair up is unknown in this paragraph
         self._element = ""  # the closer of an element of code that is open in this paragraph
         self._deep = self._empty_item = False
-        self._literals = Literals()
+        self._literals = LiteralBlocks()
         self._line.clear()
         self._new_line()
         self._after_closer, self._after_return = True, False

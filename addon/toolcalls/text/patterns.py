@@ -17,17 +17,17 @@ from typing import Any, Protocol
 import regex
 
 SECONDS = 1.0  # of the process's own time, so a busy machine changes nothing
-_STEPS = 1_000_000  # about 20 ms
-_ENDLESS = 1 << 31
+_MAX_STEPS = 1_000_000  # about 20 ms
+_NO_LIMIT = 1 << 31
 _REPEATS = re.compile(r"[*+{]")
-_EITHER = re.compile(r"\||(?<!\()\?")
+_ALTERNATIVES = re.compile(r"\||(?<!\()\?")
 _REPEATED_GROUP = re.compile(r"\)\s*[*+{]")
 # What `regex` would read as something of its own: `a{e<2}` (about so), `[[:alpha:]]` (a class). `re` has neither.
 _LITERAL_BRACE = re.compile(r"(?<!\\)(?<!\\N)\{(?!\d*,?\d*\})")
 _LITERAL_COLON = re.compile(r"\[:")
 
 
-class Found(Protocol):
+class Match(Protocol):
     """A match."""
 
     def end(self) -> int:
@@ -43,30 +43,30 @@ class Pattern:
     Raises re.error, OverflowError or RecursionError for what is no expression.
     """
 
-    __slots__ = ("_bounded", "_quick", "_short", "text")
+    __slots__ = ("_bounded", "_safe_size", "_unbounded", "text")
 
     def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.text = text
-        self._quick = re.compile(text, flags)
-        self._short = _harmless(text)
+        self._unbounded = re.compile(text, flags)
+        self._safe_size = _safe_length(text)
         self._bounded = _bounded(text, flags)
 
     def search(self, text: str) -> bool:
         """Whether it is found in a text."""
-        if len(text) <= self._short:
-            return self._quick.search(text) is not None
+        if len(text) <= self._safe_size:
+            return self._unbounded.search(text) is not None
         return self._bounded.search(text, timeout=SECONDS) is not None
 
     def fullmatch(self, text: str) -> bool:
         """Whether it is a whole text."""
-        if len(text) <= self._short:
-            return self._quick.fullmatch(text) is not None
+        if len(text) <= self._safe_size:
+            return self._unbounded.fullmatch(text) is not None
         return self._bounded.fullmatch(text, timeout=SECONDS) is not None
 
-    def match(self, text: str, start: int, end: int) -> Found | None:
+    def match(self, text: str, start: int, end: int) -> Match | None:
         """The match that begins at `start` and ends at `end` or before; what stands before `start` is seen."""
-        if end - start <= self._short:
-            return self._quick.match(text, start, end)
+        if end - start <= self._safe_size:
+            return self._unbounded.match(text, start, end)
         return self._bounded.match(text, start, end, timeout=SECONDS)
 
 
@@ -76,7 +76,7 @@ def compiled(text: str, flags: re.RegexFlag = re.NOFLAG) -> Pattern:
     return Pattern(text, flags)
 
 
-def widths(text: str) -> tuple[int, int | None]:
+def match_widths(text: str) -> tuple[int, int | None]:
     """How many characters a match of an expression has at least, and at most (None: no end is known).
 
     `re`'s own parser knows it; it is none of what Python documents, so where it is missing nothing is known.
@@ -85,10 +85,10 @@ def widths(text: str) -> tuple[int, int | None]:
     if parser is None:
         return 0, None
     least, most = parser.parse(text).getwidth()
-    return least, most if most < _ENDLESS else None
+    return least, most if most < _NO_LIMIT else None
 
 
-def any_is(patterns: Iterable[Pattern], name: str) -> bool:
+def any_fullmatch(patterns: Iterable[Pattern], name: str) -> bool:
     """Whether any of some expressions is the whole of a name; one that takes too long to tell is not."""
     for pattern in patterns:
         try:
@@ -99,12 +99,12 @@ def any_is(patterns: Iterable[Pattern], name: str) -> bool:
     return False
 
 
-def _harmless(text: str) -> int:
+def _safe_length(text: str) -> int:
     """How long a text may be for `re`: -1 for none."""
     if _REPEATED_GROUP.search(text):
         return -1
-    repeats, either = len(_REPEATS.findall(text)), len(_EITHER.findall(text))
-    return int((_STEPS / 2**either) ** (1 / (repeats + 1)))
+    repeats, either = len(_REPEATS.findall(text)), len(_ALTERNATIVES.findall(text))
+    return int((_MAX_STEPS / 2**either) ** (1 / (repeats + 1)))
 
 
 def _bounded(text: str, flags: re.RegexFlag) -> "regex.Pattern[str]":
