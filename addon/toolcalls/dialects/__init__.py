@@ -16,17 +16,17 @@ from pkgutil import iter_modules
 from toolcalls.dialects.marker import Marker
 from toolcalls.shapes import About, Dialect
 
-# Read after all others that share an opener: `qwen3_xml` reads the same text as `openhands_fn`, and `tagged` as
-# `morph_xml`, as the same call, and is likelier; DeepSeek's tokens in ASCII are Kimi's or Step's as a rule, and so is a
-# wrapper of `function_elements` another's; what follows `<N>` in `yaml_xml` and `zeroclaw` is hardly markup.
+# Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the same
+# as `morph_xml`, and both are likelier. DeepSeek's tokens in ASCII are usually Kimi's or Step's, and a wrapper of
+# `function_elements` is usually another dialect's. The text behind `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
 _LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
 # Their markup is escaped for HTML, as quoted markup often is: `reading/policy.py` has a condition for it, `escaped`.
 ESCAPED = frozenset({"invoke_escaped"})
 
-# What is left of a dialect's calls when special tokens or a tag's beginning were lost, or where the token may be
-# missing, and what the same model writes besides: who names the one means the others as well.
-_LEFT_OVER = {
+# Dialects that are read together with another one when a route names that one: its damaged forms (special tokens or
+# the beginning of a tag are lost), and other forms that the same model writes.
+_READ_WITH = {
     "bare_json": ("json_array",),
     "glm_xml": ("glm_naked",),
     "harmony": ("harmony_stripped",),
@@ -65,7 +65,7 @@ def summary(name: str) -> str:
 
 @cache
 def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
-    """The dialects named, in that order, each with its leftover forms; all for None.
+    """The dialects named, in that order, each with those that are read with it; all for None.
 
     Raises KeyError for an unknown name.
     """
@@ -73,17 +73,17 @@ def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     if names is None:
         return tuple(sorted(known.values(), key=lambda dialect: dialect.name in _LAST))
     return tuple(
-        known[each] for each in dict.fromkeys(each for name in names for each in (name, *_LEFT_OVER.get(name, ())))
+        known[each] for each in dict.fromkeys(each for name in names for each in (name, *_READ_WITH.get(name, ())))
     )
 
 
 def configured(
     dialects: tuple[Dialect, ...], markers: tuple[str, ...], max_payload_chars: int, *, structured: bool
 ) -> tuple[Dialect, ...]:
-    """`dialects` with what a route says about the `marker` one.
+    """`dialects` with the route's settings for `marker`.
 
-    structured   the reply shall be JSON of the client's own making, which is no call: without `marker`, and without
-                 the dialects that are a whole message
+    structured   the client asked for JSON of its own schema, which is no call: `marker` and the dialects whose call is
+                 a whole message are left out
     """
     if structured:
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
@@ -92,5 +92,5 @@ def configured(
 
 
 def beside_native(dialects: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
-    """Those that are read in a reply with native calls: `marker` stands in for such calls, so it is not."""
+    """The dialects that are read in a reply with native calls: all but `marker`, which replaces native calls."""
     return tuple(each for each in dialects if not isinstance(each, Marker))

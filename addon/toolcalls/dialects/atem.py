@@ -32,7 +32,7 @@ _CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhe
 _START, _MESSAGE = "<|start|>", "<|message|>"
 _CLOSERS = ("<|eom|>", "<|eot|>")
 _MAX_HEADER = 320
-# On one line: what stands on several is given up at the line's end, before the rest of it is there.
+# A header is on one line: the search for its end stops at a line end, before the next line arrives.
 _HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*")
 _CHANNELS = frozenset({"self", "user"})
 

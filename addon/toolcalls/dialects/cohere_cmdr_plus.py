@@ -65,7 +65,7 @@ class _Action:
         if not (yield from close(scan, sink, found, _FENCE)):
             return False
         if not found.begun:
-            sink.mark_text()  # an answer and no call, whose JSON nobody else shall read as one
+            sink.mark_text()  # an answer and no call: no other dialect may read its JSON as one
         return True
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types

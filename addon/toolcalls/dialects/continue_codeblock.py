@@ -141,7 +141,7 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
             value.end()
             return True
         if scan.stops_short(_END[:1], ends) and scan.rest() > ends:
-            scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
+            scan.take(scan.rest())  # cut off where it may be a closer: not shown as part of the value
             return False
         if ends:
             value.add(scan.take(ends))

@@ -47,7 +47,7 @@ class _Gemma4(Keyed):
 
 
 def _channel(scan: Scanner, sink: CallSink) -> Step[None]:
-    """What stands in a channel, behind the line that names it."""
+    """The content of a channel, behind the line that names it."""
     name = yield from scan.among(("thought\r\n", "thought\n"))
     if name is not None:
         scan.take(len(name))

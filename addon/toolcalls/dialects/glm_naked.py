@@ -45,7 +45,7 @@ class _Naked(KeyValue):
         return (yield from self.body(scan, sink, tools, name))
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """As `glm_xml` does, without the opening tags; a call without arguments cannot be told from its name."""
+        """As `glm_xml` does, without the opening tags; a call without arguments would be only its name."""
         return "\n".join(super(_Naked, self).write([call], tools).removeprefix(f"<{self.call}>") for call in calls)
 
 

@@ -92,8 +92,8 @@ class _Harmony:
             return False
         scan.take(found.end() + len(_MESSAGE))
         sink.mark_frame()
-        tell = sink.mark_reasoning if found["channel"] == "analysis" else sink.mark_text
-        mark = yield from take_up_to(scan, _MARKS, tell)
+        mark_body = sink.mark_reasoning if found["channel"] == "analysis" else sink.mark_text
+        mark = yield from take_up_to(scan, _MARKS, mark_body)
         if mark in _CLOSERS:
             scan.take(len(mark))
         return True
@@ -112,7 +112,7 @@ class _Harmony:
             yield
 
     def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
-        """The header of a message that is left as it stands: shown whole, so that nobody reads a part of it."""
+        """A message that is left as text: its header is shown whole, so that no part of it is read."""
         if not size or not sink.may_remove_frame():
             return False
         scan.take(size)

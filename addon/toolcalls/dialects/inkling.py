@@ -69,7 +69,7 @@ class _Inkling(JsonTags):
         return None
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
-        """Reasoning up to the message's end, told as it comes."""
+        """Reasoning up to the message's end, reported as it comes."""
         prefixes, longest = beginnings((_END,))
         while (at := scan.text.find(_END, scan.pos)) < 0:
             tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)

@@ -181,7 +181,7 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
                 return True
         entity = yield from scan.among(_ENTITIES, kept)
         if tag is None and scan.ended and scan.rest() - kept < max(map(len, _TAGS)) and _half(scan, kept):
-            scan.take(scan.rest())  # half a closer: not shown as if it were the value
+            scan.take(scan.rest())  # half a closer: not shown as part of the value
             return False
         value.add(scan.take(kept))
         value.add(ENTITIES.get(scan.take(len(entity or "&")), "&"))

@@ -216,7 +216,7 @@ def _inside(key: str) -> tuple[Tags, Tags]:
 
 
 class _Value:
-    """What the value of one parameter stands in."""
+    """The place of one parameter's value."""
 
     layout = True
     behind = _ENDS

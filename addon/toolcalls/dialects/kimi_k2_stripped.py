@@ -1,6 +1,6 @@
 """`kimi_k2_stripped`: what is left of Kimi K2's calls where a server takes the special tokens away.
 
-Nothing but the name of a declared tool tells it from prose, so it is looked for under those names only.
+Only the name of a declared tool distinguishes it from prose, so it is searched for by those names only.
 """
 
 import re

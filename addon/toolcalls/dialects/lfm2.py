@@ -31,15 +31,15 @@ _ALONE = Pythonic("lfm2", opening=("[",))
 _MAX_ECHO = 4096  # characters of a repeated list; it is looked at whole before anything of it is consumed
 
 
-class _Heard:
-    """Calls that are only listened to. Past _MAX_ECHO characters nobody asks for them."""
+class _Collected:
+    """Calls that are only collected, to compare them. Past _MAX_ECHO characters no comparison is made."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.arguments: list[str] = []
         self.broke = False
 
-    def begin(self, name: str, refused: Reason | None = None) -> None:  # noqa: ARG002 - no form that is heard refuses any
+    def begin(self, name: str, refused: Reason | None = None) -> None:  # noqa: ARG002 - neither form refuses any
         self.names.append(name)
         self.arguments.append("")
 
@@ -72,7 +72,7 @@ class _Heard:
         """There is no frame."""
 
 
-class _Both(_Heard):
+class _Both(_Collected):
     """Calls that are listened to and passed on."""
 
     def __init__(self, sink: CallSink) -> None:
@@ -147,12 +147,12 @@ def _advance(step: Step[bool]) -> bool | None:
     return None
 
 
-def _echo(scan: Scanner, tools: Toolbox, made: _Heard) -> Step[int]:
+def _echo(scan: Scanner, tools: Toolbox, made: _Collected) -> Step[int]:
     """How many characters from here are the same calls once more; 0 for none."""
     begin = given = yield from scan.space()
     if not (yield from scan.starts("[", begin)):
         return 0
-    heard, probe = _Heard(), Scanner()
+    heard, probe = _Collected(), Scanner()
     step = Block(_ALONE, probe, heard, tools).read(bracketed=False)
     while True:
         probe.feed(scan.text[scan.pos + given :])

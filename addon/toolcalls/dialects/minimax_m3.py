@@ -106,7 +106,7 @@ DIALECT = MinimaxM3()
 
 
 class _Body:
-    """What stands in one call: its elements, folded as they close."""
+    """The content of one call: its elements, folded as they close."""
 
     def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
         self._scan = scan

@@ -22,7 +22,7 @@ ABOUT = About(
 
 class _Named(Attributed):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tags up to the attribute that tells them from other forms."""
+        """The tags up to the attribute that distinguishes them from other forms."""
         return tuple(f"<{element} name=" for element in (self.call, *self.misspelt))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:

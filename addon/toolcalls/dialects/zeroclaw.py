@@ -98,7 +98,7 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """One of the short forms."""
     tagged = yield from scan.starts("<")
     name = yield from word(scan, NAME, int(tagged))
-    # A name that is followed by a slash holds it, as far as `NAME` can tell.
+    # `NAME` also matches a slash, and the parameter behind it.
     name, slash, parameter = name.partition("/")
     keys = tools.keys(name)
     if len(keys) != 1 or (slash and parameter != keys[0]):
