@@ -5,13 +5,13 @@ a time. The last line says `done: true`, why, and the counts; a whole reply is t
 
 `tool_calls[].function.arguments` is an object and never split: a call that is lifted is held and sent when it is
 complete, and one that broke off stays text. There is no word for calls, `done_reason` stays `stop`; where a call broke
-off, it becomes `length`. Text and calls of one message have no
-order, so a line in which both were found becomes several; in a whole reply the text is joined. Reasoning that stood in
-the text goes to `thinking`. All other fields stay as they are.
+off, it becomes `length`. Text and calls of one message have no order, so a line in which both were found becomes
+several; in a whole reply the text is joined. Reasoning from the text goes to `thinking`. All other fields stay as they
+are.
 
-A line that held nothing but calls goes with them. Where the events of a line tell of each of its calls, as themselves
-or as `Withdrawn`, they do so in order; where native calls become text nothing speaks of those that went. A call made
-anew has an id where its upstream gave it one.
+A line with nothing but calls is left out with them. Where processors answer for each call of a line, with its events or
+with `Withdrawn`, they do so in order; where native calls become text, no event says which were taken. A replaced call
+has an id where its upstream gave it one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,8 +62,8 @@ class _Codec:
         self.can_omit = False
         self._streamed = streamed
         self._next = 0  # the index of the next native call
-        self._made: dict[int, _Call] = {}
-        self._markup = ""  # what the candidate that is arriving was written with
+        self._new_calls: dict[int, _Call] = {}
+        self._markup = ""  # of the candidate that is arriving
 
     # Decoding
 
@@ -78,7 +78,7 @@ class _Codec:
         events = list(self._events(message))
         if rawjson.value(line.get("done")) is True:
             events.append(Finish(rawjson.word(line, "done_reason")))
-        self.can_omit = self._is_alone(events) and _is_bare(line, message)
+        self.can_omit = self._is_alone(events) and _has_only_content(line, message)
         return [(_LANE, event) for event in events]
 
     def _is_alone(self, events: Sequence[Event]) -> bool:
@@ -108,10 +108,10 @@ class _Codec:
         line = rawjson.fields(payload)
         message = rawjson.fields(line.get("message"))
         own = rawjson.items(message.get("tool_calls"))
-        said = self._said([event for _, event in parts], own)
-        if can_omit and not said:
+        content = self._content([event for _, event in parts], own)
+        if can_omit and not content:
             return []
-        messages = _messages(said) if self._streamed else [_joined(said)]
+        messages = _messages(content) if self._streamed else [_one_message(content)]
         reason = next((event.reason for _, event in parts if isinstance(event, Finish)), None)
         if reason is None and rawjson.value(line.get("done")) is True:  # it was no end, for more follows
             line = {**rawjson.without(line, "done_reason"), "done": False}
@@ -120,10 +120,10 @@ class _Codec:
         kept = rawjson.without(message, "content", "tool_calls")
         thought = rawjson.word(message, "thinking")
         made: list[Fields] = []
-        for number, told in enumerate(messages or [{}]):
-            moved = told.pop("thinking", "")
+        for number, members in enumerate(messages or [{}]):
+            moved = members.pop("thinking", "")
             rest = kept if number == 0 else {"role": message.get("role", rawjson.string("assistant"))}
-            text = {"content": _string(told.pop("content", "")), **told}
+            text = {"content": _string(members.pop("content", "")), **members}
             thinking = {"thinking": _string((thought if number == 0 else "") + moved)} if moved else {}
             made.append({**{key: kept[key] for key in ("role",) if key in kept}, **text, **rest, **thinking})
         word = rawjson.word(line, "done_reason")
@@ -132,59 +132,63 @@ class _Codec:
         before = {key: line[key] for key in ("model", "created_at") if key in line} | {"done": False}
         lines = [{**before, "message": one} for one in made[:-1]] + [{**line, "message": made[-1], **ending}]
         written = [rawjson.written(one) for one in lines]
-        return [payload] if len(written) == 1 and _means(written[0]) == _means(payload) else written
+        return [payload] if len(written) == 1 and _value(written[0]) == _value(payload) else written
 
-    def _said(self, events: Sequence[Event], own: Sequence[Any]) -> list[tuple[str, Any]]:
-        """What the events say, in order: ("content", text), ("thinking", text), ("tool_calls", entry)."""
-        said: list[tuple[str, Any]] = []
+    def _content(self, events: Sequence[Event], own: Sequence[Any]) -> list[tuple[str, Any]]:
+        """The content that the events make, in order: ("content", text), ("thinking", text), ("tool_calls", entry)."""
+        content: list[tuple[str, Any]] = []
         natives: dict[int, _Call] = {}
         left: list[tuple[Fields, Any] | None] = [(rawjson.fields(raw), raw) for raw in own]
-        for place in self._gone(events, len(own)):
+        for place in self._withdrawn(events, len(own)):
             left[place] = None
         for event in events:
             if isinstance(event, Text):
-                said.append(("content", event.text))
+                content.append(("content", event.text))
             elif isinstance(event, Markup):
-                said += self._marked(event.text)
+                content += self._add_markup(event.text)
             elif isinstance(event, Reasoning) and event.moved:
-                said.append(("thinking", event.text))
+                content.append(("thinking", event.text))
             elif isinstance(event, CallStart):
-                (natives if event.dialect is None else self._made)[event.index] = _Call(event)
+                (natives if event.dialect is None else self._new_calls)[event.index] = _Call(event)
             elif isinstance(event, CallPiece | CallEnd):
-                call = natives.get(event.index) or self._made.get(event.index)
+                call = natives.get(event.index) or self._new_calls.get(event.index)
                 if isinstance(event, CallPiece) and call is not None:
                     call.pieces.append(event.json)
                 elif call is not None:
                     call.ended = True
-                    said.append(("tool_calls", _kept(call, left) if event.index in natives else call.entry()))
-        return said
+                    content.append(
+                        ("tool_calls", _native_entry(call, left) if event.index in natives else call.entry())
+                    )
+        return content
 
-    def _marked(self, markup: str) -> Iterator[tuple[str, Any]]:
-        """Keep what a call is written with until it has its verdict. One that broke off is text."""
+    def _add_markup(self, markup: str) -> Iterator[tuple[str, Any]]:
+        """Keep a call's markup until the call has its verdict. The markup of one that broke off is text."""
         if markup:
             self._markup += markup
             return
         written, self._markup = self._markup, ""
-        last = next(reversed(self._made.values()), None)
+        last = next(reversed(self._new_calls.values()), None)
         if last is not None and not last.ended:
             last.ended = True
             yield "content", written
 
-    def _gone(self, events: Sequence[Event], calls: int) -> set[int]:
-        """The places of the line's own calls that went: of each, its beginning and its piece leave, or `Withdrawn`."""
-        ours = set(self._made)
+    def _withdrawn(self, events: Sequence[Event], calls: int) -> set[int]:
+        """The places of the line's own calls that were withdrawn. Two events answer for a call: its start and its piece,
+        or `Withdrawn` in their places.
+        """
+        ours = set(self._new_calls)
         ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
-        told = [
+        answers = [
             event
             for event in events
             if isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
         ]
-        if len(told) != 2 * calls:
+        if len(answers) != 2 * calls:
             return set()
-        return {place // 2 for place, event in enumerate(told) if isinstance(event, Withdrawn)}
+        return {place // 2 for place, event in enumerate(answers) if isinstance(event, Withdrawn)}
 
 
-def _kept(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
+def _native_entry(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
     """A native call's own entry, with the number that it has by now; a new one where it has none here."""
     for place, given in enumerate(own):
         if given is None:
@@ -200,27 +204,32 @@ def _kept(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
     return call.entry()
 
 
-def _messages(said: Iterable[tuple[str, Any]]) -> list[Fields]:
+def _messages(content: Iterable[tuple[str, Any]]) -> list[Fields]:
     """As many messages as it takes to keep the order: calls and what precedes them, then what follows."""
     messages: list[Fields] = []
-    for key, what in said:
+    for key, what in content:
         last = messages[-1] if messages else None
         if last is None or ("tool_calls" in last) != (key == "tool_calls"):
             last = {}
             messages.append(last)
-        last[key] = [*last.get(key, []), what] if key == "tool_calls" else last.get(key, "") + what
+        _add(last, key, what)
     return messages
 
 
-def _joined(said: Iterable[tuple[str, Any]]) -> Fields:
+def _one_message(content: Iterable[tuple[str, Any]]) -> Fields:
+    """All of it as one message."""
     message: Fields = {}
-    for key, what in said:
-        message[key] = [*message.get(key, []), what] if key == "tool_calls" else message.get(key, "") + what
+    for key, what in content:
+        _add(message, key, what)
     return message
 
 
-def _is_bare(line: Fields, message: Fields) -> bool:
-    """Whether nothing that is told only once goes with the text."""
+def _add(message: Fields, key: str, what: Any) -> None:
+    message[key] = [*message.get(key, []), what] if key == "tool_calls" else message.get(key, "") + what
+
+
+def _has_only_content(line: Fields, message: Fields) -> bool:
+    """Whether the line has only content, and members that other lines repeat."""
     extra = set(line) - _REPEATED
     return (
         set(message) <= {"role", "content", "images", "tool_calls"}
@@ -234,7 +243,7 @@ def _is_bare(line: Fields, message: Fields) -> bool:
 def _arguments(function: Fields) -> str:
     """The arguments as JSON text; some servers write them as a string, as OpenAI does.
 
-    What is neither is told as it is, and is no call's.
+    What is neither is returned as it is, and is no call's.
     """
     given = rawjson.value(function.get("arguments"))
     if isinstance(given, str) or given is None:
@@ -242,7 +251,7 @@ def _arguments(function: Fields) -> str:
     return rawjson.text_of(function["arguments"])
 
 
-def _means(payload: bytes) -> Any:
+def _value(payload: bytes) -> Any:
     return rawjson.value(rawjson.raw(payload))
 
 

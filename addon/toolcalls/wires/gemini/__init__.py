@@ -12,21 +12,21 @@ written down: it passes, and nothing is completed before it.
 
 All else passes: thoughts, signatures (a part whose text or call is taken keeps its other fields, with an empty text, as
 the API itself sends them), code that the API runs, grounding, safety, usage. Every frame repeats the usage of the whole
-reply so far, so one that held nothing but text that became part of a call goes with it, and one that held nothing but
-calls with those. In the array form no element can go: what is left is one with an empty text. Reasoning that stood in
-the text becomes a part with `thought: true`. What a text became stands where it stood among what is none (`Place`).
+reply so far, so a frame with nothing but text that became part of a call is left out, and one with nothing but calls is
+left out with them. In the array form no element can be left out: an empty text remains. Reasoning from the text becomes
+a part with `thought: true`. What a text became keeps the text's place among the other parts (`Place`).
 
-The events of a frame tell which of its calls stays, goes (`Withdrawn`) or is made anew, one behind the other, and in a
-stream so where the text between them belongs. Where native calls become text nothing speaks of those that went: then a
-part stays that is the call of an event, and no other. A call made anew keeps its part's other fields (a signature) and
-its id.
+The events of a frame say of each of its calls, in order, whether it stays, is withdrawn (`Withdrawn`) or is replaced;
+in a stream their order also says where the text between them belongs. Where native calls become text, no event says
+which were taken: then a part stays that is the call of an event, and no other. A replaced call keeps its part's other
+fields (a signature) and its id.
 
     parts         a candidate's parts: text, thoughts, calls; and why it ended
     partial_args  the arguments of a call that come in pieces, put together
-    request       what a request says
+    request       what a request declares
     reading       a reply's frames as events
-    candidates    what becomes of a reply's candidates, streamed or whole
-    placing       where among a candidate's parts stands what has become of its calls and its text
+    candidates    a reply's candidates, streamed or whole, encoded from changed events
+    placing       a candidate's parts, merged with what has become of its calls and its text
 """
 
 from functools import partial

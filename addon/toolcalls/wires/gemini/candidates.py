@@ -7,8 +7,17 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Marku
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.gemini.parts import EMPTY, Call, meaning, opened, parts_of, spelt, written_reason
-from toolcalls.wires.gemini.placing import Row, is_said, kept, segments, speaks, staying, tell, woven
+from toolcalls.wires.gemini.parts import EMPTY, Call, parts_of, unwrapped, values_of, with_json_texts, written_reason
+from toolcalls.wires.gemini.placing import (
+    Row,
+    append_text,
+    event_count,
+    is_of_native_call,
+    kept_parts,
+    merged_groups,
+    merged_parts,
+    staying_calls,
+)
 from toolcalls.wires.gemini.reading import Reading
 
 
@@ -21,7 +30,7 @@ class Candidates:
         self.can_omit = False
         self._streamed = streamed
         self._reading = Reading(streamed=streamed)
-        self._made: dict[tuple[int, int], Call] = {}  # by lane and index
+        self._new_calls: dict[tuple[int, int], Call] = {}  # by lane and index
         self._markup: dict[int, str] = {}  # by lane, what the candidate that is arriving was written with
 
     @property
@@ -37,7 +46,7 @@ class Candidates:
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
         """The frame with each candidate's parts and finish reason as `parts` say; [] where it can be omitted."""
-        reply, around = opened(payload)
+        reply, around = unwrapped(payload)
         candidates: list[Any] = []
         changed = said = False
         for place, raw in enumerate(rawjson.items(reply.get("candidates"))):
@@ -59,9 +68,9 @@ class Candidates:
     def _candidate(self, lane: int, candidate: Fields, events: Sequence[Event]) -> Fields:
         """The candidate as its events say; itself when they say what it says already."""
         own = parts_of(candidate)
-        made = self._told_in_order(lane, own, events)
+        made = self._parts_in_order(lane, own, events)
         if made is None:
-            made = self._told_by_calls(lane, own, events)
+            made = self._parts_by_content(lane, own, events)
         written = rawjson.word(candidate, "finishReason")
         reason = next((event.reason for event in events if isinstance(event, Finish)), "")
         if written and not reason:  # it was no end, for more follows
@@ -69,20 +78,20 @@ class Candidates:
             written = ""
         word = written_reason(written, reason)
         changes: Fields = {} if word == written else {"finishReason": rawjson.string(word)}
-        if meaning(made) != meaning(own):
+        if values_of(made) != values_of(own):
             content = {"role": rawjson.string("model"), **rawjson.fields(candidate.get("content"))}
-            changes["content"] = {**content, "parts": [spelt(part) for part in made]}
+            changes["content"] = {**content, "parts": [with_json_texts(part) for part in made]}
         return {**candidate, **changes} if changes else candidate
 
-    def _told_in_order(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields] | None:
-        """The parts where each of the frame's own calls has its events; None where they do not tell of all of them."""
-        slots = [place for place, part in enumerate(own) for _ in range(speaks(part))]
-        ours = {index for of, index in self._made if of == lane}
+    def _parts_in_order(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields] | None:
+        """The parts where events answer for each of the frame's calls, in order; None where they do not."""
+        slots = [place for place, part in enumerate(own) for _ in range(event_count(part))]
+        ours = {index for of, index in self._new_calls if of == lane}
         ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
-        said = [event for event in events if is_said(event, ours)]
+        said = [event for event in events if is_of_native_call(event, ours)]
         if len(said) != len(slots):
             return None
-        stays = staying(own, slots, said)
+        stays = staying_calls(own, slots, said)
         if stays is None:
             return None
         calls: dict[int, list[Fields]] = {place: [own[place]] if stay else [] for place, stay in stays.items()}
@@ -90,14 +99,14 @@ class Candidates:
         places = iter(slots)
         place, rest, begun = -1, {}, False
         for event in events:
-            if is_said(event, ours):
+            if is_of_native_call(event, ours):
                 before, place = place, next(places)
                 begun = place != before
                 if begun:
                     rest = {} if stays[place] else rawjson.without(own[place], "functionCall")
                     calls[place] += [{**rest, "text": EMPTY}] if rest else []
                 continue
-            made = self._derive(lane, event, groups[place])
+            made = self._add_event(lane, event, groups[place])
             if made is not None and begun:
                 # Made anew. What a reactor says stands before its call, and so before the part of it.
                 calls[place] = [*_parts(groups[place]), {**rest, **made.part(with_id=True)}]
@@ -105,39 +114,41 @@ class Candidates:
             elif made is not None:
                 groups[place].append(made.part())
         if not self._streamed:  # all calls came first, wherever they stand
-            return woven(own, calls, [new for group in groups.values() for new in group])
-        return segments(own, calls, groups)
+            return merged_parts(own, calls, [new for group in groups.values() for new in group])
+        return merged_groups(own, calls, groups)
 
-    def _told_by_calls(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
-        """The parts where those of native calls stay that events repeat; beside one that is gone only whole ones."""
+    def _parts_by_content(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
+        """The parts where native calls that stay are found by their content; beside a withdrawn one only whole ones."""
         derived: Row = []
         natives: dict[int, Call] = {}
         for event in events:
             if isinstance(event, CallStart) and event.dialect is None:
                 natives[event.index] = Call(event.index, event.name)
-            elif isinstance(event, CallPiece) and (lane, event.index) not in self._made:
+            elif isinstance(event, CallPiece) and (lane, event.index) not in self._new_calls:
                 natives.setdefault(event.index, Call(event.index, "")).pieces.append(event.json)
-            elif (made := self._derive(lane, event, derived)) is not None:
+            elif (made := self._add_event(lane, event, derived)) is not None:
                 derived.append(made.part())
         left = list(natives.values())
         sure = any(isinstance(event, Withdrawn) for event in events)
-        calls = {place: list(kept(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
-        return [*woven(own, calls, derived), *(one.part() for one in left if one.name)]
+        calls = {
+            place: list(kept_parts(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part
+        }
+        return [*merged_parts(own, calls, derived), *(one.part() for one in left if one.name)]
 
-    def _derive(self, lane: int, event: Event, derived: Row) -> Call | None:
+    def _add_event(self, lane: int, event: Event, derived: Row) -> Call | None:
         """Add the part that an event makes; a call of ours that it ends comes back."""
         if isinstance(event, Text) and event.text:
-            tell(derived, event.text)
+            append_text(derived, event.text)
         elif isinstance(event, Place):
             derived.append(event.at)
         elif isinstance(event, Markup):
-            self._mark(lane, event.text, derived)
+            self._add_markup(lane, event.text, derived)
         elif isinstance(event, Reasoning) and event.moved:
             derived.append({"text": event.text, "thought": True})
         elif isinstance(event, CallStart) and event.dialect is not None:
-            self._made[lane, event.index] = Call(event.index, event.name, event.id)
+            self._new_calls[lane, event.index] = Call(event.index, event.name, event.id)
         elif isinstance(event, CallPiece | CallEnd):
-            known = self._made.get((lane, event.index))
+            known = self._new_calls.get((lane, event.index))
             if isinstance(event, CallPiece) and known is not None:
                 known.pieces.append(event.json)
             elif isinstance(event, CallEnd) and known is not None:
@@ -145,16 +156,16 @@ class Candidates:
                 return known
         return None
 
-    def _mark(self, lane: int, markup: str, derived: Row) -> None:
+    def _add_markup(self, lane: int, markup: str, derived: Row) -> None:
         """Keep what a call is written with until it has its verdict. One that broke off is text."""
         if markup:
             self._markup[lane] = self._markup.get(lane, "") + markup
             return
         written = self._markup.pop(lane, "")
-        last = next((call for (of, _), call in reversed(self._made.items()) if of == lane), None)
+        last = next((call for (of, _), call in reversed(self._new_calls.items()) if of == lane), None)
         if last is not None and not last.ended:
             last.ended = True
-            tell(derived, written)
+            append_text(derived, written)
 
 
 def _parts(derived: Row) -> list[Fields]:

@@ -36,17 +36,17 @@ class Call:
         self.ended = False
 
     @property
-    def written(self) -> str:
+    def arguments(self) -> str:
         """Its argument JSON."""
         return "".join(self.pieces)
 
     def part(self, *, with_id: bool = False) -> Fields:
         """It as a part. `with_id`: its upstream gave it one."""
-        call = {"name": rawjson.string(self.name), "args": rawjson.json_text(self.written)}
+        call = {"name": rawjson.string(self.name), "args": rawjson.json_text(self.arguments)}
         return {"functionCall": {"id": rawjson.string(self.id), **call} if with_id and self.id else call}
 
 
-def opened(payload: bytes) -> tuple[Fields, Fields | None]:
+def unwrapped(payload: bytes) -> tuple[Fields, Fields | None]:
     """The reply's own members, and those of the envelope that it came in; None for none."""
     members = rawjson.fields(payload)
     if "candidates" not in members and rawjson.is_object(members.get("response")):
@@ -70,8 +70,8 @@ def is_text(part: Fields) -> bool:
     return "text" in part and "functionCall" not in part and not is_thought(part)
 
 
-def is_bare(reply: Fields, candidate: Fields) -> bool:
-    """Whether nothing that is told only once goes with the text."""
+def has_only_content(reply: Fields, candidate: Fields) -> bool:
+    """Whether a frame has only content, and members that other frames repeat."""
     content = rawjson.fields(candidate.get("content"))
     kinds = [set(part) for part in parts_of(candidate)]
     return (
@@ -83,7 +83,7 @@ def is_bare(reply: Fields, candidate: Fields) -> bool:
 
 
 def arguments_of(call: Fields) -> str:
-    """The arguments as JSON text, whatever they are: what is no object is told as it is, and is no call's."""
+    """The arguments as JSON text, whatever they are: what is no object is returned as it is, and is no call's."""
     return "{}" if rawjson.value(call.get("args")) is None else rawjson.text_of(call["args"])
 
 
@@ -96,13 +96,13 @@ def is_whole(call: Fields) -> bool:
     )
 
 
-def spelt(part: Fields) -> Fields:
+def with_json_texts(part: Fields) -> Fields:
     """A part with its texts as JSON."""
     return {key: rawjson.string(member) if isinstance(member, str) else member for key, member in part.items()}
 
 
-def meaning(parts: Iterable[Fields]) -> list[Any]:
-    """What parts say, whatever their spelling; one that is an empty text alone says nothing."""
+def values_of(parts: Iterable[Fields]) -> list[Any]:
+    """The values of parts, whatever their spelling, without parts that are an empty text alone."""
     values = [{key: rawjson.value(member) for key, member in part.items()} for part in parts]
     return [value for value in values if value != {"text": ""}]
 

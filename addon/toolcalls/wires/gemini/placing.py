@@ -1,4 +1,4 @@
-"""Where among a candidate's parts stands what has become of its calls and its text."""
+"""A candidate's parts, merged with what has become of its calls and its text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,20 +11,20 @@ from toolcalls.wires.gemini.parts import EMPTY, Call, arguments_of, is_text, is_
 type Row = list[Fields | int]
 
 
-def speaks(part: Fields) -> int:
-    """How many of a part's events always leave, as themselves or as `Withdrawn`: a call's beginning and its piece."""
+def event_count(part: Fields) -> int:
+    """How many events answer for a part, themselves or `Withdrawn`: for a call, its start and its piece."""
     if "functionCall" not in part:
         return 0
     return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
 
 
-def is_said(event: Event, ours: set[int]) -> bool:
-    """Whether an event speaks of a call that stands in the frame."""
+def is_of_native_call(event: Event, ours: set[int]) -> bool:
+    """Whether an event answers for a native call of the frame."""
     return isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
 
 
-def staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
-    """Which of the frame's calls stay; None where an event tells of another one than stands at its place."""
+def staying_calls(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
+    """Which of the frame's calls stay; None where an event is not of the call at its place."""
     stays: dict[int, bool] = {}
     for place, event in zip(slots, said, strict=True):
         call = rawjson.fields(own[place]["functionCall"])
@@ -38,7 +38,7 @@ def staying(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) 
     return stays
 
 
-def woven(
+def merged_parts(
     own: Sequence[Fields], calls: Mapping[int, list[Fields]], derived: Iterable[Fields | int], start: int = 0
 ) -> list[Fields]:
     """The parts with what has become of the calls, and with the text in its place: without a number, the first text's.
@@ -53,7 +53,7 @@ def woven(
         if isinstance(new, int):
             at = new if new in texts else first
         elif list(new) == ["text"]:
-            tell(rows.setdefault(at, []), new["text"])
+            append_text(rows.setdefault(at, []), new["text"])
         else:
             rows.setdefault(at, []).append(new)
     for place, part in enumerate(own, start):
@@ -66,8 +66,8 @@ def woven(
     return [*made, *rows.get(-1, ())]
 
 
-def tell(derived: Row | list[Fields], text: str) -> None:
-    """More text, in the part that is text already."""
+def append_text(derived: Row | list[Fields], text: str) -> None:
+    """Append text, to the last part where that is text."""
     last = derived[-1] if derived else {}
     if not isinstance(last, int) and list(last) == ["text"]:
         last["text"] += text
@@ -75,26 +75,26 @@ def tell(derived: Row | list[Fields], text: str) -> None:
         derived.append({"text": text})
 
 
-def segments(own: Sequence[Fields], calls: Mapping[int, list[Fields]], groups: Mapping[int, Row]) -> list[Fields]:
+def merged_groups(own: Sequence[Fields], calls: Mapping[int, list[Fields]], groups: Mapping[int, Row]) -> list[Fields]:
     """The parts of a stream: what has become of each call, and between them the text of their group."""
     made: list[Fields] = []
     before, start = -1, 0
     for place in sorted(calls):
-        made += [*woven(own[start:place], {}, groups[before], start), *calls[place]]
+        made += [*merged_parts(own[start:place], {}, groups[before], start), *calls[place]]
         before, start = place, place + 1
-    return [*made, *woven(own[start:], {}, groups[before], start)]
+    return [*made, *merged_parts(own[start:], {}, groups[before], start)]
 
 
-def kept(part: Fields, natives: list[Call], *, sure: bool) -> Iterator[Fields]:
+def kept_parts(part: Fields, natives: list[Call], *, sure: bool) -> Iterator[Fields]:
     """A native call's part while the call stays native, and what else stood in it when the call is gone.
 
-    `sure`: only a whole call stays, which its arguments tell from one that must not.
+    `sure`: only a whole call stays, which its arguments append_text from one that must not.
     """
     call = rawjson.fields(part["functionCall"])
     name, whole = rawjson.word(call, "name"), "partialArgs" not in call and "willContinue" not in call
     for native in natives if not sure or (name and whole) else ():
         is_same = native.name == name
-        is_it = is_same and native.written == arguments_of(call) if name and whole else is_same or not native.name
+        is_it = is_same and native.arguments == arguments_of(call) if name and whole else is_same or not native.name
         if is_it:
             if whole or name:
                 natives.remove(native)

@@ -9,7 +9,15 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.gemini.partial_args import put
-from toolcalls.wires.gemini.parts import arguments_of, is_bare, is_text, is_thought, opened, parts_of, reason_of
+from toolcalls.wires.gemini.parts import (
+    arguments_of,
+    has_only_content,
+    is_text,
+    is_thought,
+    parts_of,
+    reason_of,
+    unwrapped,
+)
 
 
 class _Partial:
@@ -40,7 +48,7 @@ class Reading:
         repeats one is known for what it is.
         """
         self.can_omit = False
-        reply, _ = opened(payload)
+        reply, _ = unwrapped(payload)
         candidates = rawjson.items(reply.get("candidates"))
         if not candidates:
             return []
@@ -53,7 +61,9 @@ class Reading:
             if not self._streamed:
                 events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd))
             parts.extend((lane, event) for event in events)
-        self.can_omit = len(candidates) == 1 and self._is_alone(parts) and is_bare(reply, rawjson.fields(candidates[0]))
+        self.can_omit = (
+            len(candidates) == 1 and self._is_alone(parts) and has_only_content(reply, rawjson.fields(candidates[0]))
+        )
         return parts
 
     def _is_alone(self, parts: Sequence[Part]) -> bool:

@@ -41,7 +41,7 @@ def text_in(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def said(content: str | list[Any] | None) -> Iterable[Event]:
+def content_events(content: str | list[Any] | None) -> Iterable[Event]:
     """Text and reasoning of a content: a string, or the list of parts that Mistral sends beside its reasoning."""
     if isinstance(content, str):
         if content:
@@ -54,7 +54,7 @@ def said(content: str | list[Any] | None) -> Iterable[Event]:
             yield Text(text) if kind == "text" else Reasoning(text)
 
 
-def others(content: msgspec.Raw | None) -> list[Any]:
+def other_parts(content: msgspec.Raw | None) -> list[Any]:
     """The parts of a content that are no text."""
     return [part for part in rawjson.items(content) if rawjson.word(rawjson.fields(part), "type") != "text"]
 

@@ -19,7 +19,7 @@ from toolcalls.values.nesting import Nesting
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
-from toolcalls.wires.openai_chat.choices import reason_of, said
+from toolcalls.wires.openai_chat.choices import content_events, reason_of
 
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
@@ -243,7 +243,7 @@ class Reading:
             thought = delta.reasoning_content or delta.reasoning
             if thought:
                 yield lane, Reasoning(thought)
-            for event in said(delta.content):
+            for event in content_events(delta.content):
                 yield lane, event
             for position, call in enumerate(delta.tool_calls or ()):
                 for event in self._native(lane, position if call.index is None else call.index, call):

@@ -11,7 +11,7 @@ from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
-from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, written_reason
+from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
 from toolcalls.wires.openai_chat.reading import Reading
 
 _TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events tell of a delta
@@ -127,7 +127,7 @@ class Stream:
         natives = _Renumbered([rawjson.fields(entry) for entry in rawjson.items(delta.get("tool_calls"))])
         deltas = [made for event in events for made in self._told(lane, event, natives)]
         reason = next((event.reason or None for event in reversed(events) if isinstance(event, Finish)), None)
-        if kept := others(delta.get("content")):
+        if kept := other_parts(delta.get("content")):
             deltas.insert(0, {"content": kept})
         rest = {key: raw for key, raw in delta.items() if key not in _TOLD and not is_null(raw)}
         if rest and deltas and ("content" in deltas[0] or "role" not in rest):

@@ -11,7 +11,14 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.openai_chat.calls import LEGACY, call_of, function_of
-from toolcalls.wires.openai_chat.choices import is_null, lane_of, others, reason_of, said, written_reason
+from toolcalls.wires.openai_chat.choices import (
+    content_events,
+    is_null,
+    lane_of,
+    other_parts,
+    reason_of,
+    written_reason,
+)
 from toolcalls.wires.openai_chat.reading import Call, Message, native_call, reply_of
 
 
@@ -56,7 +63,7 @@ def _told(message: Message) -> Iterator[Event]:
         yield from native_call(len(calls), Call(function=message.function_call), LEGACY)
     if thought := message.reasoning_content or message.reasoning:
         yield Reasoning(thought)
-    yield from said(message.content)
+    yield from content_events(message.content)
 
 
 def _message(message: Fields, events: Sequence[Event]) -> Fields:
@@ -67,7 +74,7 @@ def _message(message: Fields, events: Sequence[Event]) -> Fields:
     made = rawjson.without(message, "tool_calls", LEGACY)
     text = "".join(event.text for event in events if isinstance(event, Text))
     made["content"] = rawjson.string(text) if text or not (calls or legacy) else None
-    if kept := others(message.get("content")):
+    if kept := other_parts(message.get("content")):
         made["content"] = [*kept, *([{"type": "text", "text": made["content"]}] if text else [])]
     if moved := "".join(event.text for event in events if isinstance(event, Reasoning) and event.moved):
         thought = next((event.text for event in events if isinstance(event, Reasoning) and not event.moved), "")
