@@ -69,7 +69,7 @@ FILES = {
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
         | exchange_processors | reply_state | decisions | chain | reply
     """,
-    "requests": "prompt_tools turns | evidence | rewriting | call_memory processing",
+    "requests": "prompt_tools stop_texts | turns | evidence | rewriting | call_memory processing",
     "replies": "calls unread_calls | stages | lane | plan waiting | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """

@@ -5,6 +5,7 @@ evidence for it), the processors of the exchange, and, where the route rewrites 
 what was changed. Read `turns/__init__.py` first: everything else works on its `Conversation`.
 
     turns         a request body as a conversation and back, one file for each API
+    stop_texts    texts at which generation stops
     prompt_tools  the tools that a system prompt declares in prose
     evidence      which side speaks native calls and which text, and why
     rewriting     the conversation in the form that the upstream speaks

@@ -173,7 +173,7 @@ class _Codec:
             yield "content", written
 
     def _withdrawn(self, events: Sequence[Event], calls: int) -> set[int]:
-        """The places of the line's own calls that were withdrawn. Two events answer for a call: its start and its piece,
+        """The places of the line's own calls that were withdrawn. Two events answer for each: of its start and piece,
         or `Withdrawn` in their places.
         """
         ours = set(self._new_calls)

@@ -13,8 +13,6 @@ from pkgutil import iter_modules
 from typing import Any, Literal, Protocol
 
 from toolcalls.request import Tool
-from toolcalls.values import rawjson
-from toolcalls.values.rawjson import Fields
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -80,8 +78,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueTool:
-    """A tool that no prompt can tell of. `hosted`: only the provider runs it; else the client does, and what it is
-    called with, no request says.
+    """A tool that no prompt can describe. `hosted`: only the provider runs it; otherwise the client does, and no
+    request says which arguments it takes.
     """
 
     name: str
@@ -93,7 +91,7 @@ class Conversation:
     """A whole request: its turns, the tools that it declares, and how it may choose (as `Request.tool_choice`).
 
     parallel   False: the client asked for one call a reply
-    opaque_tools     tools that the request declares beside `tools`, or among them, and that no prompt can tell of
+    opaque_tools  tools that the request declares beside `tools`, or among them, and that no prompt can describe
     stop       texts at which generation stops
     own_system_prompt   a new system prompt goes to a place of its own, since the server keeps what the turns say
     """
@@ -117,6 +115,10 @@ class Conversation:
             if isinstance(block, Text)
         )
 
+    def dropped(self, declared: Iterable[OpaqueTool]) -> frozenset[str]:
+        """The names of the opaque tools that a body declares and this conversation no longer has."""
+        return frozenset(tool.name for tool in declared) - {tool.name for tool in self.opaque_tools}
+
 
 class Format(Protocol):
     """The requests of one wire."""
@@ -127,51 +129,10 @@ class Format(Protocol):
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """`body` with the turns and tools of `conversation`; everything else of it stays.
 
-        Tools that are gone are left out, those that are opaque_tools, too, and what speaks of tools where none is left;
-        others are written in the wire's form, those that the body declares itself as they stand there. Texts to stop at
-        are left out where `stop` has them no more.
+        Tools that the conversation no longer has are left out, and members about tools where no tool is left. New tools
+        are written in the wire's form; those that the body declares stay as they are there. Texts to stop at are left
+        out unless `stop` has them.
         """
-
-
-def dropped_tools(declared: Iterable[OpaqueTool], conversation: Conversation) -> frozenset[str]:
-    """The names of the opaque_tools tools that a body declares and the conversation has no more."""
-    return frozenset(tool.name for tool in declared) - {tool.name for tool in conversation.opaque_tools}
-
-
-type Place = tuple[str, ...]  # the keys that lead to a member of a body
-
-
-def stops_in(fields: Fields, *places: Place) -> tuple[str, ...]:
-    """The texts at which generation stops, which stand in one of these places: a list of them, or one alone."""
-    return tuple(text for place in places for text in _stops(fields, place))
-
-
-def keep_stops(fields: Fields, stop: Sequence[str], *places: Place) -> None:
-    """Leave out the texts that are not among `stop`."""
-    for place in places:
-        found = _stops(fields, place)
-        left = [text for text in found if text in stop]
-        if len(left) < len(found):
-            _put(fields, place, left)
-
-
-def _stops(fields: Fields, place: Place) -> list[str]:
-    for key in place[:-1]:
-        fields = rawjson.fields(fields.get(key))
-    found = rawjson.value(fields.get(place[-1]))
-    return [text for text in (found if isinstance(found, list) else [found]) if isinstance(text, str)]
-
-
-def _put(fields: Fields, place: Place, texts: list[str]) -> None:
-    key, *rest = place
-    if rest:
-        inner = dict(rawjson.fields(fields[key]))
-        _put(inner, tuple(rest), texts)
-        fields[key] = inner
-    elif texts:
-        fields[key] = [rawjson.string(text) for text in texts]
-    else:
-        del fields[key]
 
 
 @cache

@@ -17,20 +17,8 @@ from typing import Any
 import msgspec
 
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import (
-    Block,
-    Conversation,
-    OpaqueTool,
-    Other,
-    PastCall,
-    Result,
-    Role,
-    Text,
-    Turn,
-    dropped_tools,
-    keep_stops,
-    stops_in,
-)
+from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.anthropic import WIRE
@@ -216,9 +204,7 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
             fields.pop(key, None)
         return
     known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | dropped_tools(
-        _opaque_tools(fields, asked), conversation
-    )
+    gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(_opaque_tools(fields, asked))
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if gone or new:
         fields["tools"] = [*_without(declared, gone), *new]

@@ -15,20 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from toolcalls.request import Tool
-from toolcalls.requests.turns import (
-    Block,
-    Conversation,
-    OpaqueTool,
-    Other,
-    PastCall,
-    Result,
-    Role,
-    Text,
-    Turn,
-    dropped_tools,
-    keep_stops,
-    stops_in,
-)
+from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini.request import choice_of, either, tools_of
@@ -213,7 +201,7 @@ def _offer(fields: Fields, conversation: Conversation) -> None:
             _drop_tools(fields)
         return
     gone = known - {tool.name for tool in conversation.tools}
-    _keep_tools(fields, gone, dropped_tools(_opaque_tools(fields.get("tools")), conversation))
+    _keep_tools(fields, gone, conversation.dropped(_opaque_tools(fields.get("tools"))))
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new:
         fields["tools"] = [*_listed(fields.get("tools")), {_DECLARATIONS[0]: new}]

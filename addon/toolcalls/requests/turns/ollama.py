@@ -10,20 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolcalls.request import Tool
-from toolcalls.requests.turns import (
-    Block,
-    Conversation,
-    OpaqueTool,
-    Other,
-    PastCall,
-    Result,
-    Role,
-    Text,
-    Turn,
-    dropped_tools,
-    keep_stops,
-    stops_in,
-)
+from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import function_tools
@@ -155,7 +143,7 @@ def _offer(fields: Fields, conversation: Conversation) -> None:
         return
     names = {tool.name for tool in conversation.tools}
     kept = [raw for raw in declared if all(tool.name in names for tool in _functions([raw]))]
-    kept = [raw for raw in kept if not dropped_tools(_opaque_tools([raw]), conversation)]
+    kept = [raw for raw in kept if not conversation.dropped(_opaque_tools([raw]))]
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new or len(kept) < len(declared):
         fields["tools"] = [*kept, *new]

@@ -17,20 +17,8 @@ from typing import Any
 import msgspec
 
 from toolcalls.request import Tool
-from toolcalls.requests.turns import (
-    Block,
-    Conversation,
-    OpaqueTool,
-    Other,
-    PastCall,
-    Result,
-    Role,
-    Text,
-    Turn,
-    dropped_tools,
-    keep_stops,
-    stops_in,
-)
+from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.values import rawjson
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, called_custom, input_in
 from toolcalls.wires.openai_chat.request import allowed_tools, choice_in, tools_in
@@ -92,7 +80,7 @@ class _ChatRequests:
         for key in ("tools", "functions"):
             listed = rawjson.items(fields.get(key))
             kept = [raw for raw in listed if all(tool.name in names for tool in _tools_of(key, raw))]
-            kept = [raw for raw in kept if not dropped_tools(_opaque_tools({key: [rawjson.value(raw)]}), conversation)]
+            kept = [raw for raw in kept if not conversation.dropped(_opaque_tools({key: [rawjson.value(raw)]}))]
             if kept and len(kept) < len(listed):
                 fields[key] = kept
             elif listed and not kept:

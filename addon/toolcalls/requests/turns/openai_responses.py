@@ -23,18 +23,7 @@ from typing import Any
 import msgspec
 
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import (
-    Block,
-    Conversation,
-    OpaqueTool,
-    Other,
-    PastCall,
-    Result,
-    Role,
-    Text,
-    Turn,
-    dropped_tools,
-)
+from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_responses import WIRE
@@ -304,9 +293,7 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         _keep_brought(fields, lambda _: ())
         return
     known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | dropped_tools(
-        _opaque_tools(_listed(fields)), conversation
-    )
+    gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(_opaque_tools(_listed(fields)))
     new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
     if new or (gone and declared):
         fields["tools"] = [*_without(declared, gone), *new]
