@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mitmproxy import contentviews
 
 from manyflows import flow_of, streamed, user, written
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.views import add_views
 
@@ -80,7 +80,7 @@ def measure():
             views = ("Conversation",) if name.startswith("request") else ("Tool calls", "Upstream body", "Client body")
             slowest = max(_cost(lambda flow=flow, view=view: _view(flow, view)) for view in views)
             exchange = record_of(flow)
-            pause = min(asyncio.run(_pause(lambda one=exchange: told(one))) for _ in range(ROUNDS))
+            pause = min(asyncio.run(_pause(lambda one=exchange: turn_of(one))) for _ in range(ROUNDS))
             costs.setdefault(name, []).append((slowest, pause))
     return costs
 

@@ -124,7 +124,7 @@ def _tell(flow: http.HTTPFlow, response: http.Response, pieces: Sequence[bytes],
         "client": {"microseconds": [moment for moment, _ in got], "bytes": [len(piece) for _, piece in got]},
     }
     model = exchange.call_policy.request.model
-    flow_metadata.annotate(flow, report.of(exchange, model=model))
+    flow_metadata.annotate(flow, report.make_report(exchange, model=model))
 
 
 def user(text: str) -> dict[str, Any]:

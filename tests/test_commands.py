@@ -426,17 +426,17 @@ def test_what_takes_long_is_done_beside_the_loop(
 ) -> None:
     """The command is back at once, and nothing of it was done in the loop's own thread."""
     threads: list[int] = []
-    told_, read = jsonl.told, Recorded.read
+    turn_of, read = jsonl.turn_of, Recorded.read
 
-    def telling(*args: Any) -> Any:
+    def slow_turn_of(*args: Any) -> Any:
         threads.append(threading.get_ident())
-        return told_(*args)
+        return turn_of(*args)
 
     def reading(self: Recorded, *args: Any) -> Any:
         threads.append(threading.get_ident())
         return read(self, *args)
 
-    monkeypatch.setattr(jsonl, "told", telling)
+    monkeypatch.setattr(jsonl, "turn_of", slow_turn_of)
     monkeypatch.setattr(Recorded, "read", reading)
     file = tmp_path / "out"
 
@@ -477,14 +477,14 @@ def test_an_export_ends_with_mitmproxy(
     desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which would wait for the thread; and what is not whole is not there."""
-    told_, begun, go_on = jsonl.told, threading.Event(), threading.Event()
+    turn_of, begun, go_on = jsonl.turn_of, threading.Event(), threading.Event()
 
-    def telling(*args: Any) -> Any:
+    def slow_turn_of(*args: Any) -> Any:
         begun.set()
         assert go_on.wait(LIMIT)
-        return told_(*args)
+        return turn_of(*args)
 
-    monkeypatch.setattr(jsonl, "told", telling)
+    monkeypatch.setattr(jsonl, "turn_of", slow_turn_of)
 
     async def work() -> None:
         for _ in range(3):

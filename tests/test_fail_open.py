@@ -328,7 +328,7 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
     "place",
     [
         *(f"addon.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
-        *("reporting.report.of", "flow_metadata.annotate", "flow_metadata.store_bodies"),
+        *("reporting.report.make_report", "flow_metadata.annotate", "flow_metadata.store_bodies"),
     ],
 )
 def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:

@@ -74,9 +74,8 @@ FILES = {
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report
-        | body_redaction conversation replies | agents prices request_diff text_diff | turn | exports scorecard
-        | plots sessions | session_page | totals
-        | page
+        | body_redaction conversation replies | agents phrases prices request_diff text_diff | turn
+        | exports scorecard | plots sessions | session_page totals | page
     """,
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",
     "demo": "observations | client display model_server proxy",

@@ -532,12 +532,12 @@ def test_a_folder_for_keys_is_its_owners_alone(monkeypatch: pytest.MonkeyPatch) 
     """N04, T13: the one folder in which the product lets a CA be made is `demo`'s, and that is gone afterwards."""
     made = []
 
-    class Seen(TemporaryDirectory[str]):
+    class ExchangeRecord(TemporaryDirectory[str]):
         def __enter__(self) -> str:
             made.append(stat.S_IMODE(Path(self.name).stat().st_mode))
             raise OSError("this is as far as it goes")
 
-    monkeypatch.setattr("toolcalls.demo.TemporaryDirectory", Seen)
+    monkeypatch.setattr("toolcalls.demo.TemporaryDirectory", ExchangeRecord)
     before = os.umask(0)
     try:
         main(["demo"])

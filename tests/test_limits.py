@@ -301,7 +301,7 @@ def test_a_frame_past_its_limit_passes_unread_and_the_report_says_so(spoken: Spo
     assert through(one, body, 100) == body
     assert one.failure is None
     assert [note.rule for _, note in one.notes] == ["max_frame_bytes"]
-    assert "max_frame_bytes" in report.of(one)["summary"]
+    assert "max_frame_bytes" in report.make_report(one)["summary"]
 
 
 def test_a_call_that_is_under_way_when_a_frame_is_too_long_stays_open() -> None:

@@ -18,7 +18,7 @@ import responsesclient
 from live import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.session_page import Block
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata, live, websocket_hooks
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.config_file import ConfigFile
@@ -343,7 +343,7 @@ def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) ->
     """Behind the summary of its replies that have ended; a comment of the user's own stays."""
     coming: list[tuple[int, Any]] = []
     monkeypatch.setattr(live, "replies_in_progress", lambda _: coming)
-    monkeypatch.setattr(live, "telling", lambda said: said)
+    monkeypatch.setattr(live, "progress_of", lambda said: said)
 
     async def work() -> None:
         with _proxy(monkeypatch) as (addon, _):
@@ -412,12 +412,12 @@ def test_a_websocket_is_told_as_its_latest_reply() -> None:
     flow_metadata.annotate(
         flow, {"wire": "openai_responses", "summary": "", "worst": None, "verdicts": [], "model": "m2"}
     )
-    turn = told(record_of(flow))
+    turn = turn_of(record_of(flow))
     assert (turn.session, turn.model, turn.text) == ("s7", "m2", "Hello\nyou")
-    assert [message.excerpt for message in turn.asked.messages] == ["second"]
+    assert [message.excerpt for message in turn.request.messages] == ["second"]
     assert (turn.tokens.input, turn.tokens.output) == (11, 2)
     assert turn.marks()["first byte"] == pytest.approx(5.0)
     assert turn.seconds == pytest.approx(7.0)
     assert turn.status == 200
     flow.websocket.messages = []
-    assert told(record_of(flow)).asked.unread
+    assert turn_of(record_of(flow)).request.unread

@@ -359,7 +359,7 @@ def test_a_blocked_call_shows_before_and_after() -> None:
     ((change),) = verdict.changes
     assert (verdict.status, verdict.reason, verdict.rule, verdict.index) == ("blocked", "access", "rm", None)
     assert (change.rule, change.before, change.after) == ("rm", ("Bash", '{"command":"rm x"}'), None)
-    assert report.of(exchange)["summary"] == "1 blocked: rm"
+    assert report.make_report(exchange)["summary"] == "1 blocked: rm"
 
 
 def test_each_choice_is_a_reply_of_its_own() -> None:

@@ -342,7 +342,7 @@ def said(plan: ExchangePlan, says: list[Any]) -> dict[str, Any]:
     exchange.feed(body_of(says, "process", "sse"))
     exchange.close()
     assert exchange.failure is None
-    return report.of(exchange)
+    return report.make_report(exchange)
 
 
 USER = {"role": "user", "content": "Do it."}
@@ -386,7 +386,7 @@ def unguided(text: str, messages: list[Any], says: list[Any]) -> tuple[ExchangeP
     sent = body_of(says, "process", "sse")
     assert exchange.feed(sent) + exchange.close() == sent
     assert exchange.failure is None
-    return plan, report.of(exchange)
+    return plan, report.make_report(exchange)
 
 
 LS = {"Bash": {"command": "ls"}}

@@ -13,7 +13,7 @@ import anthropicclient
 from chatclient import HEAD, chunk, ending, event, outer, received
 from test_processors import body_of, exchange_for, no_reactors, route_of, run, words
 from toolcalls.insight.descriptions import describe
-from toolcalls.insight.report import of
+from toolcalls.insight.report import make_report
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -255,7 +255,7 @@ def test_a_call_that_was_changed_is_not_told_as_the_model_made_it(kind: Kind, go
     route = Route(reactors=(Reactor("r.py", "shorter"),))
     exchange = exchange_for(route, kind, run=lambda *_: Edit(arguments={"command": "ls"}))
     run(exchange, body_of([{"Bash": {"command": "ls -la"}}], kind, "sse"))
-    told = of(exchange)
+    told = make_report(exchange)
     (verdict,) = told["verdicts"]
     assert describe(verdict, told)[1] == got
     assert "ls -la" in str(verdict["changes"])

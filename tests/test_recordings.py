@@ -107,7 +107,7 @@ def through(flow: http.HTTPFlow, pieces: Iterator[bytes]) -> tuple[bytes, list[d
     else:
         exchange.abort()  # what it held then reached nobody
     assert exchange.failure is None
-    verdicts: list[dict[str, Any]] = flow_metadata.writable(report.of(exchange))["verdicts"]
+    verdicts: list[dict[str, Any]] = flow_metadata.writable(report.make_report(exchange))["verdicts"]
     return out, verdicts
 
 

@@ -25,7 +25,7 @@ from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.page.addon import PageAddon
@@ -73,7 +73,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     ]
     sessions = Sessions()
     for flow in [*flows, *manyflows.session()[:3]]:
-        sessions.put(told(record_of(flow)))
+        sessions.put(turn_of(record_of(flow)))
     html = report_page(sessions, "a.flow")
     rows = _cells(html, "Leaks")
     assert [(row["model"], row["dialect"], row["leaks"]) for row in rows] == [
@@ -96,7 +96,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
 
 def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
     sessions = Sessions()
-    sessions.put(told(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
+    sessions.put(turn_of(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
     html = report_page(sessions, "a.flow")
     assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions"]
 
@@ -106,7 +106,7 @@ def test_what_models_cost_is_added_up() -> None:
     prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0),)
     sessions = Sessions()
     for flow in manyflows.session():
-        sessions.put(told(record_of(flow)))
+        sessions.put(turn_of(record_of(flow)))
     html = report_page(sessions, "a.flow", prices)
     rows = {row["model"]: row for row in _cells(html, "Tokens")}
     assert list(rows) == ["qwen3-coder", "gpt-oss-120b", "all"]

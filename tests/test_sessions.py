@@ -15,23 +15,24 @@ import manyflows
 from conftest import shared_path
 from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.conversation import Asked, Message, asked_of
-from toolcalls.insight.exchange_record import Pieces, Seen
+from toolcalls.insight.conversation import Message, RequestSummary, request_summary
+from toolcalls.insight.exchange_record import ExchangeRecord, Pieces
+from toolcalls.insight.phrases import duration
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Moments, Tokens
 from toolcalls.insight.request_body import MESSAGE, MESSAGES, TOOLS
 from toolcalls.insight.request_diff import between
 from toolcalls.insight.scorecard import OTHERS, ROWS
-from toolcalls.insight.session_page import duration, session_body
+from toolcalls.insight.session_page import session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.text_diff import rewording
-from toolcalls.insight.turn import Turn, outcome_of, told
+from toolcalls.insight.turn import Turn, outcome_of, turn_of
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.route import Price
 
 
 def _turns() -> list[Turn]:
-    return [told(record_of(flow)) for flow in manyflows.session()]
+    return [turn_of(record_of(flow)) for flow in manyflows.session()]
 
 
 def _session(turns: list[Turn]) -> Session:
@@ -42,12 +43,12 @@ def _session(turns: list[Turn]) -> Session:
     return one
 
 
-def _made(**fields: Any) -> Seen:
+def _made(**fields: Any) -> ExchangeRecord:
     given_: dict[str, Any] = {
         "id": "f", "started": 1.0, "started_at": "", "method": "POST", "url": "", "http_version": "HTTP/1.1",
-        "request_headers": (), "asked": b"{}",
+        "request_headers": (), "request_body": b"{}",
     }  # fmt: skip
-    return Seen(**(given_ | fields))
+    return ExchangeRecord(**(given_ | fields))
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def test_a_turn_holds_no_secret_and_is_bounded() -> None:
         model=manyflows.SECRET,
         path=f"/{manyflows.SECRET}/v1/chat/completions?key={manyflows.SECRET}",
     )
-    turn = told(record_of(flow))
+    turn = turn_of(record_of(flow))
     assert "CANARY" not in repr(turn)
     assert len(repr(turn)) < 10_000
 
@@ -136,14 +137,16 @@ def test_outcomes(verdict: dict[str, Any], waits: bool, outcome: str) -> None:
     ],
 )  # fmt: skip
 def test_agents_and_their_sessions(headers: dict[str, str], body: dict[str, Any], agent: str, session: str) -> None:
-    one = _made(request_headers=tuple(headers.items()), asked=json.dumps(body).encode())
-    assert (agent_of(one), session_of(one, asked_of("openai_chat", one.asked))) == (agent, session)
+    one = _made(request_headers=tuple(headers.items()), request_body=json.dumps(body).encode())
+    assert (agent_of(one), session_of(one, request_summary("openai_chat", one.request_body))) == (agent, session)
 
 
 def test_without_an_id_a_session_is_told_by_how_it_begins() -> None:
     def of(*texts: str) -> str:
-        one = _made(asked=json.dumps({"messages": [{"role": "user", "content": text} for text in texts]}).encode())
-        return session_of(one, asked_of("openai_chat", one.asked))
+        one = _made(
+            request_body=json.dumps({"messages": [{"role": "user", "content": text} for text in texts]}).encode()
+        )
+        return session_of(one, request_summary("openai_chat", one.request_body))
 
     assert of("a") == of("a", "b")
     assert of("a") != of("b", "a")
@@ -173,9 +176,9 @@ def test_what_each_request_changed() -> None:
 
 
 def test_settings_that_differ_are_told() -> None:
-    def asked(**settings: Any) -> Asked:
+    def asked(**settings: Any) -> RequestSummary:
         body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "user": manyflows.SECRET, **settings}
-        return asked_of("openai_chat", json.dumps(body).encode())
+        return request_summary("openai_chat", json.dumps(body).encode())
 
     before = asked(temperature=0, stop=["x"], key=manyflows.SECRET, long="a" * 5000 + "b", user="one")
     now = asked(temperature=0.7, stop=["x"], key=f"{manyflows.SECRET}1", long="a" * 5000 + "c", max_tokens=9)
@@ -188,7 +191,7 @@ def test_settings_that_differ_are_told() -> None:
     )
     assert between(before, before).settings == ()
     assert not between(before, now).rewrites
-    turns = [replace(turn, asked=one) for turn, one in zip(_turns()[:2], (before, now), strict=True)]
+    turns = [replace(turn, request=one) for turn, one in zip(_turns()[:2], (before, now), strict=True)]
     shown = session_body(_session(turns), "s")
     assert "the same messages, 4 settings differ, 1 as before" in shown
     assert "<p>temperature: 0 → 0.7</p>" in shown
@@ -198,8 +201,8 @@ def test_settings_that_differ_are_told() -> None:
 def test_a_side_request_is_not_the_one_before() -> None:
     """An agent asks for a title in between; the next request goes on from the one that it shares a beginning with."""
     first, second, *_ = _turns()
-    asked = asked_of("", b'{"messages": [{"content": "title?"}]}')
-    title = replace(first, id="t", started=first.started + 1, asked=asked)
+    asked = request_summary("", b'{"messages": [{"content": "title?"}]}')
+    title = replace(first, id="t", started=first.started + 1, request=asked)
     session = _session([first, title, second])
     assert [session.before(place) for place in range(3)] == [None, 0, 0]
 
@@ -212,7 +215,7 @@ def test_a_mark_for_a_cache_that_moved_changes_nothing() -> None:
         return json.dumps({"messages": messages, "system": [{"type": "text", "text": "s"}]}).encode()
 
     for wire in ("openai_chat", "no_such_wire"):
-        assert between(asked_of(wire, body(0)), asked_of(wire, body(1))).changes == ()
+        assert between(request_summary(wire, body(0)), request_summary(wire, body(1))).changes == ()
 
 
 _ANTHROPIC = {
@@ -246,7 +249,7 @@ _GEMINI = {
 
 @pytest.mark.parametrize("body", [_ANTHROPIC, _RESPONSES, _GEMINI], ids=["anthropic", "responses", "gemini"])
 def test_the_requests_of_any_api(body: dict[str, Any]) -> None:
-    asked = asked_of("no_such_wire", json.dumps(body).encode())
+    asked = request_summary("no_such_wire", json.dumps(body).encode())
     assert [message.role for message in asked.messages][:3] == ["system", "user", "assistant"]
     assert [message.excerpt for message in asked.messages][:2] == ["Be careful.", "hello"]
     assert asked.messages[2].calls == ("Bash",)
@@ -258,7 +261,7 @@ def test_the_requests_of_any_api(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("wire", ["gemini", "no_such_wire"])
 def test_the_envelope_of_code_assist_is_taken_off(wire: str) -> None:
     body = {"model": "gemini-3", "project": "p", "request": {**_GEMINI, "session_id": "s-1"}}
-    asked = asked_of(wire, json.dumps(body).encode())
+    asked = request_summary(wire, json.dumps(body).encode())
     assert (asked.model, asked.session) == ("gemini-3", "s-1")
     assert [message.excerpt for message in asked.messages][:2] == ["Be careful.", "hello"]
     assert [name for name, _ in asked.tools] == ["Bash"], "so a call that leaked is known for one"
@@ -266,13 +269,13 @@ def test_the_envelope_of_code_assist_is_taken_off(wire: str) -> None:
 
 def test_functions_of_the_older_form_are_tools() -> None:
     body = {"messages": [{"role": "user", "content": "hi"}], "functions": [{"name": "Bash"}]}
-    assert [name for name, _ in asked_of("openai_chat", json.dumps(body).encode()).tools] == ["Bash"]
+    assert [name for name, _ in request_summary("openai_chat", json.dumps(body).encode()).tools] == ["Bash"]
 
 
-def _many(count: int) -> Asked:
+def _many(count: int) -> RequestSummary:
     messages = [{"role": "user", "content": f"m{number}"} for number in range(count)]
     tools = [{"type": "function", "function": {"name": f"t{number}"}} for number in range(TOOLS + 9)]
-    return asked_of("openai_chat", json.dumps({"messages": messages, "tools": tools}).encode())
+    return request_summary("openai_chat", json.dumps({"messages": messages, "tools": tools}).encode())
 
 
 def test_of_very_many_messages_the_last_are_told_and_what_is_new_is_found() -> None:
@@ -291,7 +294,7 @@ def test_of_a_message_that_is_too_large_the_beginning_is_read(wire: str) -> None
     def large(end: str) -> Message:
         content = f"Look: {manyflows.SECRET} {'x' * MESSAGE}{end}"
         body = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": content}]}
-        return asked_of(wire, json.dumps(body).encode()).messages[1]
+        return request_summary(wire, json.dumps(body).encode()).messages[1]
 
     message = large("a")
     assert message.role == "user"
@@ -311,7 +314,7 @@ def test_telling_of_a_request_searches_no_more_than_it_shows(monkeypatch: pytest
 
     monkeypatch.setattr(conversation, "redacted_text", watched)
     body = json.dumps({"messages": [{"role": "user", "content": "x" * 10**6}] * 3, "model": "m" * 10**6}).encode()
-    assert asked_of("openai_chat", body).count == 3
+    assert request_summary("openai_chat", body).count == 3
     assert max(searched) < 1000
 
 
@@ -320,7 +323,7 @@ _UNREADABLE = [b"", b"{", b"[]", b"1", b'{"messages": 1}', b'{"messages": [1, nu
 
 @pytest.mark.parametrize("body", _UNREADABLE)
 def test_a_request_that_cannot_be_read_is_no_error(body: bytes) -> None:
-    assert asked_of("openai_chat", body).size == len(body)
+    assert request_summary("openai_chat", body).size == len(body)
 
 
 _KEYS = st.sampled_from(["role", "content", "type", "parts", "name", "id", "tool_calls", "function"])
@@ -334,11 +337,11 @@ _JSON = st.recursive(
 @given(st.dictionaries(_FIELDS, _JSON))
 def test_no_request_raises(fields: dict[str, Any]) -> None:
     for wire in ("openai_chat", "no_such_wire"):
-        assert len(asked_of(wire, json.dumps(fields).encode()).messages) <= MESSAGES
+        assert len(request_summary(wire, json.dumps(fields).encode()).messages) <= MESSAGES
 
 
-def _asked(*words: str) -> Asked:
-    return Asked(tuple(Message("user", word, 1, word) for word in words))
+def _asked(*words: str) -> RequestSummary:
+    return RequestSummary(tuple(Message("user", word, 1, word) for word in words))
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12))
@@ -352,7 +355,7 @@ def test_a_difference_accounts_for_every_message(old: list[str], new: list[str])
 
 def _message(text: str) -> Message:
     body = json.dumps({"messages": [{"role": "system", "content": text}]}).encode()
-    return asked_of("openai_chat", body).messages[0]
+    return request_summary("openai_chat", body).messages[0]
 
 
 LONG = "Be careful with the files of other people. " * 200
@@ -400,7 +403,7 @@ def test_a_rewording_accounts_for_both_texts(old: str, new: str) -> None:
             len(piece.text) + (piece.left_out - 1 if piece.left_out else 0) for piece in pieces if piece.kind in kinds
         )
 
-    # The text of a message is what `asked_of` makes of it; an empty one is none.
+    # The text of a message is what `request_summary` makes of it; an empty one is none.
     assert size("same", "gone") == len(_message(old).text)
     assert size("same", "new") == len(_message(new).text)
 
@@ -415,8 +418,8 @@ def test_no_secret_is_told_of_a_message() -> None:
 def test_messages_that_are_known_are_not_made_anew() -> None:
     body = json.dumps({"messages": [{"role": "user", "content": LONG}, {"role": "user", "content": "new"}]}).encode()
     for wire in ("openai_chat", "no_such_wire"):
-        first = asked_of(wire, body)
-        again = asked_of(wire, body, {(first.messages[0].role, first.messages[0].digest): first.messages[0]})
+        first = request_summary(wire, body)
+        again = request_summary(wire, body, {(first.messages[0].role, first.messages[0].digest): first.messages[0]})
         assert again.messages[0] is first.messages[0]
         assert again.messages[1] is not first.messages[1]
         assert again == first
@@ -424,10 +427,10 @@ def test_messages_that_are_known_are_not_made_anew() -> None:
 
 def test_a_side_that_changed_is_shown_word_by_word() -> None:
     first, second = _turns()[:2]
-    asked = [_made(asked=json.dumps({"messages": [{"role": "system", "content": text}]}).encode()) for text in (
+    asked = [_made(request_body=json.dumps({"messages": [{"role": "system", "content": text}]}).encode()) for text in (
         f"{LONG}Say <b>yes</b>.", f"{LONG}Say <b>no</b>.")]  # fmt: skip
     turns = [
-        replace(turn, asked=asked_of("openai_chat", one.asked))
+        replace(turn, request=request_summary("openai_chat", one.request_body))
         for turn, one in zip([first, second], asked, strict=True)
     ]
     shown = session_body(_session(turns), "s")
@@ -487,7 +490,7 @@ def test_durations(seconds: float | None, shown: str) -> None:
 
 def test_a_call_that_was_cut_off_is_not_complete_though_the_api_ends_it() -> None:
     text = manyflows.written("Bash", command="ls -la /home")
-    turn = told(record_of(manyflows.flow_of("cut", [], manyflows.streamed(text[:-30], reason="length"))))
+    turn = turn_of(record_of(manyflows.flow_of("cut", [], manyflows.streamed(text[:-30], reason="length"))))
     assert [verdict.status for verdict in turn.verdicts] == ["truncated"]
     assert turn.moments.first_argument is not None
     assert turn.moments.call_complete is None
@@ -554,7 +557,7 @@ def test_memory_is_bounded_and_the_scorecard_counts_on() -> None:
 
 def test_equal_messages_are_kept_once() -> None:
     session = _session(_turns())
-    messages = [message for turn in session.turns for message in turn.asked.messages]
+    messages = [message for turn in session.turns for message in turn.request.messages]
     different = {(one.role, one.digest) for one in messages}
     assert len(messages) > len({id(message) for message in messages}) == len(different)
 
@@ -600,7 +603,7 @@ def test_what_processors_did_is_told() -> None:
     change = {"rule": "clean up", "before": ["read_file", "{}"], "after": ["read_file", manyflows.SECRET]}
     first = report["verdicts"][0] | {"status": "blocked", "reason": "access", "rule": "no reading", "changes": [change]}
     note = {"rule": "loops", "text": "the same call 7 times", "warns": True, "lane": 0}
-    turn = told(record_of(flow, report | {"verdicts": [first], "notes": [note]}))
+    turn = turn_of(record_of(flow, report | {"verdicts": [first], "notes": [note]}))
     (verdict,) = turn.verdicts
     assert (verdict.outcome, verdict.rule, verdict.changed) == (
         "broken",

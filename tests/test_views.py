@@ -24,7 +24,7 @@ from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
-from toolcalls.mitm.progress import telling
+from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.views import excerpt, lines, pairing, shortening
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
@@ -854,4 +854,4 @@ def test_what_a_reply_does_at_the_moment(addon: ToolCalls, text: str, said: str)
     for piece in streamed(text, reason=None):
         tap(piece)
     exchange: Exchange = tap.exchange
-    assert telling(exchange) == said
+    assert progress_of(exchange) == said

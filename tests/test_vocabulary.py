@@ -158,7 +158,7 @@ def _report() -> dict[str, Any]:
     exchange = exchange_for(route_of(rules), "lift", "whole")
     exchange.feed(json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode())
     exchange.close()
-    return report.of(exchange, model="a model")
+    return report.make_report(exchange, model="a model")
 
 
 def test_the_report_has_the_fields_that_are_declared() -> None:

@@ -18,7 +18,7 @@ from responsesclient import stream, understood
 from sockets import connected, upstream
 from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
 from toolcalls import cli
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.commands.explain import ExplainCommands
 from toolcalls.mitm.commands.rejudge import JudgeCommands
@@ -58,7 +58,7 @@ class Recording:
         self.config.write_text(CONFIG, encoding="utf-8")
         self.strict = folder / "strict.yaml"
         self.strict.write_text(STRICT, encoding="utf-8")
-        self.told: dict[str, list[list[dict[str, Any]]]] = {}
+        self.turn_of: dict[str, list[list[dict[str, Any]]]] = {}
 
     def flow(self, path: str) -> http.HTTPFlow:
         (flow,) = [flow for flow in flows_in(self.path) if flow.request.path == path]
@@ -82,7 +82,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
         for path, events in replies.items():
             server.replies = [[[event] for event in one] for one in events]
             with connected(dump.port, path) as socket:
-                made.told[path] = [socket.ask({**CREATE, "input": f"go {number}"}) for number in range(len(events))]
+                made.turn_of[path] = [socket.ask({**CREATE, "input": f"go {number}"}) for number in range(len(events))]
         Growing(made.path).wait_for(lambda flows: len(flows) == len(replies))
     return made
 
@@ -102,14 +102,14 @@ RECORDED = {
 def test_what_is_recorded(recording: Recording, path: str) -> None:
     flow = recording.flow(path)
     assert sorted(statuses(flow.metadata[flow_metadata.REPORT])) == sorted(RECORDED[path])
-    assert [one["number"] for one in turn_reports(flow)] == list(range(len(recording.told[path])))
+    assert [one["number"] for one in turn_reports(flow)] == list(range(len(recording.turn_of[path])))
 
 
 @pytest.mark.parametrize("path", RECORDED)
 def test_each_turn_has_both_sides(recording: Recording, path: str) -> None:
     turns = turns_of(recording.flow(path))
     assert [json.loads(turn.asked)["input"] for turn in turns] == [f"go {n}" for n in range(len(turns))]
-    for turn, events in zip(turns, recording.told[path], strict=True):
+    for turn, events in zip(turns, recording.turn_of[path], strict=True):
         assert [json.loads(line) for line in turn.client.body.splitlines()] == events
         came = [json.loads(line) for line in turn.upstream.body.splitlines()]
         assert understood(came).status == "completed"
@@ -139,9 +139,9 @@ def test_judge_finds_the_same_and_by_other_rules_others(
     assert cli.main(["judge", str(recording.path), "--config", str(recording.config)]) == 0
     assert capsys.readouterr().out == "3 same\n"
     assert cli.main(["judge", str(recording.path), "--config", str(recording.strict)]) == 1
-    told = capsys.readouterr().out
-    assert "1 changed, 2 same" in told
-    assert "not_terminal" in told
+    turn_of = capsys.readouterr().out
+    assert "1 changed, 2 same" in turn_of
+    assert "not_terminal" in turn_of
 
 
 def test_a_replay_from_the_file_says_todays_verdicts(recording: Recording, tmp_path: Path) -> None:
@@ -292,13 +292,13 @@ def test_turns_know_when_what_came(recording: Recording) -> None:
     first, second = records_of(recording.flow(LIFT))
     assert second.started > first.started
     for one in (first, second):
-        turn = told(one)
+        turn = turn_of(one)
         moments = turn.moments
         assert moments.first_byte is not None
         assert moments.call_complete is not None
         assert moments.end is not None
         assert 0 <= moments.first_byte <= moments.call_complete <= moments.end
-        assert one.asked != one.upstream
+        assert one.request_body != one.upstream_body
         assert [verdict.status for verdict in turn.verdicts] == ["lifted"]
 
 

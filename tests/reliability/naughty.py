@@ -37,7 +37,7 @@ from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.page import live_overview, live_page, live_session, live_why, report_page
 from toolcalls.insight.report import visible
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import told as told_turn
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.flow_records import record_of
@@ -125,7 +125,7 @@ def _called(text: str, wanted: list[Any], key: Any, random: Random) -> Iterator[
     if said.whole != wanted:
         yield Breach("lost", f"the client heard {said.calls}")
     for _, verdict in outcome.verdicts:
-        line = visible(report.summary([report.plain(verdict)]))
+        line = visible(report.summarize_verdicts([report.verdict_data(verdict)]))
         if len(line.splitlines()) != 1 or line != visible(line):
             yield Breach("failed", f"a record of more than one line: {line!r}")
 
@@ -226,7 +226,7 @@ def _recorded(folder: Path) -> str:
 def _pages(flow: http.HTTPFlow) -> Iterator[tuple[str, str]]:
     """The HTML report, and the three pages that mitmweb has."""
     sessions = Sessions()
-    sessions.put(told_turn(record_of(flow)))
+    sessions.put(turn_of(record_of(flow)))
     (session,) = sessions.all()
     yield "HTML report", report_page(sessions, "made.flow")
     yield "page, overview", live_page(live_overview(sessions), "1")

@@ -36,7 +36,7 @@ from toolcalls.commands.options import (
 from toolcalls.commands.streams import BadInput, as_json, open_input, print_error, read_json, write_output
 from toolcalls.config import ConfigError, load, select
 from toolcalls.dialects import all_dialects
-from toolcalls.insight.report import of
+from toolcalls.insight.report import make_report
 from toolcalls.processors.reactor_runner import RUNNER, Broken
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
         for piece in pieces:
             write_output(exchange.feed(piece))
         write_output(exchange.close())
-    report = of(exchange)
+    report = make_report(exchange)
     for line in (*report["verdicts"], *report["notes"]):
         print(as_json(line), file=sys.stderr)
     if exchange.failure is not None:
@@ -89,7 +89,7 @@ def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
         }
     else:
         result = _body_member("body", left + exchange.close(), as_text=as_text)
-    report = of(exchange)
+    report = make_report(exchange)
     result["verdicts"] = report["verdicts"]
     if given["config"] is not None:
         result["notes"] = report["notes"]

@@ -25,7 +25,7 @@ from toolcalls.demo.display import show, show_timeline
 from toolcalls.demo.model_server import model_server, read_script
 from toolcalls.demo.observations import DemoError, wait_for
 from toolcalls.demo.proxy import mitmdump, output_of, port_of
-from toolcalls.insight.report import summary, visible
+from toolcalls.insight.report import summarize_verdicts, visible
 from toolcalls.insight.vocabulary.reasons import REASONS
 
 SECONDS = 27.0  # for all of it
@@ -95,7 +95,7 @@ def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
     if received.finish != "tool_calls" or "<parameter" in received.text:
         raise DemoError(f"the client got finish_reason {received.finish} and the text {json.dumps(received.text)}")
     if [verdict["status"] for verdict in verdicts] != ["declined", "lifted"]:
-        raise DemoError(f"the verdicts are others than they must be: {summary(verdicts)}")
+        raise DemoError(f"the verdicts are others than they must be: {summarize_verdicts(verdicts)}")
 
 
 def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None:
@@ -116,7 +116,7 @@ def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None
     for flow, together in groupby(_verdicts_in(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
         found.setdefault(_name_of(flow, files), []).extend(together)
     for name, verdicts in found.items():
-        show(f"  {'the reply above' if name == 'live.flow' else name:30}  {summary(verdicts)}")
+        show(f"  {'the reply above' if name == 'live.flow' else name:30}  {summarize_verdicts(verdicts)}")
     if not any(verdict["status"] == "lifted" for verdict in found.get("live.flow", ())):
         raise DemoError("the recording of the reply gave other verdicts than the reply itself")
 

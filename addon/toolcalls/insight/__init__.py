@@ -1,7 +1,10 @@
-"""Many exchanges seen together, without mitmproxy: what the page, the report and the exports are made of.
+"""What people and other programs get to know of exchanges, without mitmproxy: words, reports, sessions, page, exports.
 
-`seen` is one exchange as it was recorded; `conversation` reads its request, `replies` its bodies, `agents` who asked;
-`turn` is what is told of it. `sessions` are many of them, `differences` what a request says that the one before did
-not, `scorecard` how often calls went well; `page`, `passage` and `plots` are all of that as HTML.
-Below `seen` everything is bounded: texts are excerpts, free of secrets and short; `sessions` says how much is kept.
+In comes an `Exchange` that has ended (`report` makes plain data of it), or an `ExchangeRecord`: a recorded request and
+its reply. Out come the words of the views and the log (`descriptions`, `phrases`), the page in HTML and files in JSON
+lines, HAR or OpenTelemetry. Read `vocabulary` first: it says what each status, reason, repair and field means.
+
+`turn` sums up one exchange: `conversation` reads its request, `replies` its bodies, `agents` says who sent it.
+`sessions` keeps turns, `request_diff` compares their requests, `scorecard` and `totals` count. Turns are bounded: their
+texts are short excerpts without secrets, and `sessions` limits how many it keeps.
 """

@@ -6,8 +6,8 @@ that sends neither is grouped by how its conversation begins. Many send their SD
 
 from hashlib import blake2b
 
-from toolcalls.insight.conversation import Asked
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.conversation import RequestSummary
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.redaction import redacted_text
 
 _LENGTH = 80  # characters of a label or an id
@@ -34,28 +34,28 @@ _SESSION_HEADERS = (
 )
 
 
-def agent_of(seen: Seen) -> str:
+def agent_of(record: ExchangeRecord) -> str:
     """The agent's name; the library's where the agent does not say who it is; "" for nothing."""
     for header in ("user-agent", "x-title", "originator"):
-        said = seen.header(header).lower()
+        said = record.header(header).lower()
         for piece, name in _AGENTS.items():
             if piece in said:
                 return name
-    if seen.header("agent-session-id"):
+    if record.header("agent-session-id"):
         return "Goose"
-    if seen.header("x-initiator"):
+    if record.header("x-initiator"):
         return "Copilot CLI"
-    product = seen.header("user-agent").partition(" ")[0]
+    product = record.header("user-agent").partition(" ")[0]
     return redacted_text(product)[:_LENGTH]
 
 
-def session_of(seen: Seen, asked: Asked) -> str:
+def session_of(record: ExchangeRecord, request: RequestSummary) -> str:
     """The id of the session, the same for all of its exchanges; it begins with `~` where the agent sent none."""
     for header in _SESSION_HEADERS:
-        if value := seen.header(header):
+        if value := record.header(header):
             return redacted_text(value)[:_LENGTH]
-    if asked.session:
-        return asked.session
-    first = next((message.digest for message in asked.messages if message.role == "user"), "")
-    begins = f"{seen.host}\0{agent_of(seen)}\0{first or seen.id}"
+    if request.session:
+        return request.session
+    first = next((message.digest for message in request.messages if message.role == "user"), "")
+    begins = f"{record.host}\0{agent_of(record)}\0{first or record.id}"
     return "~" + blake2b(begins.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()

@@ -60,8 +60,8 @@ type Known = Mapping[tuple[str, str], Message]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request.
+class RequestSummary:
+    """What one request says.
 
     messages     system texts first where the API keeps them apart
     tools        names, each with a digest of its declaration
@@ -88,18 +88,18 @@ class Asked:
         return self.left_out + len(self.messages)
 
 
-def asked_of(wire: str, body: bytes, known: Known | None = None) -> Asked:
+def request_summary(wire: str, body: bytes, known: Known | None = None) -> RequestSummary:
     """A request's body. One that cannot be read gives `unread`, never an error. `known` messages are not made anew."""
     parts = body_of(body)
     if parts is None:
-        return Asked(size=len(body), unread="the request is no JSON object")
+        return RequestSummary(size=len(body), unread="the request is no JSON object")
     conversation = _read(wire, parts.json)
     try:
         messages = list(_native(conversation, known or {}) if conversation is not None else _any(parts, known or {}))
         tools = list(_tools(map(rawjson.value, parts.tools)))
     except RecursionError:
-        return Asked(size=len(body), unread="the request is nested too deeply")
-    return Asked(
+        return RequestSummary(size=len(body), unread="the request is nested too deeply")
+    return RequestSummary(
         messages=tuple(message for message, _ in messages),
         tools=tuple(tools),
         answered=tuple(id_ for _, ids in messages for id_ in ids),

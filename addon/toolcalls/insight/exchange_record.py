@@ -1,4 +1,4 @@
-"""One exchange as it was seen on the wire: plain frozen data, filled by whoever knows where it comes from.
+"""A recorded request and its reply: plain frozen data, filled by whoever knows where it comes from.
 
 Bodies are without content coding. Nothing here is redacted yet: whoever shows or writes it does that.
 """
@@ -26,17 +26,18 @@ def flow_of(id_: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ExchangeRecord:
     """One request and its reply.
 
     id            the flow's (`flow_of`)
     started       when the request began, in seconds since 1970; `started_at` is the same in ISO 8601, UTC
     requested, replied, ended   seconds from `started` to the request's end, the reply's headers and the reply's end;
                   None for what did not happen or is not known
-    asked         the request's body as the client sent it, `sent` as the upstream got it where that is another one
-    upstream      the reply's body as the upstream sent it, `client` as the client got it; None when it is not there
+    request_body  as the client sent it
+    upstream_request_body   as the upstream got it; None where that is the same
+    upstream_body, client_body   the reply's body as the upstream sent it, and as the client got it; None without one
     form          how the reply's body is framed; None for one that is not read
-    report        `report.of`; {} for an exchange that was not read
+    report        `report.make_report`; {} for an exchange that was not read
     error         what mitmproxy says of a connection that broke
     state         whether the reply is awaited, is coming, or has ended
     """
@@ -48,16 +49,16 @@ class Seen:
     url: str
     http_version: str
     request_headers: tuple[tuple[str, str], ...]
-    asked: bytes
+    request_body: bytes
     host: str = ""
     port: int = 0
     path: str = "/"
-    sent: bytes | None = None
+    upstream_request_body: bytes | None = None
     status: int = 0
     status_text: str = ""
     response_headers: tuple[tuple[str, str], ...] = ()
-    upstream: bytes | None = None
-    client: bytes | None = None
+    upstream_body: bytes | None = None
+    client_body: bytes | None = None
     form: Form | None = None
     requested: float | None = None
     replied: float | None = None

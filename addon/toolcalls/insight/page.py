@@ -1,6 +1,6 @@
 """Sessions and scorecard as HTML: the same pieces for the file that `toolcalls report` writes and for mitmweb's page.
 
-What models, servers and clients said is text here and never markup: it enters through `_text` alone, which escapes it
+What models, servers and clients said is text here and never markup: it enters through `escaped` alone, which escapes it
 and shows characters that hide or turn others. The pages need no script to be read (mitmweb's has one, for what is new),
 load nothing, and say so in a content security policy: styles by their hash, and nothing else.
 """
@@ -8,14 +8,13 @@ load nothing, and say so in a content security policy: styles by their hash, and
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 
 from toolcalls.insight import plots
+from toolcalls.insight.phrases import counted, duration, escaped, token_counts
 from toolcalls.insight.prices import money
-from toolcalls.insight.report import visible
 from toolcalls.insight.scorecard import BY, Row, Scorecard
-from toolcalls.insight.session_page import Block, counted, duration, quoted, session_blocks, session_body, tokens_said
+from toolcalls.insight.session_page import Block, quoted, session_blocks, session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Link, cost, leaks, models
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
@@ -66,7 +65,7 @@ def live_page(blocks: Sequence[Block], revision: str) -> str:
     turns = "".join(block.html for block in blocks if block.html.startswith("<li"))
     rest = "".join(block.html for block in blocks if not block.html.startswith("<li"))
     content = f'{rest}<ol class="turns">{turns}</ol>'
-    return _document(head, f'{state}<div id="content" data-revision="{_text(revision)}">{content}</div>', "live")
+    return _document(head, f'{state}<div id="content" data-revision="{escaped(revision)}">{content}</div>', "live")
 
 
 def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Block]:
@@ -98,15 +97,15 @@ def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
     for number, what, said in rows:
         kind = "candidate" if number else "failed" if said.startswith("FAILED") else ""
         cell = "th" if number else "td"
-        lines.append(f'<tr class="{kind}"><{cell}>{_text(what)}</{cell}><{cell}>{_text(said)}</{cell}></tr>')
+        lines.append(f'<tr class="{kind}"><{cell}>{escaped(what)}</{cell}><{cell}>{escaped(said)}</{cell}></tr>')
     table = f'<div class="wide"><table class="why"><tbody>{"".join(lines)}</tbody></table></div>'
     if flow is None:
         title = "<p>Nothing can be said of this flow: it is not here (any more), or no reply of it can be read.</p>"
     else:
         link = _FLOW.format(id=quoted(flow))
         title = (
-            f'<p class="told">By today\'s rules, for flow <a href="{_text(link)}">{_text(flow)}</a>. A verdict names '
-            "the first condition that failed; here all seven are asked.</p>"
+            f'<p class="told">By today\'s rules, for flow <a href="{escaped(link)}">{escaped(flow)}</a>. A verdict '
+            "names the first condition that failed; here all seven are asked.</p>"
         )
     head = f'<div data-key="head"><h2>Why text is a call or none</h2>{title}{table if rows else ""}</div>'
     return [Block("back", f'<div data-key="back">{_back(PAGE)}</div>'), Block("head", head)]
@@ -155,11 +154,6 @@ def _back(target: str) -> str:
     return f'<p class="back"><a href="{target}">← all sessions</a></p>'
 
 
-def _text(value: object) -> str:
-    """Text from anywhere, safe between tags and in quoted attributes."""
-    return escape(visible(str(value)))
-
-
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
@@ -170,8 +164,8 @@ def overview(
     totals = _totals(sessions, shown, source)
     if not shown:
         return totals
-    told = f"{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
-    return f"{totals}{scorecard(sessions.scorecard)}{told}{_sessions(shown, links, prices)}"
+    tables = f"{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
+    return f"{totals}{scorecard(sessions.scorecard)}{tables}{_sessions(shown, links, prices)}"
 
 
 def _turns(shown: Sequence[Session], links: str | Mapping[str, str]) -> Link:
@@ -189,15 +183,15 @@ def _turns(shown: Sequence[Session], links: str | Mapping[str, str]) -> Link:
 def _totals(sessions: Sessions, shown: Sequence[Session], source: str) -> str:
     if not shown:
         return (
-            f'<p class="told">Nothing yet in {_text(source)}: no exchange with an API that the addon reads.</p>'
+            f'<p class="told">Nothing yet in {escaped(source)}: no exchange with an API that the addon reads.</p>'
             "<p>Such are requests whose path ends in /chat/completions, /responses, /messages, :generateContent, "
             ":streamGenerateContent, /api/chat, /api/generate or /completions.</p>"
         )
     total = sessions.scorecard.total
     exchanges = sum(len(one.turns) for one in shown)
-    told = f"{counted(exchanges, 'exchange')} in {counted(len(shown), 'session')}, {counted(total.total, 'call')}"
+    counts = f"{counted(exchanges, 'exchange')} in {counted(len(shown), 'session')}, {counted(total.total, 'call')}"
     older = f" {counted(sessions.dropped, 'older exchange')} counted, but no longer listed." if sessions.dropped else ""
-    return f'<p class="told">{told} · {_text(source)}.{older}</p>'
+    return f'<p class="told">{counts} · {escaped(source)}.{older}</p>'
 
 
 def scorecard(card: Scorecard) -> str:
@@ -207,7 +201,7 @@ def scorecard(card: Scorecard) -> str:
         return "<p>No tool calls in them.</p>"
     legend = "".join(
         f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{_percent(total.rate(outcome))}</span>'
-        f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {_text(entry.sentence)}</small></li>"
+        f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {escaped(entry.sentence)}</small></li>"
         for outcome, entry in OUTCOMES.items()
     )
     about = '<p class="told">Shares of calls by what became of them; in brackets how many calls there were.</p>'
@@ -229,7 +223,7 @@ def _plots(card: Scorecard) -> Iterable[str]:
 def _table(by: str, rows: Iterable[Row]) -> str:
     head = "".join(f"<th scope=col>{word}</th>" for word in (by, "calls", *OUTCOMES))
     lines = (
-        f'<tr><th scope="row">{_text(row.name)}</th><td>{row.total}</td>'
+        f'<tr><th scope="row">{escaped(row.name)}</th><td>{row.total}</td>'
         + "".join(f"<td>{_share(row.counts.get(outcome, 0), row.total)}</td>" for outcome in OUTCOMES)
         + "</tr>"
         for row in rows
@@ -257,16 +251,16 @@ def _sessions(shown: Sequence[Session], links: str | Mapping[str, str], prices: 
         coming = ' <span class="badge streaming">coming</span>' if one.coming else ""
         guessed = "" if one.named else " <small>no id sent</small>"
         cells = {
-            "session": f'<a href="{_text(link)}">{_text(one.id)}</a>{guessed}',
-            "agent": _text(", ".join(one.agents) or "not named"),
-            "model": _text(", ".join(one.models[:3]) or "not named"),
-            "began": f"{_text(one.turns[0].started_at[:19].replace('T', ' '))} <small>UTC</small>",
+            "session": f'<a href="{escaped(link)}">{escaped(one.id)}</a>{guessed}',
+            "agent": escaped(", ".join(one.agents) or "not named"),
+            "model": escaped(", ".join(one.models[:3]) or "not named"),
+            "began": f"{escaped(one.turns[0].started_at[:19].replace('T', ' '))} <small>UTC</small>",
             "took": duration(one.seconds),
             "turns": str(len(one.turns)),
             "calls": str(one.calls),
-            "tokens": _text(tokens_said(one.tokens()) or "not said"),
+            "tokens": escaped(token_counts(one.tokens()) or "not said"),
             "cost": "not known" if (spent := cost([one], prices)) is None else money(spent),
-            "worst": f'<span class="badge {_text(worst).replace(" ", "-")}">{_text(worst)}</span>{leak}{coming}',
+            "worst": f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}{coming}',
         }
         lines.append(
             "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"

@@ -42,11 +42,11 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
+def make_report(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
     """The report of one exchange."""
     calls: dict[tuple[int, int | None], ClientCall] = {(lane, call.index): call for lane, call in exchange.client_calls}
-    verdicts = [plain(verdict, lane, calls.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
-    failure = None if exchange.failure is None else fault(exchange.failure)
+    verdicts = [verdict_data(verdict, lane, calls.get((lane, verdict.index))) for lane, verdict in exchange.verdicts]
+    failure = None if exchange.failure is None else describe_fault(exchange.failure)
     decision = exchange.decision
     data = {
         "version": VERSION,
@@ -66,10 +66,10 @@ def of(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
         "failure": failure,
         "guarded": exchange.guarded,
     }
-    return {**data, "worst": worst(data), "summary": told(data)}
+    return {**data, "worst": worst(data), "summary": summarize(data)}
 
 
-def fault(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """What failed, and where: `KeyError in ledger.py, line 120`.
 
     Not in the exception's own words, which may hold what a client or a model said; those of a limit hold none.
@@ -82,7 +82,7 @@ def fault(error: BaseException) -> str:
     return f"{type(error).__name__}{where}{said}"
 
 
-def plain(verdict: Verdict, lane: int = 0, call: ClientCall | None = None) -> dict[str, Any]:
+def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None) -> dict[str, Any]:
     """One verdict. `arguments` is the call's JSON text as far as it came, None when nothing became a call."""
     return {
         "status": verdict.status,
@@ -119,9 +119,9 @@ def worst(data: Mapping[str, Any]) -> str | None:
     return max(found, key=SEVERITY.index, default=None)
 
 
-def told(data: Mapping[str, Any]) -> str:
-    """The summary of a whole report: `summary`, and behind it what processors changed and what they warn of."""
-    line = summary(data["verdicts"], data["failure"], passed=not data["guarded"])
+def summarize(data: Mapping[str, Any]) -> str:
+    """One line about a whole report: its verdicts, then what processors changed and what they warn of."""
+    line = summarize_verdicts(data["verdicts"], data["failure"], passed=not data["guarded"])
     changed = [
         str(change["rule"])
         for verdict in data["verdicts"]
@@ -137,17 +137,19 @@ def told(data: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def summary(verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *, passed: bool = True) -> str:
+def summarize_verdicts(
+    verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *, passed: bool = True
+) -> str:
     """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge.
 
-    What went well is told by name, what did not by reason, or by the rule that blocked it: mitmweb's column for it has
+    What went well is named by tool, what did not by reason, or by the rule that blocked it: mitmweb's column for it has
     room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed.
     """
     parts = [f"failed: {FAILED if passed else GUARDED}"] if failure else []
     for status in IN_SUMMARY:
-        told = [verdict for verdict in verdicts if verdict["status"] == status]
-        well = [_called(verdict) for verdict in told if verdict["reason"] is None]
-        ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in told if verdict["reason"] is not None]
+        found = [verdict for verdict in verdicts if verdict["status"] == status]
+        well = [_called(verdict) for verdict in found if verdict["reason"] is None]
+        ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in found if verdict["reason"] is not None]
         reasons = [_short(visible(word)) for word in ill]
         if well:
             parts.append(f"{status} {_counted(well)}")

@@ -1,4 +1,4 @@
-"""A request's body taken apart into the parts that are told of, each still raw JSON.
+"""A request's body taken apart into the parts that a summary needs, each still raw JSON.
 
 Whoever parses a document, searches a text or makes a hundred thousand objects in one go holds Python's lock as long,
 and the proxy stands still. A body may have megabytes, so it is cut by skipping, which is fast, and no part of it that
@@ -23,7 +23,7 @@ _AT_ONCE = 1000  # messages that are left out together, so that the next request
 _SHOWN = 64 * 1024  # bytes of a message that is too large
 SETTINGS = 60
 _LISTS = ("messages", "input", "contents")
-# Members that are told elsewhere, or are another one in each request.
+# Members that have a place of their own elsewhere, or are another one in each request.
 _NO_SETTINGS = frozenset(
     {*_LISTS, "tools", "functions", "system", "instructions", "systemInstruction", "system_instruction", "request"}
     | {"metadata", "user", "prompt_cache_key", "session_id", "previous_response_id", "type", "stream_id"}

@@ -1,7 +1,7 @@
 """What a request says that the one before it did not: messages added, changed and removed, tools, the system prompt.
 
 An agent sends the whole conversation every time, so two requests usually share all but their ends. The common beginning
-is skipped; what is left of both is compared as lines are, unless it is long, and then it is told as removed and added.
+is skipped; what is left of both is compared as lines are, unless it is long, and then it counts as removed and added.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from toolcalls.insight.conversation import Asked, Message
+from toolcalls.insight.conversation import Message, RequestSummary
 
 _COMPARED = 200  # messages of either side that are compared one with another, which takes the product of both
 
@@ -59,7 +59,7 @@ class Difference:
         )
 
 
-def common(before: Asked, now: Asked) -> int:
+def common(before: RequestSummary, now: RequestSummary) -> int:
     """How many messages both begin with."""
     shared = 0
     for one, other in zip(before.messages, now.messages, strict=False):
@@ -69,7 +69,7 @@ def common(before: Asked, now: Asked) -> int:
     return shared
 
 
-def between(before: Asked, now: Asked) -> Difference:
+def between(before: RequestSummary, now: RequestSummary) -> Difference:
     """What `now` says that `before` did not."""
     shared = common(before, now)
     old, new = before.messages[shared:], now.messages[shared:]
@@ -85,7 +85,7 @@ def between(before: Asked, now: Asked) -> Difference:
     )
 
 
-def _settings(before: Asked, now: Asked) -> Iterator[tuple[str, str, str]]:
+def _settings(before: RequestSummary, now: RequestSummary) -> Iterator[tuple[str, str, str]]:
     old = {name: (text, digest) for name, text, digest in before.settings}
     new = {name: (text, digest) for name, text, digest in now.settings}
     nothing = ("", "")

@@ -36,7 +36,7 @@ class Row:
 
 
 class Scorecard:
-    """Counts that grow, and shrink again when a turn is told anew."""
+    """Counts that grow, and shrink again when a turn is replaced."""
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, Counter[Outcome]]] = {by: {} for by in BY}

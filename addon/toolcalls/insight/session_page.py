@@ -6,14 +6,12 @@ Over 300 lines: a turn has many parts, and each is a few lines.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
+from toolcalls.insight.phrases import counted, duration, escaped, token_counts
 from toolcalls.insight.prices import cost_of, money
-from toolcalls.insight.replies import Tokens
-from toolcalls.insight.report import visible
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
@@ -41,39 +39,9 @@ class Block:
     html: str
 
 
-def duration(seconds: float | None) -> str:
-    """A time that people can read: 4 ms, 0.42 s, 12 s, 3 min 4 s."""
-    if seconds is None:
-        return "not known"
-    if 0 < seconds < 0.1:
-        return f"{max(1, round(seconds * 1000))} ms"
-    if seconds < 10:
-        return f"{seconds:.2f} s" if seconds else "0 s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def quoted(id_: str) -> str:
     """An id in an address."""
     return quote(id_, safe="", errors="backslashreplace")
-
-
-def counted(count: int, word: str) -> str:
-    """`1 call`, `2,345 calls`, `2 replies`."""
-    if count == 1:
-        return f"1 {word}"
-    return f"{count:,} {word[:-1]}ies" if word.endswith("y") else f"{count:,} {word}s"
-
-
-def tokens_said(tokens: Tokens) -> str:
-    """What was counted: `812 in (128 cached), 41 out (12 reasoning)`; "" for nothing."""
-    if tokens.input is None and tokens.output is None:
-        return ""
-    cached = f" ({tokens.cached:,} cached)" if tokens.cached else ""
-    reasoning = f" ({tokens.reasoning:,} reasoning)" if tokens.reasoning else ""
-    return f"{_number(tokens.input)} in{cached}, {_number(tokens.output)} out{reasoning}"
 
 
 def session_body(session: Session, anchor: str, prices: Sequence[Price] = ()) -> str:
@@ -99,7 +67,7 @@ def _head(session: Session, prices: Sequence[Price]) -> str:
         ", ".join(session.models) or "model not named",
         f"{counted(len(session.turns), 'turn')} in {duration(session.seconds)}",
     ]
-    if said := tokens_said(tokens):
+    if said := token_counts(tokens):
         parts.append(f"tokens: {said}")
     costs = [cost_of(turn.model, turn.tokens, prices) for turn in session.turns]
     if known := [cost for cost in costs if cost is not None]:
@@ -108,8 +76,8 @@ def _head(session: Session, prices: Sequence[Price]) -> str:
     if not session.named:
         parts.append("the agent sent no session id; grouped by how the conversation begins")
     return (
-        f'<div data-key="head"><h2>Session <code>{_text(session.id)}</code></h2>'
-        f'<p class="told">{_text(" · ".join(parts))}</p>{_timeline(session)}'
+        f'<div data-key="head"><h2>Session <code>{escaped(session.id)}</code></h2>'
+        f'<p class="told">{escaped(" · ".join(parts))}</p>{_timeline(session)}'
         f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
     )
 
@@ -152,18 +120,18 @@ def _turn(session: Session, place: int, scale: float, anchor: str, links: Links,
     status = "" if not turn.status or 200 <= turn.status < 300 else f' <b class="bad">HTTP {turn.status}</b>'
     if not turn.status and turn.state == "ended":
         status = ' <b class="bad">no reply</b>'
-    error = f'<p class="bad">{_text(turn.error)}</p>' if turn.error else ""
-    failure = f'<p class="bad">A fault of the addon: {_text(turn.failure)}</p>' if turn.failure else ""
+    error = f'<p class="bad">{escaped(turn.error)}</p>' if turn.error else ""
+    failure = f'<p class="bad">A fault of the addon: {escaped(turn.failure)}</p>' if turn.failure else ""
     badged = len(turn.verdicts) > 1  # one that is alone has its badge in the heading
     calls = "".join(_call(one, badged=badged) for one in turn.verdicts) + "".join(
-        f"<li>{_text(note)}</li>" for note in turn.notes
+        f"<li>{escaped(note)}</li>" for note in turn.notes
     )
     listed = f'<ul class="calls">{calls}</ul>' if calls else ""
     said = f"<details><summary>Text that the client got</summary><pre>{_lines(turn.text)}</pre></details>"
     return (
-        f'<li id="{anchor}-t{place + 1}" data-key="{_text(f"turn {turn.id}")}"><article>'
+        f'<li id="{anchor}-t{place + 1}" data-key="{escaped(f"turn {turn.id}")}"><article>'
         f"<h3>Turn {place + 1} {_badges(turn)}{status} "
-        f"<small>at {duration(turn.started - session.started)} · {_text(turn.model)}</small></h3>"
+        f"<small>at {duration(turn.started - session.started)} · {escaped(turn.model)}</small></h3>"
         f"{error}{failure}{_doing(turn)}{listed}{_times(turn, scale)}"
         f"{_request(session, place, anchor)}{said if turn.text else ''}"
         f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
@@ -176,18 +144,18 @@ def _badges(turn: Turn) -> str:
         return f'<span class="badge {turn.state}">{_STATES[turn.state]}</span>'
     worst = turn.worst or ("no call" if turn.wire else "not read")
     leaks = sum(verdict.outcome == "leak" for verdict in turn.verdicts)
-    return f'<span class="badge {worst.replace(" ", "-")}">{_text(worst)}</span>{_leak() if leaks else ""}'
+    return f'<span class="badge {worst.replace(" ", "-")}">{escaped(worst)}</span>{_leak() if leaks else ""}'
 
 
 def _leak() -> str:
-    return f' <span class="badge leak" title="{_text(OUTCOMES["leak"].sentence)}">leak</span>'
+    return f' <span class="badge leak" title="{escaped(OUTCOMES["leak"].sentence)}">leak</span>'
 
 
 def _doing(turn: Turn) -> str:
     """What a reply that is coming does at the moment."""
     if turn.state != "streaming":
         return ""
-    return f'<p class="what">{_text(turn.summary or "no tool call so far")}</p>'
+    return f'<p class="what">{escaped(turn.summary or "no tool call so far")}</p>'
 
 
 def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
@@ -195,22 +163,18 @@ def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
     parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path]
     if turn.finish is not None:
         parts.append(f"finish: {turn.finish or 'none, it broke off'}")
-    if said := tokens_said(turn.tokens):
+    if said := token_counts(turn.tokens):
         parts.append(f"tokens: {said}")
     cost = cost_of(turn.model, turn.tokens, prices)
     if cost is not None:
         parts.append(f"cost: {money(cost)}")
-    flow = _text(turn.id)
+    flow = escaped(turn.id)
     if links is not None:
-        place, why = (_text(link.format(id=quoted(flow_of(turn.id)))) for link in links)
+        place, why = (escaped(link.format(id=quoted(flow_of(turn.id)))) for link in links)
         flow = f'<a href="{place}">{flow}</a>'
         if turn.verdicts and turn.state == "ended":
             flow += f' · <a href="{why}">why</a>'
-    return f"{_text(' · '.join(parts))} · flow {flow}"
-
-
-def _number(count: int | None) -> str:
-    return "?" if count is None else f"{count:,}"
+    return f"{escaped(' · '.join(parts))} · flow {flow}"
 
 
 def _times(turn: Turn, scale: float) -> str:
@@ -248,11 +212,11 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
-    badge = f'<span class="badge {_text(verdict.status)}">{_text(verdict.status)}</span>{leak} ' if badged else ""
+    badge = f'<span class="badge {escaped(verdict.status)}">{escaped(verdict.status)}</span>{leak} ' if badged else ""
     return (
-        f"<li>{badge}<b>{_text(subject_of(verdict.name, verdict.reason))}</b> "
-        f'<span class="story">the model {_text(verdict.model)}; the client {_text(verdict.client)}</span>'
-        f"{''.join(f'<p>{_text(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
+        f"<li>{badge}<b>{escaped(subject_of(verdict.name, verdict.reason))}</b> "
+        f'<span class="story">the model {escaped(verdict.model)}; the client {escaped(verdict.client)}</span>'
+        f"{''.join(f'<p>{escaped(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
     )
 
 
@@ -271,9 +235,9 @@ def _arguments(verdict: Verdict) -> str:
 
 def _request(session: Session, place: int, anchor: str) -> str:
     """What a request says that the one before did not."""
-    asked = session.turns[place].asked
+    asked = session.turns[place].request
     if asked.unread:
-        return f'<p class="request">Request: {_text(asked.unread)}.</p>'
+        return f'<p class="request">Request: {escaped(asked.unread)}.</p>'
     found = session.difference(place)
     if found is None:
         tools = ", ".join(name for name, _ in asked.tools[:30]) or "none"
@@ -283,7 +247,7 @@ def _request(session: Session, place: int, anchor: str) -> str:
         )
         return (
             f"<details><summary>Request: {counted(asked.count, 'message')}, "
-            f"{counted(len(asked.tools), 'tool')}, {asked.size:,} bytes</summary><p>Tools: {_text(tools + more)}</p>"
+            f"{counted(len(asked.tools), 'tool')}, {asked.size:,} bytes</summary><p>Tools: {escaped(tools + more)}</p>"
             f'<ul class="changes">{first}</ul></details>'
         )
     before, difference = found
@@ -291,10 +255,10 @@ def _request(session: Session, place: int, anchor: str) -> str:
     more_changes = len(difference.changes) - _CHANGES
     rest = f"<p>{more_changes} more changes</p>" if more_changes > 0 else ""
     link = f'<a href="#{anchor}-t{before + 1}">turn {before + 1}</a>'
-    grown = asked.size - session.turns[before].asked.size
+    grown = asked.size - session.turns[before].request.size
     size = f"{asked.size:,} bytes, {abs(grown):,} {'more' if grown >= 0 else 'fewer'} than there"
     return (
-        f"<details><summary>Request: {_text(_summed(difference))}</summary>"
+        f"<details><summary>Request: {escaped(_summed(difference))}</summary>"
         f"<p>Compared with {link}; {counted(difference.same, 'message')} as there; {size}.</p>{_cache(difference)}"
         f'{_tools(difference)}<ul class="changes">{changes}</ul>{rest}</details>'
     )
@@ -328,9 +292,9 @@ def _tools(difference: Difference) -> str:
         "Tools removed": difference.tools_removed,
         "Tools declared otherwise": difference.tools_changed,
     }
-    told = [(words, ", ".join(names)) for words, names in named.items() if names]
-    told += [(name, f"{was or 'not there'} → {now or 'not there'}") for name, was, now in difference.settings]
-    return "".join(f"<p>{_text(words)}: {_text(said)}</p>" for words, said in told)
+    rows = [(words, ", ".join(names)) for words, names in named.items() if names]
+    rows += [(name, f"{was or 'not there'} → {now or 'not there'}") for name, was, now in difference.settings]
+    return "".join(f"<p>{escaped(words)}: {escaped(said)}</p>" for words, said in rows)
 
 
 def _change(change: Change) -> str:
@@ -343,7 +307,7 @@ def _change(change: Change) -> str:
     shown = "".join(f"<{tags[one.kind]}>{_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
     said = f"<pre>{shown}</pre>" if pieces else "<p>The difference lies behind what is kept of these messages.</p>"
     return (
-        f'<li class="changed"><b>± changed {_text(message.role)}</b> '
+        f'<li class="changed"><b>± changed {escaped(message.role)}</b> '
         f"<small>{change.was.size:,} → {change.now.size:,} characters</small>{said}</li>"
     )
 
@@ -351,16 +315,11 @@ def _change(change: Change) -> str:
 def _message(kind: str, role: str, excerpt: str, size: int) -> str:
     sign = {"added": "+ added", "removed": "− removed"}.get(kind, "")
     return (
-        f'<li class="{kind}"><b>{sign} {_text(role)}</b> <small>{counted(size, "character")}</small>'
+        f'<li class="{kind}"><b>{sign} {escaped(role)}</b> <small>{counted(size, "character")}</small>'
         f"<pre>{_lines(excerpt)}</pre></li>"
     )
 
 
-def _text(value: object) -> str:
-    """Text from anywhere, safe between tags and in quoted attributes."""
-    return escape(visible(str(value)))
-
-
 def _lines(text: str) -> str:
     """Text of several lines; tabs and line ends stay."""
-    return "\n".join("\t".join(_text(part) for part in line.split("\t")) for line in text.split("\n"))
+    return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.split("\n"))

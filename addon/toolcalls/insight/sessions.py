@@ -79,16 +79,16 @@ class Session:
         An agent asks other things in between (a title, a summary), so it is the one of the latest turns that shares
         the longest beginning; the latest of those that share as much.
         """
-        now = self.turns[place].asked
+        now = self.turns[place].request
         candidates = range(max(0, place - _LOOKED_AT), place)
-        return max(candidates, key=lambda one: (common(self.turns[one].asked, now), one), default=None)
+        return max(candidates, key=lambda one: (common(self.turns[one].request, now), one), default=None)
 
     def difference(self, place: int) -> tuple[int, Difference] | None:
         """What the request at `place` says that the one before did not, and the place of that one."""
         before = self.before(place)
         if before is None:
             return None
-        return before, between(self.turns[before].asked, self.turns[place].asked)
+        return before, between(self.turns[before].request, self.turns[place].request)
 
 
 class Sessions:
@@ -115,12 +115,12 @@ class Sessions:
         return self._turns.get(id_)
 
     def put(self, turn: Turn) -> None:
-        """A turn that is new, or one that is told anew."""
+        """Add a turn, or replace the one of the same flow."""
         old = self._turns.get(turn.id)
         if old is not None:
             self.scorecard.add(old, -1)
-        messages = tuple(self._messages.setdefault((one.role, one.digest), one) for one in turn.asked.messages)
-        self._turns[turn.id] = replace(turn, asked=replace(turn.asked, messages=messages))
+        messages = tuple(self._messages.setdefault((one.role, one.digest), one) for one in turn.request.messages)
+        self._turns[turn.id] = replace(turn, request=replace(turn.request, messages=messages))
         self.scorecard.add(turn)
         while len(self._turns) > self._limit:
             self._turns.popitem(last=False)

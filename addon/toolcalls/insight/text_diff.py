@@ -1,7 +1,7 @@
 """How a text differs from what it was, word by word, with a few words of what stands around each difference.
 
 What people change in a long prompt is mostly a few words somewhere in it. So the common beginning and the common end
-are skipped, and only what lies between is compared by its words, unless it is long: then it is told as gone and new.
+are skipped, and only what lies between is compared by its words, unless it is long: then it counts as gone and new.
 """
 
 import re

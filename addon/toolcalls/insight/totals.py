@@ -5,11 +5,9 @@ Both are made of the turns that are kept, so that an entry can say where it was 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
+from toolcalls.insight.phrases import counted, escaped
 from toolcalls.insight.prices import cost_of, money
-from toolcalls.insight.report import visible
-from toolcalls.insight.session_page import counted
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
@@ -65,16 +63,16 @@ def _leak(key: tuple[str, str, str], leak: _Leak, link: Link) -> str:
     model, dialect, reason = key
     sentence = REASONS[reason].sentence if reason in REASONS else ""
     remedy = remedy_of(reason)
-    unless = f"<br><small>taken where {_text(remedy)}</small>" if remedy else ""
+    unless = f"<br><small>taken where {escaped(remedy)}</small>" if remedy else ""
     more = f" and {len(leak.tools) - _NAMES} more" if len(leak.tools) > _NAMES else ""
-    where = f'<a href="{_text(link(*leak.place))}">{_when(leak.last)}</a>'
+    where = f'<a href="{escaped(link(*leak.place))}">{_when(leak.last)}</a>'
     return _row(
         {
-            "model": _text(model),
-            "dialect": _text(dialect or "not known"),
+            "model": escaped(model),
+            "dialect": escaped(dialect or "not known"),
             "leaks": f"{leak.count:,} <small>in {counted(len(leak.sessions), 'session')}</small>",
-            "reason": f'<span title="{_text(sentence)}">{_text(reason)}</span>{unless}',
-            "tools": _text(", ".join(leak.tools[:_NAMES]) + more or "not read"),
+            "reason": f'<span title="{escaped(sentence)}">{escaped(reason)}</span>{unless}',
+            "tools": escaped(", ".join(leak.tools[:_NAMES]) + more or "not read"),
             "since": _when(leak.first),
             "last seen": where,
         }
@@ -135,7 +133,7 @@ def _add(taken: _Taken, turn: Turn, prices: Sequence[Price]) -> None:
 
 def _model(name: str, one: _Taken, *, priced: bool) -> str:
     cells = {
-        "model": _text(name),
+        "model": escaped(name),
         "exchanges": f"{one.turns:,}",
         "calls": f"{one.calls:,}",
         **{
@@ -161,12 +159,7 @@ def _table(name: str, head: str, lines: str) -> str:
 
 
 def _when(turn: Turn) -> str:
-    return f"{_text(turn.started_at[:16].replace('T', ' '))} <small>UTC</small>"
-
-
-def _text(value: object) -> str:
-    """Text from anywhere, safe between tags and in quoted attributes."""
-    return escape(visible(str(value)))
+    return f"{escaped(turn.started_at[:16].replace('T', ' '))} <small>UTC</small>"
 
 
 def cost(shown: Iterable[Session], prices: Sequence[Price]) -> float | None:

@@ -1,8 +1,8 @@
-"""One exchange as it is told: who asked, what became of each call, how long it took, what it cost. Bounded and clean.
+"""One exchange summed up: who sent it, what became of each call, how long it took, what it cost. Bounded, no secrets.
 
 A turn holds no body. Texts in it are beginnings, with secrets taken out, so a turn may be kept for long and shown to
 whoever may see mitmproxy's page; of the messages of its request more is kept, and searched for secrets when it is asked
-for. `told` does all the work that a turn costs; it is linear in the exchange.
+for. `turn_of` does all the work that a turn costs; it is linear in the exchange.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from typing import Any
 
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.conversation import Asked, Known, asked_of, excerpt
+from toolcalls.insight.conversation import Known, RequestSummary, excerpt, request_summary
 from toolcalls.insight.descriptions import describe
-from toolcalls.insight.exchange_record import Seen, State
+from toolcalls.insight.exchange_record import ExchangeRecord, State
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Moments, Reply, Tokens
 from toolcalls.insight.vocabulary.entries import Outcome
@@ -81,7 +81,7 @@ class Turn:
     moments: Moments
     replied: float | None
     ended: float | None
-    asked: Asked
+    request: RequestSummary
     state: State = "ended"
 
     def after(self, moment: int | None) -> float | None:
@@ -104,54 +104,54 @@ class Turn:
         return max(known, default=None)
 
 
-def told(seen: Seen, known: Known | None = None, asked: Asked | None = None) -> Turn:
+def turn_of(record: ExchangeRecord, known: Known | None = None, request: RequestSummary | None = None) -> Turn:
     """An exchange as a turn.
 
-    known   messages that earlier requests held, which are not made anew (`conversation.asked_of`)
-    asked   the request where it was read before, as that of a reply that is coming
+    known     messages that earlier requests held, which are reused (`conversation.request_summary`)
+    request   the request where it was read before, as that of a reply that is coming
     """
-    report = seen.report
+    report = record.report
     wire = str(report.get("wire", ""))
-    asked = asked_of(wire, seen.asked, known) if asked is None else asked
-    reply = reply_of(seen)
-    waits = bool(asked.tools) and report.get("client") != "text"
-    finishes = {lane.finish for lane in reply.lanes} if seen.state == "ended" else set()
+    request = request_summary(wire, record.request_body, known) if request is None else request
+    reply = reply_of(record)
+    waits = bool(request.tools) and report.get("client") != "text"
+    finishes = {lane.finish for lane in reply.lanes} if record.state == "ended" else set()
     return Turn(
-        id=seen.id,
-        session=session_of(seen, asked),
-        started=seen.started,
-        started_at=seen.started_at,
-        agent=agent_of(seen),
-        model=redacted_text(str(report.get("model") or asked.model or reply.model))[:_NAME],
-        host=seen.host[:_NAME],
-        path=redacted_url(seen.path)[:_NAME],
+        id=record.id,
+        session=session_of(record, request),
+        started=record.started,
+        started_at=record.started_at,
+        agent=agent_of(record),
+        model=redacted_text(str(report.get("model") or request.model or reply.model))[:_NAME],
+        host=record.host[:_NAME],
+        path=redacted_url(record.path)[:_NAME],
         wire=wire,
         kind=str(report.get("kind", "")),
         route=str(report.get("route", ""))[:_NAME],
         policy=str(report.get("policy", "")),
-        status=seen.status,
+        status=record.status,
         verdicts=tuple(_verdict(one, report, waits=waits) for one in report.get("verdicts", ())[:CALLS]),
         summary=excerpt(str(report.get("summary", ""))),
         worst=report.get("worst"),
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
         notes=tuple(f"{note['rule']}: {note['text']}" for note in _notes(report)),
-        error=_error(seen),
+        error=_error(record),
         finish=None if not finishes else "" if None in finishes else ", ".join(sorted(map(str, finishes)))[:_NAME],
         text=excerpt(reply.text, TEXT),
         tokens=reply.tokens,
         moments=reply.moments,
-        replied=seen.replied,
-        ended=seen.ended,
-        asked=asked,
-        state=seen.state,
+        replied=record.replied,
+        ended=record.ended,
+        request=request,
+        state=record.state,
     )
 
 
-def _error(seen: Seen) -> str:
+def _error(record: ExchangeRecord) -> str:
     """Why the connection broke, or the beginning of what a server said instead of a reply."""
-    if seen.error or seen.status < _ERRORS or seen.client is None:
-        return excerpt(seen.error)
-    return excerpt(seen.client[:_REFUSAL].decode("utf-8", "replace"))
+    if record.error or record.status < _ERRORS or record.client_body is None:
+        return excerpt(record.error)
+    return excerpt(record.client_body[:_REFUSAL].decode("utf-8", "replace"))
 
 
 def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -162,13 +162,13 @@ def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def reply_of(seen: Seen) -> Reply:
+def reply_of(record: ExchangeRecord) -> Reply:
     """What the client got. Where its calls are text, their times and the tokens are those that the upstream sent."""
-    wire = str(seen.report.get("wire", ""))
-    client = _checked(replies.read(wire, seen.form, seen.client, seen.client_pieces), seen.report)
-    if seen.upstream is None or seen.upstream == seen.client:
+    wire = str(record.report.get("wire", ""))
+    client = _checked(replies.read(wire, record.form, record.client_body, record.client_pieces), record.report)
+    if record.upstream_body is None or record.upstream_body == record.client_body:
         return client
-    upstream = _checked(replies.read(wire, seen.form, seen.upstream, seen.upstream_pieces), seen.report)
+    upstream = _checked(replies.read(wire, record.form, record.upstream_body, record.upstream_pieces), record.report)
     mine, theirs = client.moments, upstream.moments
     has_calls = mine.first_argument is not None
     moments = Moments(

@@ -2,7 +2,7 @@
 
 `raw_content` is what the client got, as always. `flow.metadata` holds besides:
 
-toolcalls            the report (`report.of`), plain data
+toolcalls            the report (`report.make_report`), plain data
 toolcalls_words      what a filter finds it by (`report.filter_words`): `status:declined reason:fenced …`
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
 toolcalls_request    what the client sent, without content coding, only where the upstream was sent something else

@@ -12,11 +12,11 @@ from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls.insight import report as reports
-from toolcalls.insight.exchange_record import Pieces, Seen, State
+from toolcalls.insight.exchange_record import ExchangeRecord, Pieces, State
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import form_of, wire_for
-from toolcalls.mitm.progress import telling
+from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import (
@@ -64,7 +64,7 @@ def state_of(flow: object) -> State | None:
     return "waiting" if awaited and wire_for(flow.request) is not None else None
 
 
-def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) -> Callable[[], list[Seen]]:
+def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) -> Callable[[], list[ExchangeRecord]]:
     """What makes the exchanges of a flow that are awaited or coming, as far as they came by now; the summary of each is
     what its reply does at the moment.
 
@@ -77,7 +77,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
         again = TurnReader() if reading is None else reading
         news = again.new_messages(flow)
 
-        def read_on() -> list[Seen]:
+        def read_on() -> list[ExchangeRecord]:
             again.read(*news)
             return _turns_in_progress(flow, again.turns, coming)
 
@@ -89,15 +89,15 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     upstream = tap.upstream.copy()
     client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
 
-    def made() -> list[Seen]:
+    def made() -> list[ExchangeRecord]:
         body = upstream.content()
         pieces = Pieces(upstream.microseconds, upstream.sizes)
         same = client is upstream
         one = replace(
             record_of(flow, report),
             state="streaming",
-            upstream=body,
-            client=body if same else client.content(),
+            upstream_body=body,
+            client_body=body if same else client.content(),
             upstream_pieces=pieces,
             client_pieces=pieces if same else Pieces(client.microseconds, client.sizes),
             ended=None,
@@ -108,12 +108,12 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
 
 
 def _current_report(exchange: Exchange) -> dict[str, Any]:
-    return reports.of(exchange, model=exchange.call_policy.request.model) | {"summary": telling(exchange)}
+    return reports.make_report(exchange, model=exchange.call_policy.request.model) | {"summary": progress_of(exchange)}
 
 
 def _turns_in_progress(
     flow: http.HTTPFlow, turns: Sequence[Turn], coming: Mapping[int, Mapping[str, Any]]
-) -> list[Seen]:
+) -> list[ExchangeRecord]:
     """The replies of a connection that have not ended, by the reports of their numbers."""
     upgrade = _http_record(flow, {})
     return [
@@ -133,7 +133,7 @@ def _id(flow: http.HTTPFlow, place: int) -> str:
     return f"{flow.id}.{place}" if place else flow.id
 
 
-def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> Seen:
+def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> ExchangeRecord:
     """A flow as it is now, with the report that it holds, or with another one. A WebSocket gives its latest reply
     (`_latest_reply`).
     """
@@ -143,7 +143,7 @@ def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> S
 
 def records_of(
     flow: http.HTTPFlow, report: Mapping[str, Any] | None = None, turns: Iterable[Mapping[str, Any]] = ()
-) -> list[Seen]:
+) -> list[ExchangeRecord]:
     """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
     own. `turns` are other reports than the flow holds.
     """
@@ -159,18 +159,18 @@ def records_of(
     return found or [record_of(flow, report)]
 
 
-def _turn_record(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
+def _turn_record(upgrade: ExchangeRecord, turn: Turn, report: Mapping[str, Any]) -> ExchangeRecord:
     """One reply of a connection. Its moments count from its request."""
     upstream, client = turn.upstream.body, turn.client.body
     return replace(
         upgrade,
         started=turn.started,
         started_at=datetime.fromtimestamp(turn.started, UTC).isoformat(timespec="milliseconds"),
-        asked=turn.asked,
-        sent=turn.sent,
+        request_body=turn.asked,
+        upstream_request_body=turn.sent,
         status=200 if upgrade.status == _SWITCHED else upgrade.status,
-        upstream=upstream,
-        client=upstream if client == upstream else client,
+        upstream_body=upstream,
+        client_body=upstream if client == upstream else client,
         form="ndjson",
         requested=0.0,
         replied=0.0,
@@ -181,7 +181,7 @@ def _turn_record(upgrade: Seen, turn: Turn, report: Mapping[str, Any]) -> Seen:
     )
 
 
-def _latest_reply(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
+def _latest_reply(upgrade: ExchangeRecord, messages: Sequence[WebSocketMessage]) -> ExchangeRecord:
     """The latest request of a connection and what the server said since, a line for each message.
 
     Moments count from the reply's headers as always; the connection may have been there long before the request.
@@ -198,9 +198,9 @@ def _latest_reply(upgrade: Seen, messages: Sequence[WebSocketMessage]) -> Seen:
     ended = max(0.0, answers[-1].timestamp - upgrade.started) if answers else upgrade.ended
     return replace(
         upgrade,
-        asked=asked.content,
-        upstream=body,
-        client=body,
+        request_body=asked.content,
+        upstream_body=body,
+        client_body=body,
         form="ndjson",
         upstream_pieces=pieces,
         client_pieces=pieces,
@@ -213,7 +213,7 @@ def _asks_for_reply(message: WebSocketMessage) -> bool:
     return message.from_client and type_and_stream(message.content)[0] == REQUEST_TYPE
 
 
-def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
+def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> ExchangeRecord:
     request, response = flow.request, flow.response
     own = flow.metadata.get(flow_metadata.REPORT)
     report = report if report is not None else own if isinstance(own, dict) else {}
@@ -225,7 +225,7 @@ def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
     times = flow.metadata.get(flow_metadata.TIMES)
     upstream_pieces, client_pieces = _pieces(times, "upstream"), _pieces(times, "client")
     started = request.timestamp_start
-    return Seen(
+    return ExchangeRecord(
         id=flow.id,
         started=started,
         started_at=datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds"),
@@ -233,16 +233,16 @@ def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Seen:
         url=request.pretty_url,
         http_version=request.http_version,
         request_headers=_headers(request),
-        asked=body or b"" if original is None else original,
+        request_body=body or b"" if original is None else original,
         host=request.pretty_host,
         port=request.port,
         path=request.path,
-        sent=None if original is None else body,
+        upstream_request_body=None if original is None else body,
         status=0 if response is None else response.status_code,
         status_text="" if response is None else response.reason,
         response_headers=() if response is None else _headers(response),
-        upstream=upstream if isinstance(upstream, bytes) else client,
-        client=client,
+        upstream_body=upstream if isinstance(upstream, bytes) else client,
+        client_body=client,
         form=None if response is None or wire is None else form_of(wire, request, response, guarded=report is not None),
         requested=_since(started, request.timestamp_end),
         replied=None if response is None else _since(started, response.timestamp_start),

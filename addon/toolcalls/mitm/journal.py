@@ -19,7 +19,7 @@ from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 
 _VERDICT = [name for name, field in VERDICT_FIELDS.items() if field.in_log]
-_EXCHANGE = [name for name, field in EXCHANGE_FIELDS.items() if field.in_log and field.in_report]
+EXCHANGE = [name for name, field in EXCHANGE_FIELDS.items() if field.in_log and field.in_report]
 
 
 class Journal:
@@ -40,7 +40,7 @@ class Journal:
             "flow": flow.id,
             "host": flow.request.pretty_host,
             "path": redacted_url(flow.request.path.partition("?")[0]),
-            **{key: report[key] for key in _EXCHANGE},
+            **{key: report[key] for key in EXCHANGE},
         }
         lines = [exchange | {key: verdict.get(key) for key in _VERDICT} for verdict in report["verdicts"]]
         if report["failure"]:

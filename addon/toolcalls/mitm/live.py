@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.progress import telling
+from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.websocket.connection import replies_in_progress
 
@@ -98,7 +98,7 @@ class Live:
         body = tap.client.content()
         if body is not None:
             response.raw_content = body
-        _comment(flow, shown, telling(tap.exchange))
+        _comment(flow, shown, progress_of(tap.exchange))
         return True
 
     def _refresh_connection(self, flow: http.HTTPFlow, now: float) -> bool:
@@ -112,7 +112,7 @@ class Live:
         if size == shown.size:
             return False
         shown.size = size
-        parts = [_summary(flow), *(telling(exchange) for _, exchange in coming)]
+        parts = [_summary(flow), *(progress_of(exchange) for _, exchange in coming)]
         _comment(flow, shown, " · ".join(filter(None, parts)))
         return True
 

@@ -1,4 +1,4 @@
-"""What a reply does at the moment, in a few words for the list of flows; and what went wrong in it, for the log."""
+"""What a reply does at the moment, for the list of flows; and what went wrong in it, for the log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,9 +16,9 @@ _LINES = 5  # of one reply in the log
 _DOING = {"lift": ("lifting", "lifted"), "roundtrip": ("reading", "read"), "lower": ("lowering", "lowering")}
 
 
-def telling(exchange: Exchange) -> str:
+def progress_of(exchange: Exchange) -> str:
     """What a reply does at the moment: `lifted Bash (invoke) · … lifting write_file (invoke)`; "" for nothing yet."""
-    data: dict[str, Any] = report.of(exchange)
+    data: dict[str, Any] = report.make_report(exchange)
     parts = [str(data["summary"])] if data["summary"] else []
     judged = {(lane, verdict.index) for lane, verdict in exchange.verdicts}
     for lane, record in exchange.client_calls[-1:]:
@@ -31,7 +31,7 @@ def telling(exchange: Exchange) -> str:
     return " · ".join(parts)
 
 
-def unlucky(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
+def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
     """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`;
     and for each of the `notes` that warn.
 

@@ -10,7 +10,7 @@ from toolcalls.insight.redaction import redacted_url
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ExchangePlan
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.progress import unlucky
+from toolcalls.mitm.progress import log_lines
 from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory
@@ -37,7 +37,7 @@ class Reporter:
         recorded   the report that the file held, for a reply from a file; None where it held none
         """
         self.calls.reply_ended(exchange)
-        data = report.of(exchange, model=exchange.call_policy.request.model)
+        data = report.make_report(exchange, model=exchange.call_policy.request.model)
         if recorded is not LIVE and not flow_metadata.is_as_recorded(recorded, data):
             data["judged"] = _FROM_FILE
         if number is None:
@@ -48,7 +48,7 @@ class Reporter:
         if data["summary"]:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{exchange_label(flow)}: {report.visible(data['summary'])}")
-            for line in unlucky(data["verdicts"], data["notes"]):
+            for line in log_lines(data["verdicts"], data["notes"]):
                 logger.info(f"toolcalls:   {line}")
         if exchange.failure is not None:
             # Without the exception's message, which may quote the reply.

@@ -58,7 +58,7 @@ def in_a_column(table: Table) -> Table:
     return [[f"{number}. {what}: {said}" if number else f"   {what}: {said}"] for number, what, said in table]
 
 
-def counted(reports: Iterable[Mapping[str, Any]]) -> Table:
+def outcome_counts(reports: Iterable[Mapping[str, Any]]) -> Table:
     """How many calls had which outcome: by model and dialect, and by reason."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     reasons: Counter[str] = Counter()
@@ -102,13 +102,13 @@ def _outcome(candidate: Candidate) -> str:
 
 def calls_of(one: flow.Flow) -> Iterator[Call]:
     """The calls that a reply made, in the order of the flow view."""
-    for data in told([one]):
+    for data in reports_of([one]):
         for verdict in data["verdicts"]:
             if verdict["arguments"] is not None:
                 yield Call(str(verdict["name"]), str(verdict["arguments"]))
 
 
-def told(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
+def reports_of(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
     """The reports of those flows that have one, also of replies that are coming."""
     for one in flows:
         data = report_of(one) if isinstance(one, http.HTTPFlow) else None

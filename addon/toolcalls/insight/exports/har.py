@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 
 from toolcalls import __version__
 from toolcalls.insight.body_redaction import redacted_body
-from toolcalls.insight.exchange_record import Seen
-from toolcalls.insight.exports.jsonl import record
+from toolcalls.insight.exchange_record import ExchangeRecord
+from toolcalls.insight.exports.jsonl import exchange_data
 from toolcalls.insight.redaction import REDACTED, redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS
 from toolcalls.route import Price
@@ -39,46 +39,46 @@ def text(entries: list[dict[str, Any]]) -> str:
     return json.dumps(document(entries), indent=1) + "\n"
 
 
-def entry(seen: Seen, prices: Sequence[Price] = ()) -> dict[str, Any]:
+def entry(record: ExchangeRecord, prices: Sequence[Price] = ()) -> dict[str, Any]:
     """One exchange. What is not known is -1, as the specification says; times are in milliseconds."""
-    about = record(seen, content=True, body=False, prices=prices)
-    report = redacted_value({key: value for key, value in seen.report.items() if key != "verdicts"})
+    about = exchange_data(record, content=True, body=False, prices=prices)
+    report = redacted_value({key: value for key, value in record.report.items() if key != "verdicts"})
     request: dict[str, Any] = {
-        "method": seen.method,
-        "url": redacted_url(seen.url),
-        "httpVersion": seen.http_version,
+        "method": record.method,
+        "url": redacted_url(record.url),
+        "httpVersion": record.http_version,
         "cookies": [],
-        "headers": _headers(seen.request_headers),
-        "queryString": _query(seen.url),
+        "headers": _headers(record.request_headers),
+        "queryString": _query(record.url),
         "headersSize": -1,
-        "bodySize": len(seen.asked),
-        "postData": _data(seen.asked, _type(seen.request_headers)),
+        "bodySize": len(record.request_body),
+        "postData": _data(record.request_body, _type(record.request_headers)),
     }
-    if seen.sent is not None:
-        request["_upstreamPostData"] = _data(seen.sent, _type(seen.request_headers))
-    client = seen.client or b""
+    if record.upstream_request_body is not None:
+        request["_upstreamPostData"] = _data(record.upstream_request_body, _type(record.request_headers))
+    client = record.client_body or b""
     response: dict[str, Any] = {
-        "status": seen.status,
-        "statusText": seen.status_text,
-        "httpVersion": seen.http_version,
+        "status": record.status,
+        "statusText": record.status_text,
+        "httpVersion": record.http_version,
         "cookies": [],
-        "headers": _headers(seen.response_headers),
-        "content": _content(client, _type(seen.response_headers)),
+        "headers": _headers(record.response_headers),
+        "content": _content(client, _type(record.response_headers)),
         "redirectURL": "",
         "headersSize": -1,
-        "bodySize": len(client) if seen.client is not None else -1,
+        "bodySize": len(client) if record.client_body is not None else -1,
     }
-    if seen.upstream is not None and seen.upstream != seen.client:
-        response["_upstreamContent"] = _content(seen.upstream, _type(seen.response_headers))
-    send, wait, receive = _timings(seen)
+    if record.upstream_body is not None and record.upstream_body != record.client_body:
+        response["_upstreamContent"] = _content(record.upstream_body, _type(record.response_headers))
+    send, wait, receive = _timings(record)
     return {
-        "startedDateTime": seen.started_at,
+        "startedDateTime": record.started_at,
         "time": sum(one for one in (send, wait, receive) if one > 0),
         "request": request,
         "response": response,
         "cache": {},
         "timings": {"send": send, "wait": wait, "receive": receive},
-        "comment": redacted_text(str(seen.report.get("summary", ""))),
+        "comment": redacted_text(str(record.report.get("summary", ""))),
         "_toolcalls": {
             **report,
             **{name: about[name] for name in _OWN},
@@ -111,10 +111,10 @@ def _content(body: bytes, kind: str) -> dict[str, Any]:
     return found
 
 
-def _timings(seen: Seen) -> tuple[float, float, float]:
-    requested = seen.requested if seen.requested is not None else 0.0
-    replied = seen.replied if seen.replied is not None else requested
-    ended = seen.ended if seen.ended is not None else replied
+def _timings(record: ExchangeRecord) -> tuple[float, float, float]:
+    requested = record.requested if record.requested is not None else 0.0
+    replied = record.replied if record.replied is not None else requested
+    ended = record.ended if record.ended is not None else replied
     return _milliseconds(requested), _milliseconds(replied - requested), _milliseconds(ended - replied)
 
 

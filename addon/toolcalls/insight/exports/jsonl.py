@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolcalls.insight.body_redaction import redacted_body
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.prices import cost_of
 from toolcalls.insight.redaction import redacted_text, redacted_url, redacted_value
-from toolcalls.insight.turn import outcome_of, reply_of, told
+from toolcalls.insight.turn import outcome_of, reply_of, turn_of
 from toolcalls.insight.vocabulary.fields import SCHEMA, VERDICT_FIELDS, VERSION
 from toolcalls.route import Price
 
@@ -19,11 +19,13 @@ _REPORT = ("wire", "route", "kind", "client", "upstream", "dialect", "policy")
 _VERDICT = [name for name, field in VERDICT_FIELDS.items() if field.in_report and field.presence == "always"]
 
 
-def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequence[Price] = ()) -> dict[str, Any]:
+def exchange_data(
+    record: ExchangeRecord, *, content: bool = False, body: bool = True, prices: Sequence[Price] = ()
+) -> dict[str, Any]:
     """An exchange as plain data. `content` adds arguments, the reply's text and, with `body`, the request's body."""
-    turn = told(seen)
-    report = seen.report
-    waits = bool(turn.asked.tools) and report.get("client") != "text"
+    turn = turn_of(record)
+    report = record.report
+    waits = bool(turn.request.tools) and report.get("client") != "text"
     verdicts = []
     for plain in report.get("verdicts", ()):
         one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
@@ -34,14 +36,14 @@ def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequ
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "version": VERSION,
-        "flow": seen.id,
-        "started": seen.started_at,
+        "flow": record.id,
+        "started": record.started_at,
         "session": turn.session,
         "agent": turn.agent or None,
-        "method": seen.method,
-        "url": redacted_url(seen.url),
-        "status": seen.status or None,
-        "error": redacted_text(seen.error) or None,
+        "method": record.method,
+        "url": redacted_url(record.url),
+        "status": record.status or None,
+        "error": redacted_text(record.error) or None,
         "model": turn.model or None,
         **{key: report.get(key) for key in _REPORT},
         "evidence": list(report.get("evidence", ())),
@@ -59,30 +61,30 @@ def record(seen: Seen, *, content: bool = False, body: bool = True, prices: Sequ
         },
         "cost": cost_of(turn.model, turn.tokens, prices),
         "seconds": {
-            "requested": _rounded(seen.requested),
-            "replied": _rounded(seen.replied),
+            "requested": _rounded(record.requested),
+            "replied": _rounded(record.replied),
             "first_byte": _rounded(turn.after(turn.moments.first_byte)),
             "first_argument": _rounded(turn.after(turn.moments.first_argument)),
             "call_complete": _rounded(turn.after(turn.moments.call_complete)),
             "end": _rounded(turn.seconds),
         },
         "request": {
-            "messages": turn.asked.count,
-            "tools": [name for name, _ in turn.asked.tools],
-            "bytes": len(seen.asked),
+            "messages": turn.request.count,
+            "tools": [name for name, _ in turn.request.tools],
+            "bytes": len(record.request_body),
         },
     }
     if content:
-        data["text"] = reply_of(seen).text
+        data["text"] = reply_of(record).text
     clean: dict[str, Any] = redacted_value(data)
     if content and body:  # which is searched for secrets as a body is, once
-        clean["request"]["body"] = redacted_body(seen.asked).decode()
+        clean["request"]["body"] = redacted_body(record.request_body).decode()
     return clean
 
 
-def line(seen: Seen, *, content: bool = False, prices: Sequence[Price] = ()) -> str:
+def line(record: ExchangeRecord, *, content: bool = False, prices: Sequence[Price] = ()) -> str:
     """An exchange as one line, with its line end: ASCII, so that nothing in it ends a line early."""
-    return json.dumps(record(seen, content=content, prices=prices)) + "\n"
+    return json.dumps(exchange_data(record, content=content, prices=prices)) + "\n"
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -35,11 +35,11 @@ from opentelemetry.trace import (
 
 from toolcalls import __version__
 from toolcalls.insight.conversation import excerpt
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.prices import cost_of
 from toolcalls.insight.redaction import redacted_text, redacted_value
 from toolcalls.insight.replies import Lane, Reply
-from toolcalls.insight.turn import Turn, reply_of, told
+from toolcalls.insight.turn import Turn, reply_of, turn_of
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
 from toolcalls.route import Price
 
@@ -75,17 +75,19 @@ class _Kept(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-def spans_of(exchanges: Iterable[Seen], *, content: bool = False, prices: Sequence[Price] = ()) -> list[ReadableSpan]:
+def spans_of(
+    exchanges: Iterable[ExchangeRecord], *, content: bool = False, prices: Sequence[Price] = ()
+) -> list[ReadableSpan]:
     """The spans of exchanges, those of one session behind its first. Holds all of them: pass what fits in memory."""
     ids, kept = _Ids(), _Kept()
     resource = Resource({"service.name": "mitmproxy-toolcalls", "service.version": __version__})
     provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer("toolcalls", __version__, schema_url="https://opentelemetry.io/schemas/1.44.0")
-    sessions: dict[str, list[tuple[Turn, Seen]]] = {}
-    for seen in exchanges:
-        turn = told(seen)
-        sessions.setdefault(turn.session, []).append((turn, seen))
+    sessions: dict[str, list[tuple[Turn, ExchangeRecord]]] = {}
+    for record in exchanges:
+        turn = turn_of(record)
+        sessions.setdefault(turn.session, []).append((turn, record))
     for name, turns in sessions.items():
         turns.sort(key=lambda one: one[0].started)
         _Trace(name, turns, tracer, ids, content=content, prices=prices).write()
@@ -136,7 +138,7 @@ class _Trace:
     def __init__(
         self,
         name: str,
-        turns: list[tuple[Turn, Seen]],
+        turns: list[tuple[Turn, ExchangeRecord]],
         tracer: Any,
         ids: _Ids,
         *,
@@ -150,9 +152,9 @@ class _Trace:
         self._content = content
         self._prices = prices
         self._trace = _id(16, name, turns[0][0].id)
-        self._answered: dict[str, tuple[float, Seen]] = {}
-        for turn, seen in reversed(turns):
-            self._answered.update(dict.fromkeys(turn.asked.answered, (turn.started, seen)))
+        self._answered: dict[str, tuple[float, ExchangeRecord]] = {}
+        for turn, record in reversed(turns):
+            self._answered.update(dict.fromkeys(turn.request.answered, (turn.started, record)))
 
     def write(self) -> None:
         """All spans of the session."""
@@ -167,8 +169,8 @@ class _Trace:
         }
         root = self._span(f"invoke_agent {agent}".strip(), "root", None, first.started, SpanKind.CLIENT, attributes)
         parent = set_span_in_context(NonRecordingSpan(root.get_span_context()))
-        for turn, seen in self._turns:
-            self._chat(turn, seen, parent)
+        for turn, record in self._turns:
+            self._chat(turn, record, parent)
         root.end(_nanoseconds(end))
 
     def _span(
@@ -181,8 +183,8 @@ class _Trace:
         )
         return span
 
-    def _chat(self, turn: Turn, seen: Seen, parent: Context) -> None:
-        reply = reply_of(seen)
+    def _chat(self, turn: Turn, record: ExchangeRecord, parent: Context) -> None:
+        reply = reply_of(record)
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _PROVIDERS.get(turn.wire, turn.wire),
@@ -194,12 +196,12 @@ class _Trace:
             "gen_ai.usage.output_tokens": turn.tokens.output,
             "gen_ai.usage.cache_read.input_tokens": turn.tokens.cached,
             "gen_ai.usage.reasoning.output_tokens": turn.tokens.reasoning,
-            "gen_ai.request.stream": seen.form not in {None, "whole"},
+            "gen_ai.request.stream": record.form not in {None, "whole"},
             "gen_ai.response.time_to_first_chunk": turn.after(turn.moments.first_byte),
             "gen_ai.conversation.id": self._name,
-            "server.address": seen.host,
-            "server.port": seen.port or None,
-            "toolcalls.flow": seen.id,
+            "server.address": record.host,
+            "server.port": record.port or None,
+            "toolcalls.flow": record.id,
             "toolcalls.kind": turn.kind,
             "toolcalls.route": turn.route,
             "toolcalls.policy": turn.policy,
@@ -213,8 +215,8 @@ class _Trace:
         if self._content:
             attributes["gen_ai.input.messages"] = json.dumps(_input(turn))
             attributes["gen_ai.output.messages"] = json.dumps([_output(lane) for lane in reply.lanes])
-        span = self._span(f"chat {turn.model}".strip(), seen.id, parent, turn.started, SpanKind.CLIENT, attributes)
-        for verdict in seen.report.get("verdicts", ()):
+        span = self._span(f"chat {turn.model}".strip(), record.id, parent, turn.started, SpanKind.CLIENT, attributes)
+        for verdict in record.report.get("verdicts", ()):
             event = {field.otel: verdict.get(name) for name, field in VERDICT_FIELDS.items() if field.otel}
             known = {key: value for key, value in event.items() if value not in (None, [])}
             span.add_event(
@@ -222,16 +224,16 @@ class _Trace:
                 redacted_value(known),
                 _nanoseconds(turn.started + (turn.seconds or 0)),
             )
-        if not 200 <= seen.status < 300 or seen.error:
-            span.set_status(StatusCode.ERROR, excerpt(seen.error) or None)
-            span.set_attribute("error.type", str(seen.status) if seen.status >= 400 else "connection")
+        if not 200 <= record.status < 300 or record.error:
+            span.set_status(StatusCode.ERROR, excerpt(record.error) or None)
+            span.set_attribute("error.type", str(record.status) if record.status >= 400 else "connection")
         span.end(_nanoseconds(turn.started + (turn.seconds or 0.0)))
-        self._tools(turn, seen, reply, parent)
+        self._tools(turn, record, reply, parent)
 
-    def _tools(self, turn: Turn, seen: Seen, reply: Reply, parent: Context) -> None:
+    def _tools(self, turn: Turn, record: ExchangeRecord, reply: Reply, parent: Context) -> None:
         """The calls that the client got: those of its body, or those that became text for it."""
         got = [(call.id, call.name, call.arguments) for lane in reply.lanes for call in lane.calls if call.complete]
-        verdicts = seen.report.get("verdicts", ())
+        verdicts = record.report.get("verdicts", ())
         if not got:
             got = [
                 (v["id"] or "", v["name"] or "", v.get("arguments") or "") for v in verdicts if v["status"] == "lowered"
@@ -247,7 +249,7 @@ class _Trace:
                 "gen_ai.tool.call.id": id_,
                 "gen_ai.tool.type": "function",
                 "gen_ai.conversation.id": self._name,
-                "toolcalls.flow": seen.id,
+                "toolcalls.flow": record.id,
                 "toolcalls.status": verdict.get("status"),
                 "toolcalls.dialect": verdict.get("dialect"),
                 "toolcalls.repairs": list(verdict.get("repairs", ())),
@@ -257,7 +259,7 @@ class _Trace:
                 attributes["gen_ai.tool.call.arguments"] = redacted_text(arguments)
             span = self._span(
                 f"execute_tool {redacted_text(name)[:120]}",
-                f"{seen.id}/{number}",
+                f"{record.id}/{number}",
                 parent,
                 start,
                 SpanKind.INTERNAL,
@@ -270,7 +272,7 @@ def _input(turn: Turn) -> list[dict[str, Any]]:
     """The request's messages, each as its excerpt: the conventions allow messages to be cut."""
     return [
         {"role": _ROLES.get(one.role, "user"), "parts": [{"type": "text", "content": one.excerpt}]}
-        for one in turn.asked.messages
+        for one in turn.request.messages
     ]
 
 

@@ -15,7 +15,7 @@ from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.judging import Candidate, conditions
 from toolcalls.mitm.page import PATH
-from toolcalls.mitm.tables import Table, briefly, counted, explained, in_a_column, in_lines, told
+from toolcalls.mitm.tables import Table, briefly, explained, in_a_column, in_lines, outcome_counts, reports_of
 
 _AT_ONCE = 64 * 1024  # bytes of a reply that is read while the proxy waits: some tens of milliseconds
 _WIDE = 120  # characters of a screen on which a table can be read
@@ -65,7 +65,7 @@ class ExplainCommands:
     @command_named("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
         """Count what became of the tool calls in flows: by model and dialect, and by reason."""
-        table = counted(told(flows))
+        table = outcome_counts(reports_of(flows))
         return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else _fitting(table, in_lines))
 
 

@@ -106,7 +106,7 @@ class JudgeCommands:
         """The reports of a flow's replies, or why there is none."""
         try:
             found = self._replies.of(one)
-            return [(number, report.of(reply.read(), model=reply.plan.model)) for number, reply in found]
+            return [(number, report.make_report(reply.read(), model=reply.plan.model)) for number, reply in found]
         except ReplyNotParsed as reason:
             return reason
 

@@ -7,7 +7,7 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.commands.streams import BadInput, encode, write_output
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.exports import Format, har, jsonl
 from toolcalls.mitm.flow_records import failure_report, has_report, records_of
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
@@ -45,7 +45,9 @@ def pieces_of(
     return _pieces(format_, found, content=content, prices=prices)
 
 
-def _pieces(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequence[Price]) -> Iterator[bytes]:
+def _pieces(
+    format_: Format, found: Iterable[ExchangeRecord], *, content: bool, prices: Sequence[Price]
+) -> Iterator[bytes]:
     if format_ == "jsonl":  # line by line, whatever the size of the file
         for one in found:
             yield jsonl.line(one, content=content, prices=prices).encode()
@@ -53,7 +55,7 @@ def _pieces(format_: Format, found: Iterable[Seen], *, content: bool, prices: Se
         yield _data(format_, found, content=content, prices=prices)
 
 
-def _data(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequence[Price]) -> bytes:
+def _data(format_: Format, found: Iterable[ExchangeRecord], *, content: bool, prices: Sequence[Price]) -> bytes:
     if format_ == "har":
         return har.text([har.entry(one, prices) for one in found]).encode()
     otel = _otel()
@@ -61,7 +63,7 @@ def _data(format_: Format, found: Iterable[Seen], *, content: bool, prices: Sequ
     return made.encode()
 
 
-def _send(found: Iterable[Seen], endpoint: str, *, content: bool, prices: Sequence[Price]) -> None:
+def _send(found: Iterable[ExchangeRecord], endpoint: str, *, content: bool, prices: Sequence[Price]) -> None:
     otel = _otel()
     try:
         otel.send(otel.spans_of(found, content=content, prices=prices), otel.otlp(endpoint))
@@ -80,7 +82,7 @@ def _otel() -> Any:
 class _Counted:
     """Counts what passes."""
 
-    def __init__(self, items: Iterable[Seen]) -> None:
+    def __init__(self, items: Iterable[ExchangeRecord]) -> None:
         self._items = items
         self.count = 0
 
@@ -88,7 +90,7 @@ class _Counted:
         self._iterator = iter(self._items)
         return self
 
-    def __next__(self) -> Seen:
+    def __next__(self) -> ExchangeRecord:
         one = next(self._iterator)
         self.count += 1
         return one

@@ -16,7 +16,7 @@ from toolcalls.commands.streams import BadInput, input_name, open_input, print_e
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, records_of
@@ -73,7 +73,7 @@ def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
         return None
 
 
-def all_of(flow: http.HTTPFlow, config: Config) -> list[Seen]:
+def all_of(flow: http.HTTPFlow, config: Config) -> list[ExchangeRecord]:
     """The exchanges that a flow holds, with what the addon said of them or would say, and those that failed; [] for one
     that it passes by.
     """
@@ -94,7 +94,7 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
             raise ReplyNotParsed("no reply of the connection can be read")
         return joined_report(turns)
     reply = recorded(flow, config)
-    made: dict[str, Any] = flow_metadata.writable(report.of(reply.read(), model=reply.plan.model))
+    made: dict[str, Any] = flow_metadata.writable(report.make_report(reply.read(), model=reply.plan.model))
     return made
 
 
@@ -104,7 +104,7 @@ def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict
     Raises ReplyNotParsed.
     """
     for number, exchange in replay(flow, config):
-        yield number, flow_metadata.writable(report.of(exchange, model=exchange.call_policy.request.model))
+        yield number, flow_metadata.writable(report.make_report(exchange, model=exchange.call_policy.request.model))
 
 
 @contextmanager

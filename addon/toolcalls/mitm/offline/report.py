@@ -12,13 +12,13 @@ from typing import Any
 
 from toolcalls.commands.streams import BadInput, encode, read_input, write_output
 from toolcalls.insight import report as reports
-from toolcalls.insight.exchange_record import Seen
+from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.page import report_page
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
+from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
+from toolcalls.mitm.journal import EXCHANGE
 from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
-
-_EXCHANGE = ("wire", "route", "kind", "policy", "model")
 
 
 def run(arguments: Namespace) -> int:
@@ -28,10 +28,10 @@ def run(arguments: Namespace) -> int:
     journals = [path for path in arguments.files if _is_journal(path)]
     for path in journals:
         for one in _journal(path):
-            sessions.put(told(one))
+            sessions.put(turn_of(one))
     for _, flow in exchanges(path for path in arguments.files if path not in journals):
-        for seen in all_of(flow, config):
-            sessions.put(told(seen))
+        for record in all_of(flow, config):
+            sessions.put(turn_of(record))
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:
@@ -44,7 +44,7 @@ def _is_journal(path: str) -> bool:
     return path.endswith((".jsonl", ".log"))
 
 
-def _journal(path: str) -> Iterator[Seen]:
+def _journal(path: str) -> Iterator[ExchangeRecord]:
     """The exchanges of a journal. Its lines are verdicts; those of one flow stand behind each other."""
     flow: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = []
@@ -62,11 +62,11 @@ def _journal(path: str) -> Iterator[Seen]:
         yield _exchange(flow, verdicts)
 
 
-def _exchange(flow: dict[str, Any], lines: list[dict[str, Any]]) -> Seen:
-    verdicts = [one for one in lines if one["status"] != "failed"]
-    failure = next((one["reason"] for one in lines if one["status"] == "failed"), None)
-    data = {key: flow.get(key, "") for key in _EXCHANGE} | {"verdicts": verdicts, "failure": failure}
-    return Seen(
+def _exchange(flow: dict[str, Any], lines: list[dict[str, Any]]) -> ExchangeRecord:
+    verdicts = [one for one in lines if one["status"] != FAILED_STATUS]
+    failure = next((one["reason"] for one in lines if one["status"] == FAILED_STATUS), None)
+    data = {key: flow.get(key, "") for key in EXCHANGE} | {"verdicts": verdicts, "failure": failure}
+    return ExchangeRecord(
         id=str(flow["flow"]),
         started=flow["when"],
         started_at=str(flow["time"]),
@@ -74,9 +74,9 @@ def _exchange(flow: dict[str, Any], lines: list[dict[str, Any]]) -> Seen:
         url=f"https://{flow.get('host', '')}{flow.get('path', '')}",
         http_version="",
         request_headers=(),
-        asked=b"",
+        request_body=b"",
         host=str(flow.get("host", "")),
         path=str(flow.get("path", "")),
         status=200,
-        report={**data, "worst": reports.worst(data), "summary": reports.summary(verdicts, failure)},
+        report={**data, "worst": reports.worst(data), "summary": reports.summarize_verdicts(verdicts, failure)},
     )

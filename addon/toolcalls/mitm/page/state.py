@@ -23,7 +23,7 @@ from toolcalls.insight.exchange_record import State
 from toolcalls.insight.page import Changes, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import told
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
@@ -119,7 +119,9 @@ class PageState:
                     await self._update(flow)
                 except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
                     # Without the traceback and the message, which may quote the exchange.
-                    logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.fault(error)}")
+                    logger.warning(
+                        f"toolcalls: flow {flow.id} is not shown on the page: {report.describe_fault(error)}"
+                    )
 
     async def _update(self, flow: http.HTTPFlow) -> None:
         """Put a flow into the sessions if there is anything new in it."""
@@ -140,7 +142,7 @@ class PageState:
         self._ended[flow.id] = _EndedFlow(report, tuple(one.id for one in ended))
         for one in ended:
             if one.id not in known:
-                self.sessions.put(await asyncio.to_thread(told, one, self.sessions.known))
+                self.sessions.put(await asyncio.to_thread(turn_of, one, self.sessions.known))
 
     async def _update_in_progress(self, flow: http.HTTPFlow) -> None:
         state = state_of(flow)
@@ -157,8 +159,8 @@ class PageState:
         coming.ids = tuple(one.id for one in found)
         for one in found:
             before = self.sessions.turn(one.id)
-            asked = None if before is None else before.asked
-            turn = await asyncio.to_thread(told, one, self.sessions.known, asked)
+            asked = None if before is None else before.request
+            turn = await asyncio.to_thread(turn_of, one, self.sessions.known, asked)
             over = (
                 has_report(flow) if not replies else not replies <= {number for number, _ in replies_in_progress(flow)}
             )

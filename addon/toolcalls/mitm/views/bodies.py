@@ -14,9 +14,10 @@ from itertools import accumulate
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.insight.phrases import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
-from toolcalls.mitm.views.lines import clipped, counted, folded
+from toolcalls.mitm.views.lines import clipped, folded
 from toolcalls.mitm.views.message import Reply, Times, is_ours, reply_of
 from toolcalls.mitm.views.pairing import same_frames
 from toolcalls.wires import Part

@@ -21,14 +21,14 @@ from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.descriptions import describe, describe_briefly, subject_of
+from toolcalls.insight.phrases import counted, duration, token_counts
 from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, visible
-from toolcalls.insight.session_page import duration, tokens_said
 from toolcalls.insight.turn import is_whole
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, explained, remedy_of
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
-from toolcalls.mitm.views.lines import block, clipped, counted, folded, pretty, shortened, wrapped
+from toolcalls.mitm.views.lines import block, clipped, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
 from toolcalls.wires import Wire
@@ -108,7 +108,7 @@ def _head(reply: Reply) -> Iterator[str]:
     report = reply.report
     summary = visible(report["summary"])
     if reply.live:
-        yield f"the reply is still coming{': ' if reply.telling else ''}{visible(reply.telling)}"
+        yield f"the reply is still coming{': ' if reply.progress else ''}{visible(reply.progress)}"
     else:
         yield summary or "no tool calls in this reply"
     yield ""
@@ -139,7 +139,7 @@ def _exchange(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[str]:
     times = [f"{name} {duration(moment)}" for name, moment in _times(reply, got, sent)]
     if times:
         yield from named("times", " · ".join(times) + ", since the request began")
-    if said := tokens_said(sent.tokens):
+    if said := token_counts(sent.tokens):
         yield from named("tokens", said)
     yield from what_is_done(reply.report)
 

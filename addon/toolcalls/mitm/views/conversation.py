@@ -15,11 +15,12 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
+from toolcalls.insight.phrases import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.flow_metadata import REPORT, original_request_body
 from toolcalls.mitm.views.calls import what_is_done
-from toolcalls.mitm.views.lines import block, clipped, counted, field, folded, pretty, wrapped
+from toolcalls.mitm.views.lines import block, clipped, field, folded, pretty, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
 from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
 from toolcalls.mitm.websocket.turns import REQUEST_TYPE, messages_as_received, type_and_stream

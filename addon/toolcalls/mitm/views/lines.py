@@ -11,6 +11,7 @@ from textwrap import wrap
 
 import msgspec
 
+from toolcalls.insight.phrases import counted
 from toolcalls.insight.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line
@@ -23,13 +24,6 @@ MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is s
 
 # A line of indented JSON that is a member or an item with a string in it: what comes before, the string, a comma.
 _STRING_LINE = re.compile(r'( *+(?:"(?:[^"\\]|\\.)*+": )?+)("(?:[^"\\]|\\.)*+")(,?)')
-
-
-def counted(number: int, what: str) -> str:
-    """`1 event`, `2,345 events`, `2 replies`."""
-    if number != 1:
-        what = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number:,} {what}"
 
 
 def field(name: str, value: str) -> Iterator[str]:
@@ -52,10 +46,10 @@ def clipped(text: str, width: int) -> str:
 
 def shown(text: str) -> Iterator[str]:
     """Lines that show what they hold. Tabs stay: in code they are seen, and hide nothing."""
-    return (_seen(line.removesuffix("\r")) for line in text.split("\n"))
+    return (_visible_line(line.removesuffix("\r")) for line in text.split("\n"))
 
 
-def _seen(line: str) -> str:
+def _visible_line(line: str) -> str:
     rest = f" … {len(line) - _LINE:,} more" if len(line) > _LINE else ""
     return "\t".join(visible(part) for part in line[:_LINE].split("\t")) + rest
 
@@ -137,7 +131,7 @@ def pretty(arguments: str) -> list[str]:
         length = f"  ({counted(count, 'line')}, {counted(len(value), 'character')})" if count > 20 else ""
         out.append(visible(before) + length)
         width = max(_CODE - len(bar), _WIDTH)  # JSON may be nested deeper than a line is wide
-        out += [bar + one for one in wrapped(map(_seen, _folded_value(value)), width)]
+        out += [bar + one for one in wrapped(map(_visible_line, _folded_value(value)), width)]
     return out
 
 

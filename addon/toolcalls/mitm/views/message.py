@@ -23,7 +23,7 @@ from mitmproxy import contentviews, ctx, hooks, http
 from toolcalls.insight import report as reports
 from toolcalls.mitm.exchange_plan import form_of
 from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM
-from toolcalls.mitm.progress import telling
+from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import END_TYPES, Turn, TurnReader, turn_reports, type_and_stream
 from toolcalls.replies.exchange import Exchange
@@ -42,7 +42,7 @@ _MOST_PIECES = 500_000  # a body in more pieces is shown without times
 class Reply:
     """A reply that the addon has read, or reads now (`live`). `client` and `upstream` are without content coding.
 
-    telling   what a reply that is live does at the moment
+    progress   what a reply that is live does at the moment
     replied   seconds from the request's beginning to the reply's headers, from which the times count
     """
 
@@ -54,7 +54,7 @@ class Reply:
     client_times: Times | None
     upstream_times: Times | None
     live: bool
-    telling: str = ""
+    progress: str = ""
     replied: float | None = None
 
     @property
@@ -86,7 +86,7 @@ def report_of(flow: http.HTTPFlow) -> Mapping[str, Any] | None:
         return report
     tap = tap_of(flow)
     coming = [exchange for _, exchange in replies_in_progress(flow)] if tap is None else [tap.exchange]
-    return reports.of(coming[-1], model=coming[-1].call_policy.request.model) if coming else None
+    return reports.make_report(coming[-1], model=coming[-1].call_policy.request.model) if coming else None
 
 
 def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
@@ -127,18 +127,18 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
         _fitting(theirs if same else mine, client),
         _fitting(theirs, upstream),
         live=live,
-        telling=telling(tap.exchange) if live else "",
+        progress=progress_of(tap.exchange) if live else "",
         replied=_replied(flow.request.timestamp_start, flow.response.timestamp_start),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A reply over WebSocket with its report; `telling` is what one that is coming does, None for one that ended."""
+    """A reply over WebSocket with its report; `progress` is what one that is coming does, None for one that ended."""
 
     turn: Turn
     report: Mapping[str, Any]
-    telling: str | None = None
+    progress: str | None = None
 
 
 class _Looking:
@@ -195,7 +195,7 @@ def latest_of(metadata: contentviews.Metadata, most: int) -> Latest | None:
     if metadata.websocket_message is not None or not isinstance(flow, http.HTTPFlow) or not _turns_of(flow):
         return None
     known = _look(flow)
-    said = [str(one.report["summary"]) if one.telling is None else f"{one.telling} (coming)" for one in known.turns]
+    said = [str(one.report["summary"]) if one.progress is None else f"{one.progress} (coming)" for one in known.turns]
     return Latest(said, [_of_turn(one) for one in known.turns[-most:][::-1]], known.unread)
 
 
@@ -253,8 +253,8 @@ def _places(
         if turn.ended is not None and turn.number in ended:
             yield turn.messages[-1], _Shown(turn, ended[turn.number])
         elif (exchange := coming.get(turn.number)) is not None and len(turn.messages) > 1:
-            report = reports.of(exchange, model=exchange.call_policy.request.model)
-            yield turn.messages[-1], _Shown(turn, report, telling(exchange))
+            report = reports.make_report(exchange, model=exchange.call_policy.request.model)
+            yield turn.messages[-1], _Shown(turn, report, progress_of(exchange))
 
 
 def _of_turn(shown: _Shown) -> Reply:
@@ -271,8 +271,8 @@ def _of_turn(shown: _Shown) -> Reply:
         upstream,
         _fitting((mine, turn.client.sizes), client),
         _fitting((theirs, turn.upstream.sizes), upstream),
-        live=shown.telling is not None,
-        telling=shown.telling or "",
+        live=shown.progress is not None,
+        progress=shown.progress or "",
         replied=0.0,
     )
 

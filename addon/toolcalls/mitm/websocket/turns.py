@@ -5,7 +5,8 @@ these do not show:
 
 toolcalls_messages   messages that were changed: [from the client?, number, content as it came]; the number counts the
                      messages of that side from 0, without those that we injected
-toolcalls_turns      the report of each reply that was read (`report.of`), with `number`: which message asked for it
+toolcalls_turns      the report of each reply that was read (`report.make_report`), with `number`: which message
+                     asked for it
 
 Metadata may come from a file, so its types are checked.
 """
@@ -19,7 +20,7 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
-from toolcalls.insight.report import told, worst
+from toolcalls.insight.report import summarize, worst
 from toolcalls.mitm import flow_metadata
 
 MESSAGES_KEY = "toolcalls_messages"
@@ -102,7 +103,7 @@ def joined_report(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "notes": [note for turn in reports for note in turn.get("notes", ())],
         "failure": next((turn["failure"] for turn in reports if turn.get("failure")), None),
     }
-    return {**one, "worst": worst(one), "summary": told(one)}
+    return {**one, "worst": worst(one), "summary": summarize(one)}
 
 
 def original_messages(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
