@@ -64,7 +64,7 @@ FILES = {
     "reading": """
         echo_watch policy | candidate | limits | ledger | block invented_results | openers stray_closers | reader
     """,
-    "writing": "roundtrip writer | prompting",
+    "writing": "writer | prompting roundtrip",
     "processors": """
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
         | exchange_processors | reply_state | decisions | chain | reply

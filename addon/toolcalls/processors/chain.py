@@ -71,35 +71,35 @@ class Chain:
     def read(self, events: Sequence[Event]) -> list[Left]:
         """The next events that were read from text."""
         for event in events:
-            self._take(event, native=False)
-        return self._left()
+            self._receive(event, native=False)
+        return self._taken_out()
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
         """The next event of a native call."""
-        self._take(event, native=True)
-        return self._left()
+        self._receive(event, native=True)
+        return self._taken_out()
 
     def release(self) -> list[Left]:
         """No more can be held: what a rule or a reactor that may block has not decided is blocked, the rest passes."""
         self._decisions.release()
-        self._flow()
-        return self._left()
+        self._send_decided()
+        return self._taken_out()
 
     def finish(self) -> list[Left]:
         """Nothing follows: everything is decided now."""
         decisions = self._decisions
         decisions.finish()
-        self._flow()
+        self._send_decided()
         self._flush()
         for text in decisions.late_texts:
-            self._say(text)
+            self._insert(text)
         for call in self._calls.values():
             if call.native and call.state == "dropped" and not call.reported:
                 call.reported = True
                 self._out.append(call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0)))
         self._out.extend(decisions.notes)
         decisions.notes.clear()
-        return self._left()
+        return self._taken_out()
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
         """The verdict of a native call that was let through, with what happened to it here."""
@@ -110,7 +110,7 @@ class Chain:
         """The reply was stopped: no call leaves that has not begun to."""
         self._decisions.block_unsent(loop, but=but)
 
-    def _take(self, event: Event, *, native: bool) -> None:
+    def _receive(self, event: Event, *, native: bool) -> None:
         decisions, call = self._decisions, None
         if isinstance(event, CallStart):
             call = decisions.begin(event, native=native)
@@ -129,10 +129,10 @@ class Chain:
             return
         self._alone = self._direct and not native and not queue and isinstance(event, CallStart)
         queue.append((native, event, call))
-        self._flow()
+        self._send_decided()
         if self._alone and queue:  # what stands before a call whose state is open is decided
             self._flush()
-            self._led()
+            self._flush_lead()
 
     def _held_alone(self, event: Event, call: PendingCall | None, head: PendingCall | None) -> bool:
         """The next event of the only call in the queue: its markup goes at once, its pieces wait with its beginning."""
@@ -142,19 +142,19 @@ class Chain:
         if isinstance(event, CallPiece) and call is head and call is not None:
             call.unsent.append(event.json)
             if call.state != "undecided":
-                self._flow()
+                self._send_decided()
             return True
         return False
 
     # Out
 
-    def _left(self) -> list[Left]:
+    def _taken_out(self) -> list[Left]:
         if not self._queue:
-            self._led()
+            self._flush_lead()
         out, self._out = self._out, []
         return out
 
-    def _flow(self) -> None:
+    def _send_decided(self) -> None:
         """Let out what stands behind no call whose state is open."""
         queue = self._queue
         while queue:
@@ -164,14 +164,14 @@ class Chain:
             queue.popleft()
             if isinstance(event, CallStart) and call is not None:
                 self._flush()
-                self._leave(call, event, native=native)
+                self._send_call_event(call, event, native=native)
                 continue
-            self._led()
+            self._flush_lead()
             if isinstance(event, Markup):
                 self._flush()
                 self._lead = event
                 if self._reading is not None and self._reading.state in {"dropped", "broken_off"}:
-                    self._led(gone=True)
+                    self._flush_lead(dropped=True)
             elif isinstance(event, Text):
                 self._text(event)
             elif isinstance(event, Verdict):
@@ -181,17 +181,17 @@ class Chain:
                 self._flush()
                 self._out.append(event)
             else:
-                self._leave(call, event, native=native)
+                self._send_call_event(call, event, native=native)
 
-    def _led(self, *, gone: bool = False) -> None:
-        """Let the latest markup out. `gone`: its call does not leave."""
+    def _flush_lead(self, *, dropped: bool = False) -> None:
+        """Send the latest markup. `dropped`: its call is not sent."""
         if self._lead is not None:
-            self._out.append(Removed(self._lead.text) if gone else self._lead)
-            if self._as_text and not gone:
+            self._out.append(Removed(self._lead.text) if dropped else self._lead)
+            if self._as_text and not dropped:
                 self._inserter.shown(self._lead.text)
             self._lead = None
 
-    def _leave(self, call: PendingCall, event: Event, *, native: bool) -> None:
+    def _send_call_event(self, call: PendingCall, event: Event, *, native: bool) -> None:
         """One event of a call whose state is known."""
         out: list[Event | str] = []
         if isinstance(event, CallStart):
@@ -200,19 +200,19 @@ class Chain:
             if native and self._state.whole:
                 self._decisions.late_texts.extend(texts)
                 texts = []
-            said = [text for text in map(self._inserter.insert, texts) if text]
+            inserted = [text for text in map(self._inserter.insert, texts) if text]
             if call.state == "passed":
-                self._out.extend(() if native else said)
-                out = [*(said if native else ()), event]
+                self._out.extend(() if native else inserted)
+                out = [*(inserted if native else ()), event]
                 if call.unsent:
                     out.append(CallPiece(event.index, "".join(call.unsent)))
             else:
                 out = [
                     *([Withdrawn(call.start.index)] if native or self._as_text else []),
-                    *said,
+                    *inserted,
                     *(call.replacement_events() if call.state == "replaced" else ()),
                 ]
-            self._led(gone=call.state == "dropped" and not native)
+            self._flush_lead(dropped=call.state == "dropped" and not native)
             self._reading = self._reading if native else call
         elif call.state == "passed":
             out.append(event)
@@ -235,7 +235,7 @@ class Chain:
             if self._loops_act and self._loops is not None:
                 self._show(text[:at])
                 self._flush()
-                self._say(notice(loop.what) if self._notices else self._loops.text.replace("{what}", loop.text))
+                self._insert(notice(loop.what) if self._notices else self._loops.text.replace("{what}", loop.text))
                 if self._loops.action == "stop":
                     self._state.stop(loop, silence=True)
                 else:
@@ -253,19 +253,19 @@ class Chain:
         if apart:
             self._out.append(apart)
         shown: list[Event | str] = [Text(text)] if self._filters is None else self._filters.feed(text)
-        self._shown(shown)
+        self._send(shown)
 
     def _flush(self) -> None:
         if self._filters is not None:
-            self._shown(self._filters.flush())
+            self._send(self._filters.flush())
 
-    def _shown(self, outcomes: Sequence[Event | str]) -> None:
+    def _send(self, outcomes: Sequence[Event | str]) -> None:
         for outcome in outcomes:
             if isinstance(outcome, Text | str):
                 self._inserter.shown(outcome if isinstance(outcome, str) else outcome.text)
             self._out.append(outcome)
 
-    def _say(self, text: str) -> None:
-        said = self._inserter.insert(text)
-        if said:
-            self._out.append(said)
+    def _insert(self, text: str) -> None:
+        inserted = self._inserter.insert(text)
+        if inserted:
+            self._out.append(inserted)

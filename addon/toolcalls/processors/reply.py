@@ -16,8 +16,8 @@ class Reply:
     as_text   the client is given calls as text, so a call's markup may have to stay where it stands
     """
 
-    def __init__(self, of: Processors, *, whole: bool, as_text: bool) -> None:
-        self._state = ReplyState(of, whole=whole, as_text=as_text)
+    def __init__(self, processors: Processors, *, whole: bool, as_text: bool) -> None:
+        self._state = ReplyState(processors, whole=whole, as_text=as_text)
 
     def chain(self) -> Chain:
         """The processors of one lane."""
@@ -33,16 +33,16 @@ class Reply:
         rules = Processors(replace(of.route, loops=None, reactors=(), filters=()), run=unavailable)
         rules.gate = of.gate
         second = Reply(rules, whole=self._state.whole, as_text=True)
-        second._state.inserted.texts = self._state.inserted.texts  # each is said once
+        second._state.inserted.texts = self._state.inserted.texts  # each is inserted once
         return second.chain()
 
     def notes(self) -> list[Note]:
-        """What is said of the whole reply, at its end."""
-        said = "its pattern took too long, so it was left out for the rest of the reply"
+        """What is to be noted of the whole reply, at its end."""
+        disabled = "its pattern took too long, so it was left out for the rest of the reply"
         return [
             *(
                 Note(name, f"replaced {count} place{'' if count == 1 else 's'}")
                 for name, count in self._state.replaced.items()
             ),
-            *(Note(name, said, True) for name in sorted(self._state.disabled)),
+            *(Note(name, disabled, True) for name in sorted(self._state.disabled)),
         ]

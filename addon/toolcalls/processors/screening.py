@@ -109,7 +109,7 @@ class ScreenedText:
             return False
         if not self._rules.streams(piece):
             return False
-        self._trip.take(text, piece)
+        self._trip.streamed(text, piece)
         return True
 
     def _decided(self, events: Sequence[Event]) -> Iterator[Event | str]:

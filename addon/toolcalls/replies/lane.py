@@ -90,7 +90,7 @@ class Lane:
 
     def text(self, piece: str) -> Sequence[Item]:
         """The next piece of text, where it does not just pass."""
-        self.finished = False  # some servers go on when they have said that the reply is over
+        self.finished = False  # some servers go on behind the end
         events = self._text(piece)
         if len(events) == 2:
             markup, made = events

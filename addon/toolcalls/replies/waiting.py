@@ -154,7 +154,7 @@ class LaneFrames:
     # In
 
     def text(self, frame: WaitingFrame, text: str, place: Place | None = None) -> None:
-        """The next text of the lane stands in this frame."""
+        """The next text of the lane is in this frame."""
         self.expect_text(frame, len(text), place)
         self.apply(frame, self.lane.text(text))
 
@@ -165,7 +165,7 @@ class LaneFrames:
         frame.undecided += size
 
     def native(self, frame: WaitingFrame, event: CallStart | CallPiece | CallEnd) -> None:
-        """The next event of a native call stands in this frame."""
+        """The next event of a native call is in this frame."""
         self._cursor = None
         self._natives.append((frame, event))
         frame.undecided += 1

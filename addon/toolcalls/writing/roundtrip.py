@@ -7,52 +7,45 @@ Where a processor took a call out of a block of several, or changed it, the othe
 of the block is closed before that place, and a call behind it stays as it is only if it can stand alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Note, Removed, Text, Verdict, Withdrawn
 from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import closing, stands
 
 
 class RoundTrip:
     """Turns a reader's events into text events for a client that reads `dialect`.
 
     write    gives a call as text in that dialect, or raises `Unwritable`
-    stands   whether a text is these calls, whole, in that dialect
-    closing  what closes a text that is the beginning of a block with these calls
     """
 
-    def __init__(
-        self,
-        dialect: str,
-        write: Callable[[Call], str],
-        stands: Callable[[str, Sequence[Call]], bool],
-        closing: Callable[[str, Sequence[Call]], str],
-    ) -> None:
+    def __init__(self, dialect: str, tools: Toolbox, write: Callable[[Call], str]) -> None:
         self.dialect = dialect
+        self._tools = tools
         self._write = write
-        self._stands = stands
-        self._closing = closing
         self._markup: list[str] = []
-        self._own = True  # the latest call stands in the client's own dialect
+        self._own = True  # the latest call is in the client's own dialect
         self._streaming = False  # inside such a call: its markup is shown as it comes
         self._calls: dict[int, tuple[str, list[str]]] = {}
         self._refused: set[int] = set()
         # A run of calls with nothing but layout between them: what is shown of it, and whether a call is missing in it.
         self._run: list[str] = []
-        self._in_run: list[Call] = []
-        self._broken = False
-        self._glued = False  # the latest is text of our own
-        self._checked: Call | None = None  # it stands behind a missing one, and is whole
+        self._run_calls: list[Call] = []
+        self._call_missing = False
+        self._after_ours = False  # the latest output is a text of our own
+        self._unchecked: Call | None = None  # a whole call behind a missing one, which may not stand alone
 
     @property
     def streams(self) -> bool:
-        """Whether the markup of the call that is being read is shown as it comes. If so, `take` it."""
-        return self._streaming and self._own and not (self._markup or self._glued)
+        """Whether the markup of the call that is being read is shown as it comes. If so, call `streamed` with it."""
+        return self._streaming and self._own and not (self._markup or self._after_ours)
 
-    def take(self, markup: str, piece: CallPiece) -> None:
-        """A piece of such a call, whose markup is shown: what `feed` makes of the two, without a way around."""
+    def streamed(self, markup: str, piece: CallPiece) -> None:
+        """`feed` for the usual two events inside such a call: the markup is shown."""
         self._run.append(markup)
         self._calls[piece.index][1].append(piece.json)
 
@@ -60,8 +53,8 @@ class RoundTrip:
         """Whether the next text is shown as it is, because no markup is held. If so, it counts as shown."""
         if self._markup:
             return False
-        self._glued = False
-        self._run, self._in_run, self._broken = [], [], False
+        self._after_ours = False
+        self._run, self._run_calls, self._call_missing = [], [], False
         return True
 
     def feed(self, event: Event | str) -> Iterator[Event | str]:
@@ -73,24 +66,24 @@ class RoundTrip:
         elif isinstance(event, CallStart):
             self._calls[event.index] = (event.name, [])
             self._own = event.dialect == self.dialect
-            self._streaming = self._own and not self._broken
+            self._streaming = self._own and not self._call_missing
             if self._streaming:
                 yield from self.flush()
         elif isinstance(event, CallPiece):
             self._calls[event.index][1].append(event.json)
         elif isinstance(event, CallEnd):
-            yield from self._ended(event.index)
+            yield from self._end(event.index)
         elif isinstance(event, Verdict):
-            yield from self._judged(event)
+            yield from self._judge(event)
         elif isinstance(event, Withdrawn):
-            yield from self._gone()
+            yield from self._withdraw()
         elif isinstance(event, Note):
             yield event
         elif isinstance(event, Text | Removed | str):
             yield from self.flush()
-            self._glued = isinstance(event, str)
+            self._after_ours = isinstance(event, str)
             if isinstance(event, Text):
-                self._run, self._in_run, self._broken = [], [], False
+                self._run, self._run_calls, self._call_missing = [], [], False
             yield event
 
     def flush(self) -> Iterator[Event | str]:
@@ -99,36 +92,36 @@ class RoundTrip:
             text = "".join(self._markup)
             self._markup.clear()
             if self._own:
-                if self._glued and not text[0].isspace():
+                if self._after_ours and not text[0].isspace():
                     yield "\n\n"
-                self._glued = False
+                self._after_ours = False
                 self._run.append(text)
             yield Text(text) if self._own else Markup(text)
 
-    def _gone(self) -> Iterator[Event | str]:
+    def _withdraw(self) -> Iterator[Event | str]:
         """The call whose markup is held is not to be shown, or no more of it where it is shown already."""
         self._own = False
         yield from self.flush()
         if not self._streaming:
-            closer = self._closing("".join(self._run), self._in_run)
+            closer = closing(self.dialect, "".join(self._run), self._run_calls, self._tools)
             if closer:
                 yield closer
-            self._run, self._in_run = [], []
+            self._run, self._run_calls = [], []
         self._streaming = False
-        self._broken = True
+        self._call_missing = True
 
-    def _ended(self, index: int) -> Iterator[Event | str]:
+    def _end(self, index: int) -> Iterator[Event | str]:
         self._streaming = False
         name, pieces = self._calls.pop(index)
         call = Call(name, "".join(pieces))
-        if self._own and self._broken:
-            self._checked = call  # with what closes its block, which comes before its verdict
+        if self._own and self._call_missing:
+            self._unchecked = call  # with what closes its block, which comes before its verdict
         elif self._own:
-            self._in_run.append(call)
+            self._run_calls.append(call)
         else:
-            yield from self._written_anew(call, index)
+            yield from self._rewrite(call, index)
 
-    def _written_anew(self, call: Call, index: int) -> Iterator[Event | str]:
+    def _rewrite(self, call: Call, index: int) -> Iterator[Event | str]:
         try:
             written = self._write(call)
         except Unwritable:
@@ -140,11 +133,11 @@ class RoundTrip:
         yield from self.flush()
         yield written
 
-    def _judged(self, verdict: Verdict) -> Iterator[Event | str]:
-        if verdict.index is not None and self._checked is not None:
-            call, self._checked = self._checked, None
-            if not self._stands("".join(self._markup), [call]):
-                yield from self._written_anew(call, verdict.index)
+    def _judge(self, verdict: Verdict) -> Iterator[Event | str]:
+        if verdict.index is not None and self._unchecked is not None:
+            call, self._unchecked = self._unchecked, None
+            if not stands(self.dialect, "".join(self._markup), [call], self._tools):
+                yield from self._rewrite(call, verdict.index)
         if verdict.index is not None or verdict.status == "blocked":
             if verdict.status == "truncated":
                 self._own = True

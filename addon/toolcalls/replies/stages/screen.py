@@ -1,6 +1,6 @@
 """Rules over the text that a text client gets: a call in it that a rule blocks does not leave, whoever wrote it.
 
-What leaves the row stands in a queue, in order, until `ScreenedText` has decided its text. Where a call is too large to
+What leaves the row waits in a queue, in order, until `ScreenedText` has decided its text. Where a call is too large to
 be held until a rule is decided, or where there are too many, no text is shown from there on.
 """
 

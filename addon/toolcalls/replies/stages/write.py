@@ -25,7 +25,7 @@ from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.roundtrip import RoundTrip
-from toolcalls.writing.writer import as_text, closing, separated, stands, write
+from toolcalls.writing.writer import as_text, separated, write
 
 _TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
 
@@ -43,13 +43,7 @@ class Write(Stage):
 
     def round_trip(self) -> RoundTrip:
         """A round trip whose calls are written like this lane's."""
-        dialect, tools = self._dialect, self._tools
-        return RoundTrip(
-            dialect,
-            self._written,
-            lambda text, calls: stands(dialect, text, calls, tools),
-            lambda text, calls: closing(dialect, text, calls, tools),
-        )
+        return RoundTrip(self._dialect, self._tools, self._written)
 
     @property
     def streams(self) -> bool:
@@ -58,7 +52,7 @@ class Write(Stage):
 
     def streamed(self, markup: Markup, piece: CallPiece) -> Text:
         """`feed` for the usual two events inside such a call."""
-        self._trip.take(markup.text, piece)
+        self._trip.streamed(markup.text, piece)
         self._shows(markup.text)
         return Text(markup.text)
 
