@@ -39,7 +39,7 @@ from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
 from toolcalls.replies.stages.write import Write
-from toolcalls.replies.waiting import LaneFrames
+from toolcalls.replies.waiting import FrameQueue, LaneFrames
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
@@ -74,7 +74,7 @@ PLACES = [
     *((Exchange, name) for name in ("_apply", "_lane", "_take", "_probe", "_bytes")),
     *((LaneFrames, name) for name in ("text", "native", "apply_at_once", "expect_text", "apply", "_place", "_decide")),
     *((Lane, name) for name in ("text", "native", "finish", "cut")),
-    *((Number, name) for name in ("_native", "_from_text", "_client_call")),
+    *((Number, name) for name in ("answered", "_from_text", "_client_call")),
     *((Write, "_written_natives"), (Judge, "finish"), (Finishing, "_reason")),
     *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
     *((Block, name) for name in ("begin", "end")),
@@ -152,8 +152,11 @@ def test_the_faults_strike() -> None:
 # --- every wire -------------------------------------------------------------------------------------------------------
 
 SPOKEN_PLACES = [
-    *((Exchange, name) for name in ("_read", "_await", "_lane", "_apply", "_account", "_bytes", "_move", "_lead")),
-    *((Lane, name) for name in ("text", "finish", "_outcomes", "_reason")),
+    *((Exchange, name) for name in ("_take", "_apply", "_lane", "_bytes", "_move")),
+    *((LaneFrames, name) for name in ("text", "expect_text", "apply", "_decide")),
+    *((FrameQueue, name) for name in ("append", "applied")),
+    *((Lane, name) for name in ("text", "finish", "_fed")),
+    (Finishing, "_reason"),
     *((Reader, name) for name in ("read", "finish", "_text", "_block")),
     *((Block, name) for name in ("begin", "end")),
     *((Ledger, name) for name in ("judge", "pause", "show")),
@@ -201,7 +204,7 @@ def test_every_byte_leaves_once_on_every_wire(spoken: Spoken) -> None:
             for number, out in enumerate(struck(spoken, owner, name, cut_in(body, size), REQUEST.tools)):
                 seen.add(name)
                 assert out == body, f"{name}, pieces of {size}, call {number + 1}"
-    assert seen >= {"_read", "_apply", "text", "finish", "_block", "begin", "decode"}
+    assert seen >= {"_take", "_apply", "text", "apply", "finish", "_block", "begin", "decode"}
 
 
 @pytest.mark.parametrize("spoken", SPOKEN.values(), ids=SPOKEN)
@@ -296,7 +299,7 @@ def struck_everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> s
 def test_a_fault_in_any_function_loses_nothing(name: str, size: int) -> None:
     spoken = SPOKEN[name]
     found = struck_everywhere(lambda: lifting(spoken, REQUEST.tools), spoken.said(TEXT), size)
-    assert found >= {"Exchange._work", "Exchange._read", "Lane.text", "Reader.read", "Block.begin"}
+    assert found >= {"Exchange._take", "Exchange._apply", "Lane.text", "Reader.read", "Block.begin"}
     assert len(found) > 100
 
 
@@ -311,7 +314,7 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
         return lifting(SPOKEN["openai_chat"], REQUEST.tools, processors=processors)
 
     found = struck_everywhere(make, body, 90)
-    assert found >= {"Exchange._native", "Lane.native", "Reading._choice", "Reading._native"}
+    assert found >= {"LaneFrames.native", "Lane.native", "Reading._choice", "Reading._native"}
     assert not processed or found >= {
         "Chain.native",
         "CallDecisions.add_piece",

@@ -348,8 +348,10 @@ class Exchange:
 
     def _move(self) -> None:
         """Write every frame that may leave."""
-        for waiting in self._queue.leaving():
-            self._out.append(self._bytes(waiting))
+        queue = self._waiting
+        while queue and not self._queue.waits(queue[0]):
+            self._out.append(self._bytes(queue[0]))
+            self._queue.size -= len(queue.popleft().frame.raw)  # no call between the two: a fault must not repeat it
 
     def _bytes(self, waiting: WaitingFrame) -> bytes:
         frame = waiting.frame

@@ -18,7 +18,7 @@ a wire need not show a message whose whole text turns out to be calls.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
 from toolcalls.replies.lane import Lane
@@ -68,12 +68,6 @@ class FrameQueue:
         """Leave the latest frame out."""
         self.size -= len(self.frames.pop().frame.raw)
 
-    def leaving(self) -> Iterator[WaitingFrame]:
-        """The frames that may leave, up to the first that waits. Each stays queued until the next is asked for."""
-        while self.frames and not self._waits(self.frames[0]):
-            yield self.frames[0]
-            self.size -= len(self.frames.popleft().frame.raw)
-
     def applied(self, frame: WaitingFrame) -> None:
         """All events of a frame went through their lanes. One that only opens something waits for one that does more.
 
@@ -91,7 +85,7 @@ class FrameQueue:
             opener.leads = frame
         self._openers = []
 
-    def _waits(self, frame: WaitingFrame) -> bool:
+    def waits(self, frame: WaitingFrame) -> bool:
         """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
         if frame.leads is None:
             return frame.undecided > 0 or frame in self._openers
