@@ -64,7 +64,7 @@ def stands_in(candidate: str, text: str) -> bool:
 def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: list[int], places: int) -> None:
     """`places`: how many are kept; behind that the first one is followed."""
     candidate = ("".join(texts)[3:60] + tail).lstrip()
-    with patch.object(echo, "_PLACES", places), patch.object(echo, "_GUTTERS", 0):
+    with patch.object(echo, "_MAX_LOCATIONS", places), patch.object(echo, "_MAX_PREFIXES", 0):
         quotable = EchoIndex(texts)
         for _ in range(2):  # the second time its beginning is known
             trace = None
@@ -86,7 +86,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
 
 
 def test_what_may_be_searched_is_bounded() -> None:
-    with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_TIMES", 1):
+    with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_BUDGET_PER_CHAR", 1):
         quotable = EchoIndex(["x" * 600])
         assert quotable.trace("<a>") is None
         assert quotable.trace("<b>") is not None, "past the bound a doubt is an echo"
@@ -235,12 +235,12 @@ def test_the_guard_can_be_dropped() -> None:
 
 def test_nothing_is_looked_at_without_a_candidate() -> None:
     quotable = EchoIndex(["x" * 100])
-    assert quotable._starts == {}
+    assert quotable._by_head == {}
     call_policy = CallPolicy(Route(client="native", upstream="text"), Request(tools=TOOLS, quotable=("x" * 100,)))
     made = Reader(call_policy)
     made.feed("Nothing here but text, and a < b.\n")
     made.finish(cut=False)
-    assert "quotable" not in call_policy.__dict__
+    assert "echo_index" not in call_policy.__dict__
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

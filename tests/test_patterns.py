@@ -27,7 +27,7 @@ def test_long_texts_are_matched_as_short_ones(text: str, value: str, whole: bool
     by_python = re.compile(text, re.DOTALL)
     answers = []
     for short in (10_000, -1):  # by `re`, and with a limit
-        pattern._short = short
+        pattern._safe_size = short
         found = pattern.match(value, len(value) // 2, len(value))
         answers.append((pattern.fullmatch(value) if whole else pattern.search(value), found and found.end()))
     found = by_python.match(value, len(value) // 2)

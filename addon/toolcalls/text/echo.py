@@ -11,9 +11,9 @@ stand, and every further piece is compared at those places alone. So a piece cos
 left, and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
 candidate begins so, and remembered: nearly all candidates of a reply begin alike (an opener, a tool's name).
 
-Where the request holds a beginning more than `_LOCATIONS` times, the places are not kept. Then only the first one is
-known, and the next one is searched for when the candidate differs there: the text that a candidate repeats never stands
-before the place at which its beginning was found first.
+Where the request holds a beginning more than `_MAX_LOCATIONS` times, the places are not kept. Then only the first one
+is known, and the next one is searched for when the candidate differs there: the text that a candidate repeats never
+stands before the place at which its beginning was found first.
 
 Searching is bounded by `_BUDGET` characters, or a few times the request's length: past it every candidate that would
 have to be searched for counts as an echo, since a doubt is text. No reply of a real model comes near it.
@@ -28,7 +28,7 @@ from functools import cached_property
 _HEAD = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
 _MAX_HEADS = 256  # beginnings that are remembered
 _MIN_FIRST = 4  # characters of a first line that says something of the lines before which it stands
-_LOCATIONS = 1024  # places of one beginning that are kept
+_MAX_LOCATIONS = 1024  # places of one beginning that are kept
 _BUDGET = 256 * 1024 * 1024  # characters that may be searched for one request
 _BUDGET_PER_CHAR = 16  # or so many times its length
 
@@ -222,7 +222,7 @@ class EchoIndex:
         location = self.next(start, (0, 0))
         while location is not None:
             found.append(location)
-            if len(found) > _LOCATIONS:
+            if len(found) > _MAX_LOCATIONS:
                 return None
             location = self.next(start, (location[0], location[1] + 1))
         return None if self.exhausted else tuple(found)
