@@ -7,7 +7,7 @@ from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.completejson import MAX_NAME, QUOTES, complete_value, decoded_string
 from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import accept, check_call, value
+from toolcalls.shapes.jsonvalue import accept, checked, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -51,7 +51,7 @@ class _Apertus(JsonList):
         return _Keyed(scan, sink, tools, follow=self.closing)
 
     def _item(self, call: Call) -> str:
-        check_call(call)
+        checked(call)
         return f"{{{quote(call.name)}: {call.arguments}}}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
-from toolcalls.shapes.jsonvalue import check_call
+from toolcalls.shapes.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -70,10 +70,9 @@ class _Action:
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """One array for all calls; "" for none."""
-        items = []
-        for call in calls:
-            check_call(call)
-            items.append(f'    {{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
+        items = [
+            f'    {{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}' for call in map(checked, calls)
+        ]
         return f"{_OPENER}\n{_FENCE}json\n[\n{',\n'.join(items)}\n]\n{_FENCE}" if items else ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import check_call, json_call
+from toolcalls.shapes.jsonvalue import checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -105,11 +105,7 @@ class _Functionary:
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """A message a call; "" for no calls."""
-        written = []
-        for call in calls:
-            check_call(call)
-            written.append(f"{_MARK}{call.name}\n{call.arguments}")
-        return "\n".join(written)
+        return "\n".join(f"{_MARK}{call.name}\n{call.arguments}" for call in map(checked, calls))
 
 
 DIALECT = _Functionary()

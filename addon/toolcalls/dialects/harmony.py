@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
+from toolcalls.shapes.jsonvalue import call_arguments, checked, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -188,12 +188,10 @@ class _Harmony:
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """A message a call; "" for no calls."""
-        written = []
-        for call in calls:
-            check_call(call)
-            header = f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}"
-            written.append(f"{header}{call.arguments}<|call|>")
-        return "".join(written)
+        return "".join(
+            f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
+            for call in map(checked, calls)
+        )
 
 
 DIALECT = _Harmony()

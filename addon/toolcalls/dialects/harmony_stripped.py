@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import check_call, json_call
+from toolcalls.shapes.jsonvalue import checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -123,11 +123,9 @@ class _Stripped:
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """A message a call; "" for no calls."""
-        written = []
-        for call in calls:
-            check_call(call)
-            written.append(f"commentary to={_PREFIX}{call.name} json{call.arguments}")
-        return "assistant".join(written)
+        return "assistant".join(
+            f"commentary to={_PREFIX}{call.name} json{call.arguments}" for call in map(checked, calls)
+        )
 
 
 def _declared(recipient: str, tools: Toolbox) -> str | None:

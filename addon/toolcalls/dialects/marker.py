@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import accept, check_call
+from toolcalls.shapes.jsonvalue import accept, checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -100,7 +100,7 @@ class Marker:
         """One word and one object a call, each on a line of its own; "" for no calls."""
         blocks = []
         for call in calls:
-            check_call(call._replace(name=call.name.strip()))
+            checked(call._replace(name=call.name.strip()))
             blocks.append(f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
         return "\n".join(blocks)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import accept, check_call
+from toolcalls.shapes.jsonvalue import accept, checked
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -68,7 +68,7 @@ class _Zeroclaw:
         """One fence a call, with a JSON object in it; "" for no calls."""
         blocks = []
         for call in calls:
-            check_call(call._replace(name=call.name.strip()))
+            checked(call._replace(name=call.name.strip()))
             body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
             blocks.append(f"{_FENCE}\n{body}\n{_FENCE_END}")
         return "\n".join(blocks)

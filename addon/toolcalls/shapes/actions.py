@@ -12,7 +12,7 @@ from functools import cached_property
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import check_call
+from toolcalls.shapes.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -112,6 +112,6 @@ class Actions:
 
 def _item(numbered: tuple[int, Call]) -> str:
     index, call = numbered
-    check_call(call)
+    checked(call)
     head = f'    {{"tool_call_id": "{index}", "tool_name": {quote(call.name)}'
     return f'{head}, "parameters": {call.arguments}}}'

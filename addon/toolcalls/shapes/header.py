@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.jsonvalue import call_arguments, check_call, value
+from toolcalls.shapes.jsonvalue import call_arguments, checked, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -229,5 +229,5 @@ class Header:
         return f"{''.join(self.sections[:1])}{written}{''.join(self.closers[:1])}" if self.sections else written
 
     def _write_call(self, index: int, call: Call) -> str:
-        check_call(call)
+        checked(call)
         return self.template.format(name=call.name, index=index, arguments=call.arguments)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callreader import CallReader
-from toolcalls.shapes.jsonvalue import accept, check_call
+from toolcalls.shapes.jsonvalue import accept, checked
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -217,5 +217,5 @@ class JsonTags:
         return f"{self.opening[0]}{self.line}{body}{self.line if closing else ''}{closing}"
 
     def _item(self, call: Call) -> str:
-        check_call(call)
+        checked(call)
         return f'{{"name": {quote(call.name)}, "{self.arguments}": {call.arguments}}}'

@@ -92,8 +92,9 @@ def accept(scan: Scanner, literal: str) -> Step[bool]:
     return True
 
 
-def check_call(call: Call) -> None:
-    """Raise Unwritable for a call without a name, and ValueError where its arguments are no JSON object."""
+def checked(call: Call) -> Call:
+    """The call. Raises Unwritable for one without a name, and ValueError where its arguments are no JSON object."""
     if not call.name:
         raise Unwritable("a call without a name")
     members(call.arguments)
+    return call

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.completejson import calls_meant, complete_object
-from toolcalls.shapes.jsonvalue import check_call
+from toolcalls.shapes.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -106,7 +106,7 @@ class OpenJson:
 
 
 def _item(call: Call) -> str:
-    check_call(call)
+    checked(call)
     return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
 
 
