@@ -17,7 +17,7 @@ from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
-from toolcalls.insight.vocabulary.reasons import explained, remedy_of
+from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.route import Price
 
@@ -203,7 +203,7 @@ def _bar(known: Mapping[str, float], scale: float) -> str:
 
 
 def _call(verdict: Verdict, *, badged: bool) -> str:
-    reason = explained(verdict.reason) if verdict.reason else ""
+    reason = with_sentence(verdict.reason) if verdict.reason else ""
     remedy = remedy_of(verdict.reason or "")
     known = [(one, REPAIRS.get(one)) for one in verdict.repairs]
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"

@@ -22,7 +22,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Text, Verdict
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM, CONDITIONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber
-from toolcalls.insight.vocabulary.reasons import explained, failing
+from toolcalls.insight.vocabulary.reasons import failing, with_sentence
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
@@ -245,20 +245,20 @@ class _Case:
             yield Condition(number, CONDITIONS[number], met, said)
         reason = self._verdict.reason
         if reason is not None and all(met is not False for met, _ in asked.values()):
-            yield Condition(None, BEYOND_THEM, False, explained(reason))
+            yield Condition(None, BEYOND_THEM, False, with_sentence(reason))
 
     def _route(self) -> tuple[bool | None, str]:
         dialects = self._call_policy.route.dialects
         if dialects is not None and self._verdict.dialect not in dialects:
             return False, f"the route does not read {self._verdict.dialect}"
-        return (True, "") if self._call_policy.lift else (False, explained("observed"))
+        return (True, "") if self._call_policy.lift else (False, with_sentence("observed"))
 
     def _name(self) -> tuple[bool | None, str]:
         if self._verdict.name is None:
             return None, "no name was read"
         asking = replace(self._call_policy, lift=True)
         reason = asking.declines(self._verdict.name, None)
-        return (True, "") if reason is None else (False, explained(reason))
+        return (True, "") if reason is None else (False, with_sentence(reason))
 
     def _place(self) -> tuple[bool | None, str]:
         reason = self.placed.reason if self.placed is not None else None
@@ -289,12 +289,12 @@ class _Case:
         """A condition that fails, unless the route's policy takes such a call all the same."""
         if self._call_policy.takes(reason):
             return True, f"{reason}, which the policy takes"
-        return False, explained(reason)
+        return False, with_sentence(reason)
 
     def _end(self) -> tuple[bool | None, str]:
         for one in (self._verdict, self.placed, self.free):
             if one is not None and one.reason in _INCOMPLETE:
-                return False, explained(one.reason)
+                return False, with_sentence(one.reason)
         for one in (self._verdict, self.placed, self.free):
             if one is not None and (one.reason is None or one.reason in _WHOLE):
                 return True, ""

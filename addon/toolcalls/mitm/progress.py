@@ -6,7 +6,7 @@ from typing import Any
 
 from toolcalls.insight import report
 from toolcalls.insight.descriptions import describe_briefly, subject_of
-from toolcalls.insight.vocabulary.reasons import explained
+from toolcalls.insight.vocabulary.reasons import with_sentence
 from toolcalls.replies.exchange import Exchange
 
 _NAME = 40  # characters of a tool's name
@@ -41,7 +41,7 @@ def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str
     for verdict in islice(ill, _LINES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
-        yield f"{name}, {describe_briefly(verdict)}. {rule}{explained(str(verdict['reason']))}"
+        yield f"{name}, {describe_briefly(verdict)}. {rule}{with_sentence(str(verdict['reason']))}"
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
     warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]

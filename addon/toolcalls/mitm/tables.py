@@ -1,8 +1,8 @@
-"""What the commands say as tables: rows of cells, which mitmproxy's console shows in a box. mitmweb shows them as JSON
-on one line, so for it a row is one sentence, and only what matters is said (`briefly`). On a narrow screen a row is a
-line, too.
+"""What the commands answer, as tables: rows of cells, which mitmproxy's console shows in a box.
 
-What a model wrote stands in a cell with its hidden characters as escapes, and only its beginning.
+mitmweb shows an answer as JSON on one line, so there a row is one sentence with the essentials
+(`conditions_in_sentences`). On a narrow screen a row is a line, too. A cell shows the beginning of what a model wrote,
+with hidden characters as escapes.
 """
 
 from collections import Counter
@@ -23,13 +23,13 @@ type Table = list[list[str]]
 _CELL = 200  # characters of a cell that a model wrote
 
 
-def explained(candidates: Sequence[Candidate]) -> Table:
+def conditions_table(candidates: Sequence[Candidate]) -> Table:
     """Each candidate with its verdict, and its conditions."""
     rows = [row for number, candidate in enumerate(candidates, 1) for row in _candidate(number, candidate)]
     return _even(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
 
 
-def briefly(candidates: Sequence[Candidate]) -> Table:
+def conditions_in_sentences(candidates: Sequence[Candidate]) -> Table:
     """Each candidate in one sentence: its verdict, and the conditions that it fails."""
     rows = []
     for number, candidate in enumerate(candidates, 1):
@@ -54,7 +54,7 @@ def in_lines(table: Table) -> Table:
 
 
 def in_a_column(table: Table) -> Table:
-    """A table of `explained` with a line for each row, for a screen on which its columns had a few letters each."""
+    """A `conditions_table` with a line for each row, for a screen that is too narrow for its columns."""
     return [[f"{number}. {what}: {said}" if number else f"   {what}: {said}"] for number, what, said in table]
 
 

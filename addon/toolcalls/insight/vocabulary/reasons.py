@@ -374,7 +374,7 @@ REASONS: Mapping[str, ReasonEntry] = {one.code: one for one in _ENTRIES}
 QUOTATIONS: frozenset[Reason] = frozenset(get_args(Quotation))
 
 
-def explained(code: str, unknown: str = "") -> str:
+def with_sentence(code: str, unknown: str = "") -> str:
     """A reason with its sentence: `fenced: it stands in a fenced code block`. `unknown` is said of no code of ours."""
     entry = REASONS.get(code)
     return f"{code}: {entry.sentence if entry else unknown}"

@@ -15,7 +15,15 @@ from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.judging import Candidate, conditions
 from toolcalls.mitm.page import PATH
-from toolcalls.mitm.tables import Table, briefly, explained, in_a_column, in_lines, outcome_counts, reports_of
+from toolcalls.mitm.tables import (
+    Table,
+    conditions_in_sentences,
+    conditions_table,
+    in_a_column,
+    in_lines,
+    outcome_counts,
+    reports_of,
+)
 
 _AT_ONCE = 64 * 1024  # bytes of a reply that is read while the proxy waits: some tens of milliseconds
 _WIDE = 120  # characters of a screen on which a table can be read
@@ -39,7 +47,8 @@ class ExplainCommands:
             return cast("mitmproxy.types.Data", self._why_in_background(flow))
         found = self._conditions(flow)
         return cast(
-            "mitmproxy.types.Data", briefly(found) if _in_mitmweb() else _fitting(explained(found), in_a_column)
+            "mitmproxy.types.Data",
+            conditions_in_sentences(found) if _in_mitmweb() else _fitting(conditions_table(found), in_a_column),
         )
 
     def _conditions(self, flow: flow.Flow) -> list[Candidate]:
@@ -54,7 +63,7 @@ class ExplainCommands:
             return [[f"{_LONG}; the answer is at {PATH}/why?id={flow.id}"]]
 
         async def show() -> None:
-            table = _fitting(explained(await asyncio.to_thread(self._conditions, flow)), in_a_column)
+            table = _fitting(conditions_table(await asyncio.to_thread(self._conditions, flow)), in_a_column)
             overlay: Any = import_module("mitmproxy.tools.console.overlay")
             master: Any = ctx.master
             master.overlay(overlay.DataViewerOverlay(master, table), valign="top")

@@ -28,7 +28,7 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
 from toolcalls.mitm.judging import conditions, replies
-from toolcalls.mitm.tables import explained
+from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import TurnReader
@@ -194,7 +194,7 @@ class PageState:
             if self._why is None or self._why[0] is not report:
                 config = rules.current()
                 rows = await asyncio.to_thread(
-                    lambda: explained([one for _, reply in replies(flow, config) for one in conditions(reply)])
+                    lambda: conditions_table([one for _, reply in replies(flow, config) for one in conditions(reply)])
                 )
                 self._why = (report, live_why(flow.id, rows))
             return self._why[1]

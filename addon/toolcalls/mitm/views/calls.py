@@ -25,7 +25,7 @@ from toolcalls.insight.phrases import counted, duration, token_counts
 from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, visible
 from toolcalls.insight.turn import is_whole
-from toolcalls.insight.vocabulary.reasons import QUOTATIONS, explained, remedy_of
+from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, folded, pretty, shortened, wrapped
@@ -185,7 +185,7 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         reason = verdict["reason"]
         if reason is not None:
             rule = f"{verdict['rule']}, " if verdict.get("rule") else ""
-            yield from named("rule", f"{rule}{explained(reason, unknown='no such reason is known here')}")
+            yield from named("rule", f"{rule}{with_sentence(reason, unknown='no such reason is known here')}")
             if unless := remedy_of(reason):
                 yield from named("unless", unless)
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
