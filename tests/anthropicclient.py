@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from namedevents import events_of
+
 USAGE = {"input_tokens": 1, "output_tokens": 2}
 CUT = {"max_tokens", "refusal", "model_context_window_exceeded"}
 
@@ -39,18 +41,6 @@ class Reply:
     blocks: list[dict[str, Any]] = field(default_factory=list)  # as the client puts them together
     usage: Any = None
     done: bool = False
-
-
-def events_of(body: bytes) -> list[dict[str, Any]]:
-    """The events of a stream. Each has its name."""
-    found = []
-    for frame in body.decode().split("\n\n")[:-1]:
-        lines = frame.split("\n")
-        assert [line.partition(": ")[0] for line in lines] == ["event", "data"], f"an odd frame: {frame[:80]!r}"
-        event = json.loads(lines[1].removeprefix("data: "))
-        assert lines[0] == f"event: {event['type']}", lines[0]
-        found.append(event)
-    return found
 
 
 def received(body: bytes, *, ends: bool = True) -> Reply:

@@ -12,6 +12,7 @@ Over 300 lines: the three belong together, and the upstream alone, which must be
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -22,7 +23,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -177,6 +178,17 @@ class Asked:
     body: bytes
 
 
+def accepting(listening: socket.socket, answer: Callable[[socket.socket], None]) -> None:
+    """Answer each connection in a thread of its own, until the socket is closed."""
+    while True:
+        try:
+            connection, _ = listening.accept()
+        except OSError:
+            return
+        connection.settimeout(LIMIT)
+        threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+
 class Upstream:
     """A server on loopback. Its replies are given in turn, the last one again and again."""
 
@@ -186,7 +198,7 @@ class Upstream:
         self.gone = threading.Event()  # whether somebody hung up while a reply was being sent
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread = threading.Thread(target=accepting, args=(self._socket, self._answer), daemon=True)
         self._thread.start()
 
     @property
@@ -198,15 +210,6 @@ class Upstream:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(LIMIT)
-
-    def _serve(self) -> None:
-        while not self._closing.is_set():
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            connection.settimeout(LIMIT)
-            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as received:
@@ -582,6 +585,20 @@ def host(folder: Path, *arguments: str) -> Iterator[Host]:
         yield Host(server, dump, recording)
 
 
+@contextmanager
+def configured(folder: Path, config: str) -> Iterator[Host]:
+    """A host with this configuration, whose log in the end speaks of no fault."""
+    file = folder / "toolcalls.yaml"
+    file.write_text(config, encoding="utf-8")
+    with host(folder, "--set", f"toolcalls_config={file}") as made:
+        yield made
+        assert_no_fault(made.dump)
+
+
+def assert_no_fault(dump: Dump) -> None:
+    assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", dump.output), dump.output
+
+
 # --- HTTP/2 -----------------------------------------------------------------------------------------------------------
 
 
@@ -596,20 +613,11 @@ def upstream_h2(reply: Reply, folder: Path) -> Iterator[str]:
     context.set_alpn_protocols(["h2"])
     listening = socket.create_server(("127.0.0.1", 0))
 
-    def serve() -> None:
-        while True:
-            try:
-                plain, _ = listening.accept()
-            except OSError:
-                return
-            plain.settimeout(LIMIT)
-            try:
-                with context.wrap_socket(plain, server_side=True) as connection:
-                    _serve_h2(connection, reply)
-            except OSError:
-                continue
+    def answer(plain: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
+            _serve_h2(connection, reply)
 
-    thread = threading.Thread(target=serve, daemon=True)
+    thread = threading.Thread(target=accepting, args=(listening, answer), daemon=True)
     thread.start()
     try:
         yield f"https://127.0.0.1:{listening.getsockname()[1]}"

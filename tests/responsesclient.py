@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from namedevents import events_of
+
 # Calls of the client's that are no functions: what their ids begin with, and the member that holds their arguments.
 BUILT_IN = {
     "local_shell_call": ("lsh_", "action"),
@@ -47,18 +49,6 @@ class _Item:
         self.part_open = self.text_done = False
         self.arguments = ""
         self.arguments_done = False
-
-
-def events_of(body: bytes) -> list[dict[str, Any]]:
-    """The events of a stream. Each has its name."""
-    found = []
-    for frame in body.decode().split("\n\n")[:-1]:
-        lines = frame.split("\n")
-        assert [line.partition(": ")[0] for line in lines] == ["event", "data"], f"an odd frame: {frame[:80]!r}"
-        event = json.loads(lines[1].removeprefix("data: "))
-        assert lines[0] == f"event: {event['type']}", lines[0]
-        found.append(event)
-    return found
 
 
 def received(body: bytes, *, ends: bool = True, late: bool = False) -> Reply:

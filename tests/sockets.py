@@ -26,7 +26,7 @@ from wsproto.events import (
 from wsproto.extensions import PerMessageDeflate
 from wsproto.utilities import LocalProtocolError
 
-from live import LIMIT
+from live import LIMIT, accepting
 
 type Write = Sequence[dict[str, Any]]
 
@@ -152,7 +152,7 @@ class Upstream:
         self.asked: list[dict[str, Any]] = []
         self.closes = False  # behind a reply, in the same write as its last messages
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread = threading.Thread(target=accepting, args=(self._socket, self._answer), daemon=True)
         self._thread.start()
 
     @property
@@ -167,15 +167,6 @@ class Upstream:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(LIMIT)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            connection.settimeout(LIMIT)
-            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
         if self._secured is not None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from fiveroutes import INVOKE
 from live import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import connected, upstream
-from test_e2e_openai_responses import INVOKE, tool
+from test_e2e_openai_responses import tool
 from toolcalls.mitm import flow_metadata, judging
 from toolcalls.mitm.websocket.connection import replay
 from toolcalls.processors.access import Gate
@@ -126,7 +127,7 @@ def test_nothing_is_changed_where_nothing_is_asked() -> None:
 class Said:
     """A reply to a request."""
 
-    records = ()
+    client_calls = ()
 
     def __init__(self, request: Request, reply_id: str) -> None:
         self.decision = decide(Route(), request, {}, ())

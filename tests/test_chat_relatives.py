@@ -12,7 +12,8 @@ import pytest
 
 from chatclient import HEAD, chunk, ending, event, outer, received
 from conftest import shared_path
-from test_wires import WIRE, exchange_for, run, words
+from exchanges import run, words
+from test_wires import WIRE, exchange_for
 from toolcalls.wires import wire_of
 
 CALL = '<invoke name="Noop"></invoke>'

@@ -8,7 +8,6 @@ A little over 300 lines: the tests share the proxy and what is said on it.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,27 +17,11 @@ import pytest
 from mitmproxy import http
 
 from chatclient import HEAD, USAGE, chunk, event, outer, received
-from live import EVENTS, LIMIT, Host, Reply, encoded, host
+from fiveroutes import BLOCK, CONFIG, INVOKE, MEANT, TAGGED, TEXT
+from live import EVENTS, LIMIT, Host, Reply, configured, encoded
 from sdk import BROKEN, TOOLS, WAYS, Answer, Calls, Choice, Way, ask, client, streamed, take, whole
 from toolcalls.mitm import flow_metadata
 
-CONFIG = """
-routes:
-  - {name: lift, match: {path: "/lift/*"}, client: native, upstream: text}
-  - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
-  - {name: same, match: {path: "/same/*"}, client: invoke, upstream: text}
-  - {name: other, match: {path: "/other/*"}, client: tagged, upstream: text}
-  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
-"""
-
-INVOKE = [
-    '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>',
-    '<invoke name="now"></invoke>',
-]
-BLOCK = "<function_calls>\n{}\n{}\n</function_calls>".format(*INVOKE)
-TAGGED = ["<read_file>\n<path>größe/日本 😀.md</path>\n</read_file>", "<now>\n</now>"]
-TEXT = "Naïve: let me look.\n\n{}\n\nAnd the time:\n\n{}\n\nThat is all."
-MEANT = [("read_file", {"path": "größe/日本 😀.md"}), ("now", {})]
 NATIVE = [("call_a", "read_file", '{"path": "größe/日本 😀.md"}'), ("call_b", "now", "{}")]
 
 # By route: what the upstream says, and what the client gets: its text, its calls, the finish reason, the verdicts.
@@ -53,12 +36,8 @@ KINDS: dict[str, tuple[str, Calls, str, list[tuple[str, dict[str, str]]], str, s
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("e2e")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("e2e"), CONFIG) as made:
         yield made
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
 
 
 class Place:

@@ -40,20 +40,13 @@ from agentclient import (
     Way,
     genai_types,
 )
+from fiveroutes import CONFIG
 from live import Host, Reply, flows_in, mitmdump, upstream
 from tlsclient import authority, trusting
 from toolcalls.mitm import flow_metadata
 
 GENAI = int(version("google-genai").partition(".")[0])
 
-CONFIG = """
-routes:
-  - {name: lift, match: {path: "/lift/*"}, client: native, upstream: text}
-  - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
-  - {name: same, match: {path: "/same/*"}, client: invoke, upstream: text}
-  - {name: other, match: {path: "/other/*"}, client: tagged, upstream: text}
-  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
-"""
 
 type Meant = list[tuple[str, Any]]
 type Over = Literal["plain", "tls", "forward"]

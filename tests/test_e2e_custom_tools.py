@@ -5,12 +5,11 @@ The model writes the call as text, the agent gets a `custom_tool_call` and answe
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from live import EVENTS, Host, Reply, host
+from live import EVENTS, Host, Reply, configured
 from responsesclient import framed, stream
 from responsesclient import whole as body_of
 from sdk import client
@@ -27,12 +26,8 @@ CALL = f'I patch.\n<invoke name="apply_patch">\n<parameter name="input">{TEXT}</
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("custom")
-    config: Path = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("custom"), CONFIG) as made:
         yield made
-        assert "Traceback" not in made.dump.output
 
 
 def ask(running: Host, way: str, said: str, path: str, given: Any) -> Any:

@@ -6,15 +6,15 @@ never asks for, is fetched by hand.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+from fiveroutes import one_call
 from geminiclient import USAGE, Body, body_of, received, reply
-from live import LIMIT, Host, Reply, host, post
+from live import LIMIT, Host, Reply, configured, post
 from toolcalls.mitm import flow_metadata
 
 pytest.importorskip("google.genai")
@@ -31,26 +31,14 @@ SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "require
 TOOLS = [
     {"function_declarations": [{"name": "read_file", "parameters_json_schema": SCHEMA}, {"name": "now"}]},
 ]
-INVOKE = '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>'
 NATIVE = {"functionCall": {"name": "read_file", "args": {"path": "größe/日本 😀.md"}}, "thoughtSignature": "c2ln"}
-CALL = ("read_file", {"path": "größe/日本 😀.md"})
-BLOCK = f"<function_calls>\n{INVOKE}\n</function_calls>"
-# By route: what the upstream says, and the text and the calls that the client gets.
-KINDS: dict[str, tuple[list[Any], str, list[Any], str]] = {
-    "lift": (["Let me ", "look.\n\n<inv", INVOKE[4:], "\n"], "Let me look.\n\n", [CALL], "lifted"),
-    "lower": (["Let me look.", NATIVE], f"Let me look.\n\n{BLOCK}", [], "lowered"),
-    "observe": (["Let me look.", NATIVE], "Let me look.", [CALL], "native"),
-}
+KINDS = one_call(NATIVE)
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("gemini")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("gemini"), CONFIG) as made:
         yield made
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
 
 
 def upstream(said: list[Any], form: Body, *, envelope: bool = False, early: str | None = None) -> Reply:

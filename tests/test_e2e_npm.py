@@ -7,7 +7,6 @@ APIs; in each way that they can be asked in, through a real mitmdump with the ad
 
 import json
 import queue
-import re
 import shutil
 import subprocess
 import threading
@@ -20,7 +19,7 @@ from typing import Any
 import pytest
 
 from agentclient import SDKS, TOOLS, Way
-from live import LIMIT, Host, host
+from live import LIMIT, Host, assert_no_fault, host
 from toolcalls.mitm import flow_metadata
 
 NPM = Path(__file__).parent / "npm"
@@ -166,7 +165,7 @@ def proxy(folder: Path) -> Iterator[Host]:
     """A mitmdump without configuration: what a user has who only starts it."""
     with host(folder) as made:
         yield made
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
+        assert_no_fault(made.dump)
 
 
 @pytest.fixture(scope="module")

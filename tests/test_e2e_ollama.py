@@ -5,7 +5,6 @@ checked is what the SDK hands to an agent: text, calls, the reason, counts.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import pytest
 
 from casefiles import openai_tools
-from live import LIMIT, Host, Reply, host
+from fiveroutes import INVOKE, ONE, one_call
+from live import LIMIT, Host, Reply, configured
 from ollamaclient import STATS, body_of, call, line
 from toolcalls.mitm import flow_metadata
 
@@ -27,25 +27,13 @@ routes:
   - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
 """
 TOOLS = openai_tools({"read_file": {"path": "string"}})
-INVOKE = '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>'
-CALL = ("read_file", {"path": "größe/日本 😀.md"})
-NATIVE = {"tool_calls": [call(*CALL)]}
-BLOCK = f"<function_calls>\n{INVOKE}\n</function_calls>"
-KINDS: dict[str, tuple[list[Any], str, list[Any], str]] = {
-    "lift": (["Let me ", "look.\n\n<inv", INVOKE[4:], "\n"], "Let me look.\n\n", [CALL], "lifted"),
-    "lower": (["Let me look.", NATIVE], f"Let me look.\n\n{BLOCK}", [], "lowered"),
-    "observe": (["Let me look.", NATIVE], "Let me look.", [CALL], "native"),
-}
+KINDS = one_call({"tool_calls": [call(*ONE)]})
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("ollama")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("ollama"), CONFIG) as made:
         yield made
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
 
 
 def upstream(said: list[Any], *, stream: bool) -> Reply:
@@ -79,7 +67,7 @@ def test_the_sdk(running: Host, route: str, stream: bool) -> None:
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 def test_a_completion_is_observed(running: Host, stream: bool) -> None:
     head = {"model": "m", "created_at": "2026-01-01T00:00:00Z"}
-    texts = ["Go.\n", INVOKE] if stream else [f"Go.\n{INVOKE}"]
+    texts = ["Go.\n", INVOKE[0]] if stream else [f"Go.\n{INVOKE[0]}"]
     lines = [json.dumps({**head, "response": text, "done": not stream}).encode() for text in texts]
     body = (
         b"\n".join([*lines, json.dumps({**head, "response": "", "done": True}).encode(), b""]) if stream else lines[0]
@@ -89,7 +77,7 @@ def test_a_completion_is_observed(running: Host, stream: bool) -> None:
     base = f"/lift{running.prefix()}"
     client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
     answer = client.generate(model="m", prompt="Go.", stream=stream)
-    assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE}"
+    assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE[0]}"
     data = running.flow(f"{base}/api/generate").metadata[flow_metadata.REPORT]
     assert [verdict["reason"] for verdict in data["verdicts"]] == ["observed"]
     assert "the API has no place for calls" in data["evidence"]

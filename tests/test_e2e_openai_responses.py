@@ -5,28 +5,23 @@ One mitmdump for SSE and whole replies, one for WebSocket. What the SDK hands to
 """
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import pytest
 from mitmproxy import http
 
-from live import EVENTS, Dump, Growing, Host, Reply, host, mitmdump
+from fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
+from fiveroutes import CONFIG as FIVE_ROUTES
+from live import EVENTS, Dump, Growing, Host, Reply, assert_no_fault, configured, mitmdump
 from responsesclient import framed, stream, understood
 from responsesclient import whole as body_of
 from sdk import client
 from sockets import Refused, Upstream, connected, upstream
 from toolcalls.mitm import flow_metadata
 
-CONFIG = """
-routes:
-  - {name: lift, match: {path: "/lift/*"}, client: native, upstream: text}
-  - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
-  - {name: same, match: {path: "/same/*"}, client: invoke, upstream: text}
-  - {name: other, match: {path: "/other/*"}, client: tagged, upstream: text}
-  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
-  - {name: refuse, match: {path: "/refuse/*"}, client: native, upstream: text, refuse_websocket: true}
+CONFIG = f"""{FIVE_ROUTES}\
+  - {{name: refuse, match: {{path: "/refuse/*"}}, client: native, upstream: text, refuse_websocket: true}}
 """
 
 type Way = Literal["whole", "stream", "helper"]
@@ -40,14 +35,6 @@ def tool(name: str, *parameters: str) -> dict[str, Any]:
 
 
 TOOLS = [tool("read_file", "path"), tool("now")]
-INVOKE = [
-    '<invoke name="read_file">\n<parameter name="path">größe/日本 😀.md</parameter>\n</invoke>',
-    '<invoke name="now"></invoke>',
-]
-BLOCK = "<function_calls>\n{}\n{}\n</function_calls>".format(*INVOKE)
-TAGGED = ["<read_file>\n<path>größe/日本 😀.md</path>\n</read_file>", "<now>\n</now>"]
-TEXT = "Naïve: let me look.\n\n{}\n\nAnd the time:\n\n{}\n\nThat is all."
-MEANT = [("read_file", {"path": "größe/日本 😀.md"}), ("now", {})]
 NATIVE = [
     {"type": "function_call", "call_id": "call_a", "name": "read_file", "arguments": '{"path": "größe/日本 😀.md"}'},
     {"type": "function_call", "call_id": "call_b", "name": "now", "arguments": "{}"},
@@ -70,12 +57,8 @@ KINDS: dict[str, tuple[list[Any], str, list[tuple[str, dict[str, str]]], str]] =
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("responses")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("responses"), CONFIG) as made:
         yield made
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", made.dump.output), made.dump.output
 
 
 _numbers = iter(range(1, 10_000))
@@ -195,7 +178,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
         mitmdump(folder, "-w", str(recording), "--set", f"toolcalls_config={config}", to=server.url) as dump,
     ):
         yield Line(server, dump, Growing(recording))
-        assert not re.search(r"Traceback|crashed|[Ee]xception|addon error", dump.output), dump.output
+        assert_no_fault(dump)
 
 
 CREATE = {"type": "response.create", "model": "m", "input": "go", "tools": TOOLS}

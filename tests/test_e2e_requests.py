@@ -13,7 +13,7 @@ import anthropicclient
 import geminiclient
 import ollamaclient
 import responsesclient
-from live import CALL, EVENTS, Host, Reply, calls_in, host, post, streamed
+from live import CALL, EVENTS, Host, Reply, calls_in, configured, host, post, streamed
 from live import asked as question
 from toolcalls.mitm import flow_metadata
 
@@ -29,12 +29,8 @@ ODD = {"type": "function", "function": {"name": "x" * 5000}}  # no reader takes 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("requests")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("requests"), CONFIG) as made:
         yield made
-        assert "Traceback" not in made.dump.output, made.dump.output
 
 
 @pytest.mark.parametrize("coding", ["", "gzip"], ids=["plain", "gzip"])

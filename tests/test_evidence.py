@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import contentviews, http
-from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy import contentviews, ctx, http
+from mitmproxy.test import tflow, tutils
 
+from addons import addon_with
 from live import CALL, PATH, TOOLS, streamed
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.requests.evidence import client_pattern
 from toolcalls.route import VTC_CLIENT_PATTERNS
 
@@ -28,9 +28,7 @@ type Exchanged = Callable[..., http.HTTPFlow]
 @pytest.fixture
 def exchanged(tmp_path: Path) -> Iterator[Exchanged]:
     """A request with headers and its reply, which holds a call as text, through an addon; the flow."""
-    addon = ToolCalls()
-    with taddons.context(addon) as context:
-        context.configure(addon)
+    with addon_with() as addon:
 
         def exchange(
             headers: dict[str, str], *, system: str = "Help.", declares: bool = False, config: str = ""
@@ -38,7 +36,7 @@ def exchanged(tmp_path: Path) -> Iterator[Exchanged]:
             if config:
                 file = tmp_path / "toolcalls.yaml"
                 file.write_text(config, encoding="utf-8")
-                context.configure(addon, toolcalls_config=str(file))
+                ctx.options.update(toolcalls_config=str(file))
             messages = [{"role": "system", "content": system}, {"role": "user", "content": "list the files"}]
             asked = {"model": "m", "stream": True, "messages": messages, **({"tools": TOOLS} if declares else {})}
             flow = tflow.tflow(req=tutils.treq(method=b"POST", path=PATH.encode()))

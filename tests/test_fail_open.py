@@ -12,7 +12,7 @@ import inspect
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FrameType
@@ -96,28 +96,34 @@ def exchange() -> Exchange:
     return Exchange(all_wires()["openai_chat"], call_policy, decision, tools, form="sse", seed=b"test")
 
 
+def struck(owner: type, name: str, made: Callable[[], Exchange], pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """What leaves, for a fault in each call of `name`, until no call is left to fail."""
+    original = next(base.__dict__[name] for base in owner.__mro__ if name in base.__dict__)
+    static = isinstance(original, staticmethod)
+    whole = original.__func__ if static else original
+    for number in range(1, 100):
+        calls = 0
+
+        def failing(*args: object, _number: int = number, **kwargs: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls == _number:
+                raise Fault(name)
+            return whole(*args, **kwargs)
+
+        with patch.object(owner, name, staticmethod(failing) if static else failing):
+            one = made()
+            out = b"".join(one.feed(piece) for piece in pieces) + one.close()
+        if calls < number:
+            return
+        assert isinstance(one.failure, Fault)
+        yield out
+
+
 def faults(owner: type, name: str) -> Iterator[tuple[str, int, bytes]]:
-    """What leaves, for each way of cutting and for a fault in each call of `name`, until no call is left to fail."""
-    whole = owner.__dict__[name]
-    static = isinstance(whole, staticmethod)
-    original = whole.__func__ if static else whole
+    """The same for each way of cutting the reply, with the number of the call that fails."""
     for cut, pieces in CUTS.items():
-        for number in range(1, 100):
-            calls = 0
-
-            def failing(*args: object, _number: int = number, **kwargs: object) -> object:
-                nonlocal calls
-                calls += 1
-                if calls == _number:
-                    raise Fault(name)
-                return original(*args, **kwargs)
-
-            with patch.object(owner, name, staticmethod(failing) if static else failing):
-                one = exchange()
-                out = b"".join(one.feed(piece) for piece in pieces) + one.close()
-            if calls < number:
-                break
-            assert isinstance(one.failure, Fault)
+        for number, out in enumerate(struck(owner, name, exchange, pieces), 1):
             yield cut, number, out
 
 
@@ -164,31 +170,12 @@ SPOKEN_PLACES = [
 ]
 
 
-def struck(
+def struck_on(
     spoken: Spoken, owner: type | None, name: str, pieces: list[bytes], tools: tuple[Tool, ...]
 ) -> Iterator[bytes]:
-    """What leaves, for a fault in each call of `name`, until no call is left to fail."""
+    """The same on any wire, whose codec the owner is where none is named."""
     owner = owner or type(all_wires()[spoken.wire].codec(streamed=True))
-    original = next(base.__dict__[name] for base in owner.__mro__ if name in base.__dict__)
-    static = isinstance(original, staticmethod)
-    whole = original.__func__ if static else original
-    for number in range(1, 60):
-        calls = 0
-
-        def failing(*args: object, _number: int = number, **kwargs: object) -> object:
-            nonlocal calls
-            calls += 1
-            if calls == _number:
-                raise Fault(name)
-            return whole(*args, **kwargs)
-
-        with patch.object(owner, name, staticmethod(failing) if static else failing):
-            one = lifting(spoken, tools)
-            out = b"".join(one.feed(piece) for piece in pieces) + one.close()
-        if calls < number:
-            return
-        assert isinstance(one.failure, Fault)
-        yield out
+    return struck(owner, name, lambda: lifting(spoken, tools), pieces)
 
 
 def cut_in(body: bytes, size: int) -> list[bytes]:
@@ -201,7 +188,7 @@ def test_every_byte_leaves_once_on_every_wire(spoken: Spoken) -> None:
     seen = set()
     for owner, name in SPOKEN_PLACES:
         for size in (len(body), 90):
-            for number, out in enumerate(struck(spoken, owner, name, cut_in(body, size), REQUEST.tools)):
+            for number, out in enumerate(struck_on(spoken, owner, name, cut_in(body, size), REQUEST.tools)):
                 seen.add(name)
                 assert out == body, f"{name}, pieces of {size}, call {number + 1}"
     assert seen >= {"_take", "_apply", "text", "apply", "finish", "_block", "begin", "decode"}
@@ -217,7 +204,7 @@ def test_a_fault_inside_a_call_completes_nothing(spoken: Spoken) -> None:
     whole = b"".join(good.feed(piece) for piece in pieces) + good.close()
     assert whole != body
     for owner, name in SPOKEN_PLACES:
-        for out in struck(spoken, owner, name, pieces, REQUEST.tools):
+        for out in struck_on(spoken, owner, name, pieces, REQUEST.tools):
             same = next(
                 (at for at, (left, right) in enumerate(zip(out, whole, strict=False)) if left != right), len(out)
             )

@@ -27,6 +27,9 @@ from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import taddons, tflow, tutils
 
+import canaries
+from addons import addon_with
+from canaries import CANARY, QUERY
 from conftest import REPO, shared_path
 from live import CALL, EVENTS, LIMIT, PATH, TOOLS, streamed, text_in
 from toolcalls.cli import main
@@ -39,21 +42,11 @@ from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.wires import all_wires
 
-CANARY = "CANARY"
-HEADERS = {
-    "authorization": "Bearer sk-proj-CANARY01aaaaaaaaaaaaaaaaaaaa",
-    "x-api-key": "sk-ant-api03-CANARY02aaaaaaaaaaaaaaaa",
-    "api-key": "CANARY03aaaaaaaaaaaaaaaaaaaaaaaa",
-    "x-goog-api-key": "AIzaCANARY04aaaaaaaaaaaaaaaaaaaaaaaaa",
-    "cookie": "session=CANARY05",
+HEADERS = canaries.HEADERS | {
     "proxy-authorization": "Basic CANARY06",
-    "x-amz-security-token": "CANARY07",
-    "x-vendor-auth-token": "CANARY08",
-    "openai-organization": "org-CANARY09",
     "referer": "https://example.invalid/?token=CANARY10",
     "x-title": "cline CANARY11",
 }
-QUERY = "?alt=sse&key=AIzaCANARY12aaaaaaaaaaaaaaaaaaaaaaaaa&X-Amz-Signature=CANARY13"
 
 
 @pytest.fixture
@@ -69,9 +62,7 @@ def journal(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def addon(journal: Path) -> Iterator[ToolCalls]:
-    made = ToolCalls()
-    with taddons.context(made) as context:
-        context.configure(made, toolcalls_log=str(journal))
+    with addon_with(toolcalls_log=str(journal)) as made:
         yield made
 
 

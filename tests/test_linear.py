@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from chatclient import HEAD, chunk, event
+from exchanges import of_request, run
 from growth import grows_with_its_input
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import PolicyName, Route
 from toolcalls.text.scanner import Scanner
 from toolcalls.wires import all_wires
@@ -117,26 +117,18 @@ def test_looking_for_an_echo_is_linear(differs: bool) -> None:
     grows_with_its_input(work, 5000)
 
 
+def exchange_on(route: Route) -> Exchange:
+    return of_request(all_wires()["openai_chat"], Request(tools=TOOLS), route, form="sse")
+
+
 @pytest.mark.parametrize(
     "kind", ["text", "angle brackets", "a call's argument", "an object that is held", "whole calls"]
 )
 def test_an_exchange_is_linear(kind: str) -> None:
-    wire = all_wires()["openai_chat"]
-    request = Request(tools=TOOLS)
-    decision = decide(Route(), request, {}, ())
-
     def work(size: int) -> Callable[[], object]:
         frames = [event(chunk(HEAD)), *(event(chunk({"content": piece})) for piece in deltas(text_of(kind, size)))]
 
-        def run() -> None:
-            call_policy, tools = call_policy_of(Route(max_buffer_bytes=1 << 30), request, decision)
-            exchange = Exchange(wire, call_policy, decision, tools, form="sse")
-            for frame in frames:
-                exchange.feed(frame)
-            exchange.close()
-            assert exchange.failure is None
-
-        return run
+        return lambda: run(exchange_on(Route(max_buffer_bytes=1 << 30)), frames)
 
     grows_with_its_input(work, 6000)
 
@@ -151,8 +143,6 @@ def test_a_long_value_in_one_piece_is_linear() -> None:
 
 def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
     """Whether the call is whole is asked where text comes, and costs its length."""
-    wire, request = all_wires()["openai_chat"], Request(tools=TOOLS)
-    decision = decide(Route(), request, {}, ())
     begun = {"index": 0, "id": "c", "function": {"name": "Save", "arguments": '{"text": "'}}
 
     def work(size: int) -> Callable[[], object]:
@@ -160,15 +150,7 @@ def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
         said = event(chunk({"content": "\n<invoke>"}))
         frames = [event(chunk(HEAD)), event(chunk({"tool_calls": [begun]})), *([further, said] * size)]
 
-        def run() -> None:
-            call_policy, tools = call_policy_of(Route(max_call_chars=1 << 30), request, decision)
-            exchange = Exchange(wire, call_policy, decision, tools, form="sse")
-            for frame in frames:
-                exchange.feed(frame)
-            exchange.close()
-            assert exchange.failure is None
-
-        return run
+        return lambda: run(exchange_on(Route(max_call_chars=1 << 30)), frames)
 
     grows_with_its_input(work, 500)
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from mitmproxy import contentviews
 from mitmproxy.io import FlowWriter
-from mitmproxy.test import taddons
 
+from addons import addon_with
 from conftest import REPO
 from live import LIMIT, PATH, chunk
 from test_leaks import body_of, flow_of, goes_through
@@ -56,9 +56,7 @@ def journal(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def addon(journal: Path) -> Iterator[ToolCalls]:
-    made = ToolCalls()
-    with taddons.context(made) as context:
-        context.configure(made, toolcalls_log=str(journal))
+    with addon_with(toolcalls_log=str(journal)) as made:
         yield made
 
 

@@ -15,6 +15,7 @@ import yaml
 
 from casefiles import canonical, load, openai_tools
 from chatclient import HEAD, Choice, chunk, ending, event, outer, received
+from exchanges import of_kind
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
@@ -25,7 +26,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of
+from toolcalls.requests.evidence import Kind
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -57,13 +58,15 @@ def no_reactors(*_: object) -> None:
 
 
 def exchange_for(
-    route: Route, kind: Kind, form: Form = "sse", history: tuple[EarlierCall, ...] = (), run: Runner = no_reactors
+    route: Route,
+    kind: Kind,
+    form: Form = "sse",
+    history: tuple[EarlierCall, ...] = (),
+    run: Runner = no_reactors,
+    wire: str = "openai_chat",
 ) -> Exchange:
-    client = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
     processors = Processors(route, model="m", agent="test/1", history=history, run=run) if route.processes else None
-    return Exchange(WIRE, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
+    return of_kind(all_wires()[wire], TOOLS, route, kind, form=form, upstream="auto", processors=processors)
 
 
 def turn(says: list[Any]) -> Iterator[str | Call]:
@@ -85,6 +88,13 @@ def as_text(says: list[Any]) -> str:
         text += write("invoke", block, Toolbox(TOOLS)) if block else ""
         text, block = text + item, []
     return text
+
+
+def history_of(case: Mapping[str, Any]) -> tuple[EarlierCall, ...]:
+    """The calls that were made before."""
+    return tuple(
+        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
+    )
 
 
 def body_of(says: list[Any], kind: Kind, form: Form, step: int = 7) -> bytes:
@@ -173,9 +183,7 @@ def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_every_kind_of_exchange_does_the_same(case: dict[str, Any], kind: Kind, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(
-        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
-    )
+    history = history_of(case)
     body = body_of(case["says"], kind, form)
     exchange = exchange_for(route, kind, form, history)
     out = run(exchange, body)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from mitmproxy import http
-from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy.test import tflow, tutils
 
+from addons import addon_with
 from live import CALL, PATH, asked, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
@@ -21,11 +22,9 @@ RULES = "routes: [{name: r, access: {message: NO., rules: [{name: no-bash, actio
 
 @pytest.fixture
 def addon(tmp_path: Path) -> Iterator[ToolCalls]:
-    made = ToolCalls()
     path = tmp_path / "c.yaml"
     path.write_text(RULES)
-    with taddons.context(made) as context:
-        context.configure(made, toolcalls_config=str(path))
+    with addon_with(toolcalls_config=str(path)) as made:
         yield made
 
 
@@ -104,8 +103,7 @@ def test_nothing_of_a_coding_that_is_not_known_passes_rules(addon: ToolCalls, co
 
 
 def test_without_rules_a_coding_that_is_not_known_passes() -> None:
-    with taddons.context(other := ToolCalls()) as context:
-        context.configure(other)
+    with addon_with() as other:
         body = whole(CALL)
         headers = {"content-type": "application/json", "content-encoding": "x-own"}
         assert answered(other, body, headers, stream=False)[1] == body

@@ -1,6 +1,6 @@
 """The laws over processors: what finds nothing changes nothing, what blocks lets nothing through.
 
-Strategy: the replies of `test_laws` (calls of all dialects, whole, broken and quoted, among text), cut anywhere,
+Strategy: the replies of `strategies` (calls of all dialects, whole, broken and quoted, among text), cut anywhere,
 through exchanges of every kind with processors that act, compared with the same exchange without any.
 """
 
@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatclient import HEAD, chunk, ending, event, received, stream
-from test_exchange_laws import damaged, native
-from test_laws import DIALECTS, TOOLS, cut, law, replies, routes
+from exchanges import of_kind, run
+from strategies import DIALECTS, TOOLS, cut, damaged, decodable, law, replies, routes
+from test_exchange_laws import native
 from toolcalls.processors import Keep, Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of
+from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -39,20 +40,9 @@ CLOSED: dict[str, Any] = {"access": Access((AccessRule("all", "block", message="
 
 
 def exchange_for(route: Route, kind: Kind, dialect: str, settings: dict[str, Any], form: Any = "sse") -> Exchange:
-    client = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
-    processing = Route(**settings)
-    processors = Processors(processing, run=lambda *_: Keep()) if settings else None
+    processors = Processors(Route(**settings), run=lambda *_: Keep()) if settings else None
     wire = all_wires()["openai_chat"]
-    return Exchange(wire, call_policy, decision, tools, form=form, seed=b"s", processors=processors)
-
-
-def run(exchange: Exchange, pieces: list[bytes], *, ends: bool = True) -> bytes:
-    out = b"".join([exchange.feed(piece) for piece in pieces])
-    out += exchange.close() if ends else exchange.abort()
-    assert exchange.failure is None, repr(exchange.failure)
-    return out
+    return of_kind(wire, TOOLS, route, kind, form=form, dialect=dialect, processors=processors)
 
 
 @law
@@ -60,7 +50,7 @@ def run(exchange: Exchange, pieces: list[bytes], *, ends: bool = True) -> bytes:
 def test_what_finds_nothing_changes_nothing(
     data: st.DataObject, text: str, route: Route, kind: Kind, dialect: str
 ) -> None:
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = decodable(text)
     body = stream(data.draw(cut(text)))
     plain, processed = (exchange_for(route, kind, dialect, settings) for settings in ({}, IDLE))
     expected, out = run(plain, [body]), run(processed, data.draw(cut(body)))
@@ -76,7 +66,7 @@ def test_what_finds_nothing_changes_nothing(
 def test_what_blocks_lets_nothing_through(
     data: st.DataObject, text: str, route: Route, kind: Kind, dialect: str, ends: bool
 ) -> None:
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = decodable(text)
     call = Call("Bash", '{"command": "ls"}')
     body = event(chunk({**HEAD, "content": text})) + native(call, 0, data.draw(cut(call.arguments)))
     body += ending("tool_calls") if ends else b""

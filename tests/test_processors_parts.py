@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from casefiles import openai_tools
 from chatclient import HEAD, chunk, ending, event, received
 from conftest import REPO, shared_path
-from test_laws import law
+from strategies import law
 from test_processors import body_of, exchange_for, got, native, no_reactors, route_of, run
 from test_processors import frames as framed
 from toolcalls.config import load

@@ -18,19 +18,19 @@ from hypothesis import strategies as st
 import anthropicclient
 import responsesclient
 from casefiles import canonical, load
-from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, route_of, run, turn, words
+from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
+from test_processors import exchange_for as on_chat
 from toolcalls.events import Text
-from toolcalls.processors import Call, Drop, EarlierCall, Edit, Processors, Say
+from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
 from toolcalls.processors.reactors import Answer, Runner
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of
+from toolcalls.requests.evidence import Kind
 from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in, write
 
@@ -61,11 +61,7 @@ class Got:
 def exchange_for(
     wire: str, route: Route, kind: Kind, form: Form, history: tuple[EarlierCall, ...] = (), runner: Runner = no_reactors
 ) -> Exchange:
-    client = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
-    processors = Processors(route, model="m", agent="test/1", history=history, run=runner) if route.processes else None
-    return Exchange(all_wires()[wire], call_policy, decision, tools, form=form, seed=b"s", processors=processors)
+    return on_chat(route, kind, form, history, runner, wire)
 
 
 # --- what an upstream sends -------------------------------------------------------------------------------------------
@@ -179,9 +175,7 @@ def same_calls(found: list[tuple[str, str]], expected: list[Any]) -> bool:
 @pytest.mark.parametrize("case", CASES)
 def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(
-        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
-    )
+    history = history_of(case)
     for size in (7, 1):
         body = sent(wire, form, row_of(case["says"], kind), size)
         exchange = exchange_for(wire, route, kind, form, history)
@@ -205,9 +199,7 @@ def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, for
 def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> None:
     """The Messages API's first event may bring whole blocks along: what rules say of calls holds for them, too."""
     route = route_of(case["rules"])
-    history = tuple(
-        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
-    )
+    history = history_of(case)
     made = anthropicclient.at_once(events("anthropic", row_of(case["says"], kind), 7))
     exchange = exchange_for("anthropic", route, kind, "sse", history)
     out = run(exchange, anthropicclient.written(made))

@@ -9,7 +9,7 @@ client gets is read by the strict clients, wherever the bytes are cut.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 import geminiclient
 import ollamaclient
 from casefiles import canonical, load
-from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, no_reactors, route_of, run, turn, words
+from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
+from test_processors import exchange_for as on_chat
+from test_processors_wires_anthropic_responses import offered
 from toolcalls.events import Text
-from toolcalls.processors import Call, Drop, EarlierCall, Edit, Processors, Say
+from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
 from toolcalls.processors.reactors import Answer, Runner
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of
-from toolcalls.requests.turns import formats
+from toolcalls.requests.evidence import Kind
 from toolcalls.route import Reactor, Route
-from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in
 
@@ -53,11 +53,7 @@ class Got:
 def exchange_for(
     wire: str, route: Route, kind: Kind, form: Form, history: tuple[EarlierCall, ...] = (), runner: Runner = no_reactors
 ) -> Exchange:
-    client = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, client, "auto", "invoke" if client == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS, model="m"), decision)
-    processors = Processors(route, model="m", agent="test/1", history=history, run=runner) if route.processes else None
-    return Exchange(all_wires()[wire], call_policy, decision, tools, form=form, seed=b"s", processors=processors)
+    return on_chat(route, kind, form, history, runner, wire)
 
 
 def sent(wire: str, form: Form, frames: list[Any], finish: bool = True) -> bytes:
@@ -112,9 +108,7 @@ def read_back(got: Got) -> Got:
 @pytest.mark.parametrize("case", CASES)
 def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, form: Form) -> None:
     route = route_of(case["rules"])
-    history = tuple(
-        EarlierCall(name, json.dumps(arguments), result) for name, arguments, result in case.get("history", ())
-    )
+    history = history_of(case)
     for size in (7, 1):
         body = sent(wire, form, frames_of(wire, case["says"], kind, size))
         exchange = exchange_for(wire, route, kind, form, history)
@@ -381,15 +375,6 @@ def test_what_is_blocked_goes_and_all_else_arrives_in_order(
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
-
-
-def offered(wire: str, body: dict[str, Any], kept: set[str], choice: str | None = None) -> dict[str, Any]:
-    """The body with only these tools."""
-    raw = json.dumps(body).encode()
-    conversation = formats()[wire].read(raw)
-    tools = tuple(tool for tool in conversation.tools if tool.name in kept)
-    changed = replace(conversation, tools=tools, tool_choice=choice or conversation.tool_choice)
-    return dict(json.loads(formats()[wire].write(raw, changed)))
 
 
 @pytest.mark.parametrize(

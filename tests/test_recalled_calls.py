@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from live import EVENTS, Dump, Host, Reply, host, mitmdump, post
+from fiveroutes import INVOKE
+from live import EVENTS, Dump, Host, Reply, configured, mitmdump, post
 from responsesclient import framed, stream, understood
 from sockets import Upstream, connected, upstream
-from test_e2e_openai_responses import INVOKE, TOOLS, tool
+from test_e2e_openai_responses import TOOLS, tool
 from toolcalls.mitm import flow_metadata
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
@@ -157,12 +158,8 @@ def test_a_thread_of_the_messages_api_is_noted_and_never_changed() -> None:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("recalled_calls")
-    config = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("recalled_calls"), CONFIG) as made:
         yield made
-        assert "Traceback" not in made.dump.output, made.dump.output
 
 
 def ids_in(events: Sequence[dict[str, Any]]) -> list[str]:

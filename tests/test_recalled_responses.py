@@ -5,11 +5,10 @@ A response that is made in the background has no output in the answer to its req
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from live import EVENTS, Host, Reply, host
+from live import EVENTS, Host, Reply, configured
 from responsesclient import framed, received, stream
 from responsesclient import whole as body_of
 from sdk import client
@@ -25,12 +24,8 @@ routes:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("recalled")
-    config: Path = folder / "toolcalls.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    with host(folder, "--set", f"toolcalls_config={config}") as made:
+    with configured(tmp_path_factory.mktemp("recalled"), CONFIG) as made:
         yield made
-        assert "Traceback" not in made.dump.output
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])

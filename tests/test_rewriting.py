@@ -7,12 +7,14 @@ one is added, and what is unknown survives.
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewrite
+import rewritings
+from rewritings import LIFT, LOWER, MEND
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.shapes import Unwritable
@@ -28,9 +30,6 @@ READ = {
         "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
     },
 }
-LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
-MEND = Route(rewrite_request=True)
-LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
 CLINE = """You are Cline.
 
 # Tools
@@ -60,21 +59,7 @@ Parameters:
 </function>
 """
 
-
-def sent(request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
-    body = json.dumps(request).encode()
-    made, notes = through(body, route)
-    assert through(body, route)[0] == made, "not deterministic"
-    assert through(made, route)[0] == made, "not idempotent"
-    return json.loads(made), notes
-
-
-def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
-    request = WIRE.request(body)
-    decision = decide(route, request, {}, ("cline",))
-    call_policy, _ = call_policy_of(route, request, decision)
-    made = rewrite(FORMAT.read(body), replace(call_policy, route=route), decision)
-    return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
+sent, through = partial(rewritings.sent, "openai_chat"), partial(rewritings.through, "openai_chat")
 
 
 def call(id_: str, name: str, arguments: str) -> dict[str, Any]:

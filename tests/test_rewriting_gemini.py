@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+import rewritings
 from conftest import shared_path
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewrite
+from rewritings import CLINE, LIFT, LOWER, MEND, through
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -22,37 +23,15 @@ FORMAT = formats()["gemini"]
 WIRE = all_wires()["gemini"]
 SCHEMA = {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}, "required": ["path"]}
 READ = {"functionDeclarations": [{"name": "read_file", "description": "Reads.", "parameters": SCHEMA}]}
-LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
-MEND = Route(rewrite_request=True)
-LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
-CLINE = """You are Cline.
-
-# Tools
-
-## read_file
-Description: Reads a file.
-Parameters:
-- path: (required) The path.
-"""
 LEAKED = 'Let me look.\n<invoke name="read_file">\n<parameter name="path">x</parameter>\n</invoke>'
 
 
-def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
-    request = WIRE.request(body)
-    decision = decide(route, request, {}, ("cline",))
-    call_policy, _ = call_policy_of(route, request, decision)
-    made = rewrite(FORMAT.read(body), replace(call_policy, route=route), decision)
-    return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
-
-
 def sent(request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
-    body = json.dumps(request).encode()
-    made, notes = through(body, route)
-    assert through(body, route)[0] == made, "not deterministic"
-    assert through(made, route)[0] == made, "not idempotent"
-    wrapped, _ = through(json.dumps({"model": "m", "project": "p", "request": request}).encode(), route)
-    assert json.loads(wrapped) == {"model": "m", "project": "p", "request": json.loads(made)}
-    return json.loads(made), notes
+    """Bare, and the same in the envelope of Code Assist."""
+    made, notes = rewritings.sent("gemini", request, route)
+    wrapped, _ = through("gemini", json.dumps({"model": "m", "project": "p", "request": request}).encode(), route)
+    assert json.loads(wrapped) == {"model": "m", "project": "p", "request": made}
+    return made, notes
 
 
 HISTORY: list[dict[str, Any]] = [
@@ -194,7 +173,7 @@ def test_contents_of_odd_shapes_survive() -> None:
     body = json.dumps({"contents": odd, "tools": [READ]}).encode()
     made = json.loads(FORMAT.write(body, FORMAT.read(body)))
     assert made["contents"] == odd
-    assert json.loads(through(body, LOWER)[0])["contents"] == odd
+    assert json.loads(through("gemini", body, LOWER)[0])["contents"] == odd
 
 
 def test_fewer_tools_and_another_choice_are_written() -> None:

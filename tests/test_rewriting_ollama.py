@@ -5,41 +5,24 @@ Strategy: as there, with messages whose arguments are objects and whose calls ha
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+import rewritings
 from casefiles import openai_tools
 from conftest import shared_path
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NOT_EXECUTED, rewrite
+from rewritings import CLINE, LIFT, LOWER, MEND
+from toolcalls.requests.rewriting import NOT_EXECUTED
 from toolcalls.requests.turns import formats
-from toolcalls.route import Route
 from toolcalls.wires import all_wires
 
 FORMAT = formats()["ollama"]
 WIRE = all_wires()["ollama"]
 TOOLS = openai_tools({"read_file": {"path": "string"}})
-LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
-MEND = Route(rewrite_request=True)
-LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
-CLINE = "You are Cline.\n\n# Tools\n\n## read_file\nDescription: Reads.\nParameters:\n- path: (required) The path.\n"
 
-
-def through(body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
-    request = WIRE.request(body)
-    decision = decide(route, request, {}, ("cline",))
-    call_policy, _ = call_policy_of(route, request, decision)
-    made = rewrite(FORMAT.read(body), replace(call_policy, route=route), decision)
-    return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
-
-
-def sent(request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
-    body = json.dumps(request).encode()
-    made, notes = through(body, route)
-    assert through(body, route)[0] == made, "not deterministic"
-    assert through(made, route)[0] == made, "not idempotent"
-    return json.loads(made), notes
+sent, through = partial(rewritings.sent, "ollama"), partial(rewritings.through, "ollama")
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:

@@ -7,8 +7,9 @@ touched keeps its bytes.
 import json
 from typing import Any
 
+from rewritings import LOWER, MEND, through
 from test_processors import no_reactors
-from test_rewriting_wires import LOWER, MEND, sent, through
+from test_rewriting_wires import sent
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.processing import processors_for
 from toolcalls.requests.turns import PastCall, Result, formats

@@ -19,20 +19,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rewritings
 from conftest import shared_path
+from rewritings import LIFT, LOWER, MEND, through
 from toolcalls.request import Tool
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED, rewrite
+from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
 from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
-from toolcalls.wires import all_wires
 
 type Said = tuple[str, Any]  # ("user" | "model", text), ("calls", (text, calls)), ("results", results)
 type Body = dict[str, Any]
 
-LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
-MEND = Route(rewrite_request=True)
-LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
 TRANSLATE = Route(client="text", upstream="text", client_dialect="tagged", dialects=("hermes",), rewrite_request=True)
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 CLINE = "You are Cline.\n\n# Tools\n\n## read_file\nDescription: Reads.\nParameters:\n- path: (required) The path.\n"
@@ -199,21 +196,8 @@ def system_of(wire: str, body: Body) -> str:
 # --- through format and rewriting -------------------------------------------------------------------------------------
 
 
-def through(wire: str, body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
-    request = all_wires()[wire].request(body)
-    decision = decide(route, request, {}, ("cline",))
-    call_policy, _ = call_policy_of(route, request, decision)
-    made = rewrite(formats()[wire].read(body), replace(call_policy, route=route), decision)
-    return formats()[wire].write(body, made.conversation) if made.notes else body, made.notes
-
-
 def sent(wire: str, request: Body, route: Route) -> Body:
-    body = json.dumps(request).encode()
-    made, _ = through(wire, body, route)
-    assert through(wire, body, route)[0] == made, "not deterministic"
-    assert through(wire, made, route)[0] == made, "not idempotent"
-    read: Body = json.loads(made)
-    return read
+    return rewritings.sent(wire, request, route)[0]
 
 
 on_every_wire = pytest.mark.parametrize("wire", WIRES)

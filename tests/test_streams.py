@@ -6,22 +6,19 @@ on its native calls must be the same each time (laws 1, 2, 4 and 10).
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import pytest
 
 from conftest import shared_path
+from exchanges import as_received, in_pieces, of_request
 from toolcalls.events import Verdict
-from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
 WIRE = all_wires()["openai_chat"]
-ROUTE = Route(client="native", upstream="text")
 
 
 @cache
@@ -34,26 +31,12 @@ def body_of(row: dict[str, Any]) -> bytes:
     return str(row["body"]).encode("utf-8", "surrogatepass")
 
 
-def as_received(body: bytes, sizes: list[int]) -> Iterator[bytes]:
-    at = 0
-    for size in sizes:
-        yield body[at : at + size]
-        at += size
-    yield body[at:]
-
-
-def in_sizes(body: bytes, size: int) -> Iterator[bytes]:
-    return (body[at : at + size] for at in range(0, len(body), size))
-
-
 def through(row: dict[str, Any], pieces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, Verdict]]]:
     request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
-    decision = decide(ROUTE, request, {}, ())
-    assert decision.kind == "lift"
-    call_policy, tools = call_policy_of(ROUTE, request, decision)
     # Some recordings lost their content type, so the body says what it is.
     form: Form = "whole" if body_of(row).lstrip().startswith(b"{") else "sse"
-    exchange = Exchange(WIRE, call_policy, decision, tools, form=form)
+    exchange = of_request(WIRE, request, form=form)
+    assert exchange.decision.kind == "lift"
     out = b"".join([exchange.feed(piece) for piece in pieces]) + exchange.close()
     assert exchange.failure is None, f"{row['id']}: {exchange.failure!r}"
     return out, exchange.verdicts
@@ -73,7 +56,7 @@ def test_a_recorded_stream_leaves_as_it_came(way: str | int) -> None:
         if way == "whole":
             out, verdicts = at_once(number)
         else:
-            pieces = in_sizes(body, way) if isinstance(way, int) else as_received(body, row.get("chunks") or [])
+            pieces = in_pieces(body, way) if isinstance(way, int) else as_received(body, row.get("chunks") or [])
             out, verdicts = through(row, pieces)
         assert out == body, row["id"]
         assert verdicts == at_once(number)[1], row["id"]

@@ -19,8 +19,9 @@ import httpx
 import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowWriter
-from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy.test import tflow, tutils
 
+from addons import addon_with, tap_on
 from live import (
     CALL,
     EVENTS,
@@ -67,9 +68,7 @@ def proxy(folder: Path) -> Iterator[Host]:
 
 @pytest.fixture
 def addon() -> Iterator[ToolCalls]:
-    made = ToolCalls()
-    with taddons.context(made) as context:
-        context.configure(made)
+    with addon_with() as made:
         yield made
 
 
@@ -436,14 +435,11 @@ def test_a_body_that_is_too_large_to_keep_passes_all_the_same(
 ) -> None:
     monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_KEPT", 1000)
     flow = _flow()
-    addon.request(flow)
-    addon.responseheaders(flow)
-    assert flow.response is not None
-    tap = flow.response.stream
-    assert isinstance(tap, ResponseTap)
+    tap = tap_on(addon, flow)
     returned = [tap(piece) for piece in [*streamed(TEXT), b""]]
     addon.response(flow)
     assert calls_in(b"".join(out for out in returned if isinstance(out, bytes))) == MADE
+    assert flow.response is not None
     assert flow.response.raw_content is None
     assert flow_metadata.UPSTREAM not in flow.metadata
     assert flow.comment == "lifted Bash (invoke)"
@@ -550,11 +546,7 @@ def _is_globals(one: object) -> bool:
 def test_the_tap_does_not_hold_its_flow(addon: ToolCalls) -> None:
     """A cycle keeps both bodies alive until the collector comes by."""
     flow = _flow()
-    addon.request(flow)
-    addon.responseheaders(flow)
-    assert flow.response is not None
-    tap = flow.response.stream
-    assert isinstance(tap, ResponseTap)
+    tap = tap_on(addon, flow)
     assert _reaches(flow, tap)
     assert not _reaches(tap, flow)
     addon.response(flow)

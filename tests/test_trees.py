@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import grows_with_its_input
-from test_laws import law
+from strategies import law
 from toolcalls.events import CallPiece, Text
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

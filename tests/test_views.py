@@ -19,14 +19,15 @@ from mitmproxy import contentviews, http
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow, tutils
 
+from addons import addon_with, tap_on
 from live import CALL, PATH, TOOLS, asked, streamed, whole
 from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.progress import progress_of
+from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import excerpt, lines, pairing, shortening
-from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
 TEXT = f"Let me look.\n\n{CALL}"
@@ -37,9 +38,7 @@ HOSTILE = "\x1b[31mred \x9b2J \u202edlrow \u200b \U000e0041 <script>alert(1)</sc
 
 @pytest.fixture
 def addon() -> Iterator[ToolCalls]:
-    made = ToolCalls()
-    with taddons.context(made) as context:
-        context.configure(made)
+    with addon_with() as made:
         yield made
 
 
@@ -49,6 +48,14 @@ def _flow(path: str, request: bytes, body: bytes, content_type: str) -> http.HTT
     flow.response = http.Response.make(200, body, {"content-type": content_type})
     flow.live = True
     return flow
+
+
+def _streaming(addon: ToolCalls) -> tuple[http.HTTPFlow, ResponseTap]:
+    """A flow of which no body has come yet, and what its reply goes through."""
+    flow = _flow(PATH, asked(), b"", "text/event-stream")
+    assert flow.response is not None
+    flow.response.raw_content = None
+    return flow, tap_on(addon, flow)
 
 
 def _through(addon: ToolCalls, flow: http.HTTPFlow) -> http.HTTPFlow:
@@ -794,16 +801,9 @@ def test_a_users_comment_stays_and_ours_goes(monkeypatch: pytest.MonkeyPatch, en
     monkeypatch.setattr("toolcalls.mitm.live.INTERVAL", 0.01)
 
     flows = []
-    addon = ToolCalls()
-    with taddons.context(addon) as context:
-        context.configure(addon)
+    with addon_with() as addon:
         for comment in ("", "look here"):
-            flow = _flow(PATH, asked(), b"", "text/event-stream")
-            assert flow.response is not None
-            flow.response.raw_content = None
-            for hook in (addon.request, addon.responseheaders):
-                hook(flow)
-            tap: Any = flow.response.stream
+            flow, tap = _streaming(addon)
             for piece in streamed(TEXT, 5)[:14]:
                 tap(piece)
             flow.comment = comment
@@ -828,9 +828,7 @@ def test_a_users_comment_stays_and_ours_goes(monkeypatch: pytest.MonkeyPatch, en
 
 def test_without_a_list_nothing_is_looked_at() -> None:
     """mitmdump has no list, so its replies cost nothing here; not even a loop is needed."""
-    addon = ToolCalls()
-    with taddons.context(addon) as context:
-        context.configure(addon)
+    with addon_with():
         Live().begin(tflow.tflow(resp=True))
 
 
@@ -845,13 +843,7 @@ def test_without_a_list_nothing_is_looked_at() -> None:
     ],
 )
 def test_what_a_reply_does_at_the_moment(addon: ToolCalls, text: str, said: str) -> None:
-    flow = _flow(PATH, asked(), b"", "text/event-stream")
-    assert flow.response is not None
-    flow.response.raw_content = None
-    for hook in (addon.request, addon.responseheaders):
-        hook(flow)
-    tap: Any = flow.response.stream
+    _, tap = _streaming(addon)
     for piece in streamed(text, reason=None):
         tap(piece)
-    exchange: Exchange = tap.exchange
-    assert progress_of(exchange) == said
+    assert progress_of(tap.exchange) == said

@@ -13,10 +13,11 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import taddons
 
+from fiveroutes import INVOKE
 from live import LIMIT, Growing, flows_in, mitmdump
 from responsesclient import stream, understood
 from sockets import connected, upstream
-from test_e2e_openai_responses import CREATE, INVOKE, NATIVE, pieces
+from test_e2e_openai_responses import CREATE, NATIVE, pieces
 from toolcalls import cli
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata

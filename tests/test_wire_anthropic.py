@@ -7,150 +7,59 @@ leave as they came on every kind of route but for native calls that become text.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import accumulate
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import anthropicclient as client
-from anthropicclient import Reply, received, stream, understood, whole, written
-from casefiles import canonical, load, openai_tools
+from anthropicclient import received, stream, understood, whole, written
+from casefiles import load
 from conftest import shared_path
-from test_exchange_laws import damaged, taken
-from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
-from toolcalls.events import CallStart, Event, Finish, Reasoning, Text, Verdict
-from toolcalls.insight.vocabulary.reasons import REASONS
+from exchanges import as_received, in_blocks, in_pieces, of_kind, of_request, run, words
+from readings import assert_total, read, shown, verdicts
+from strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
+from toolcalls.events import CallStart, Finish
 from toolcalls.replies.exchange import Exchange
-from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
-from toolcalls.route import VTC_CLIENT_PATTERNS, Route
-from toolcalls.wires import all_wires, wire_of
+from toolcalls.requests.evidence import Kind
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
 from toolcalls.wires.frames import SSE, Form
 from toolcalls.writing.writer import calls_in
+from wirecases import anthropic_events, check_anthropic
+from wirecases import exchange_for as case_exchange
 
 WIRE = all_wires()["anthropic"]
 FILE = load("wires", "anthropic")
-CASES = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
 WHOLE = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if case.get("whole", True)]
-KEYS = {
-    "title", "route", "tools", "request", "reply", "upstream_stop", "same", "text", "reasoning", "calls", "open",
-    "order", "stop", "verdicts", "whole", "in_whole",
-}  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
-
-
-def anthropic_tools(short: Mapping[str, Any]) -> list[dict[str, Any]]:
-    functions = [tool["function"] for tool in openai_tools(short)]
-    return [{"name": one["name"], "input_schema": one.get("parameters", {"type": "object"})} for one in functions]
 
 
 def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
-    tools = anthropic_tools(case.get("tools", FILE["tools"]) or {})
-    request = WIRE.request(json.dumps({"messages": [], "tools": tools, **case.get("request", {})}).encode())
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
-    route = Route(**{"client": "native", "upstream": "text", **given})
-    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    call_policy, box = call_policy_of(route, request, decision)
-    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"a request")
+    return case_exchange("anthropic", case, form)
+
+
+def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    return of_kind(WIRE, TOOLS, route, kind, form=form, dialect=dialect)
 
 
 LEAK = '<invoke name="Noop"></invoke>'
 
 
-def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    blocks: list[list[dict[str, Any]]] = []
-    for item in case["reply"]:
-        if isinstance(item, str | list):
-            blocks.append(client.text(*([item] if isinstance(item, str) else item)))
-        elif "call" in item:
-            blocks.append(client.call(item["id"], item["call"], *item.get("pieces", ())))
-        elif "thinking" in item:
-            blocks.append(client.thinking(item["thinking"]))
-        else:
-            blocks.append(client.block(item["block"]))
-    return stream(blocks, case.get("upstream_stop", "end_turn"))
-
-
-def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
-    out = b"".join([exchange.feed(piece) for piece in pieces])
-    out += exchange.close() if ends else exchange.abort()
-    assert exchange.failure is None, repr(exchange.failure)
-    return out
-
-
-def words(found: Iterable[tuple[int, Verdict]]) -> list[str]:
-    """The verdicts in the short form of the case files."""
-    return [
-        " ".join(word for word in (one.status, one.reason, one.name or "-", one.dialect and f"({one.dialect})") if word)
-        for _, one in found
-    ]
-
-
-def check(case: Mapping[str, Any], got: Reply, exchange: Exchange) -> None:
-    assert got.text == case.get("text", "")
-    assert got.reasoning == case.get("reasoning", "")
-    assert got.stop == case.get("stop", "end_turn")
-    assert got.order == case["order"]
-    assert got.usage == client.USAGE
-    assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
-    expected, open_ = case.get("calls", []), case.get("open", [])
-    assert [call["name"] for call in got.calls] == [call["name"] for call in expected]
-    for call, want in zip(got.calls, expected, strict=True):
-        assert canonical(call["arguments"]) == canonical(want.get("json") or json.dumps(want.get("arguments", {})))
-        assert call["id"] == want.get("id", call["id"])
-    assert [(call["name"], call["arguments"]) for call in got.open] == [(call["name"], call["json"]) for call in open_]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
-    assert set(case) <= KEYS
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_client_receives_what_the_author_says(case: dict[str, Any]) -> None:
-    exchange, body = exchange_for(case), written(events_of(case))
-    out = run(exchange, [body])
-    check(case, received(out), exchange)
-    assert (out == body) == case.get("same", False)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_it_is_the_same_wherever_the_bytes_are_cut(case: dict[str, Any]) -> None:
-    body = written(events_of(case))
-    expected = exchange_for(case)
-    out = run(expected, [body])
-    for at in range(1, len(body), 11):
-        exchange = exchange_for(case)
-        assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
-        assert exchange.verdicts == expected.verdicts
-    assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
-
-
-@pytest.mark.parametrize("case", WHOLE)
-def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
-    exchange, body = exchange_for(case, "whole"), whole(events_of(case))
-    out = run(exchange, [body[:40], body[40:]])
-    case = {**case, **case.get("in_whole", {})}
-    assert (out == body) == case.get("same", False)
-    check(case, understood(json.loads(out)), exchange)
-
-
 @pytest.mark.parametrize("case", WHOLE)
 def test_blocks_that_the_message_begins_with(case: dict[str, Any]) -> None:
-    body = written(client.at_once(events_of(case)))
+    body = written(client.at_once(anthropic_events(case)))
     exchange = exchange_for(case)
     out = run(exchange, [body])
     assert (out == body) == case.get("same", False)
     if not case.get("same", False):
         got = received(out)
         assert re.sub("t+", "t", got.order) == re.sub("t+", "t", case["order"])
-        check({**case, "order": got.order}, got, exchange)  # calls that became text join the text before them
+        check_anthropic({**case, "order": got.order}, got, exchange)  # calls that became text join the text before them
     else:
-        assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
+        assert sorted(words(exchange)) == sorted(case.get("verdicts", []))
     assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
 
 
@@ -271,7 +180,7 @@ def test_a_call_is_not_closed_where_the_reply_breaks_off(end: str) -> None:
     out = run(exchange, [body], ends=False)
     assert b"content_block_stop" not in out
     assert (b"overloaded_error" in out) == (end == "error")
-    assert words(exchange.verdicts) == ["truncated cut_off Bash (invoke)"]
+    assert words(exchange) == ["truncated cut_off Bash (invoke)"]
 
 
 CITATION = {"type": "citations_delta", "citation": {"type": "char_location", "cited_text": "x", "document_index": 0}}
@@ -324,7 +233,7 @@ def test_text_that_nobody_has_opened() -> None:
     events = [event for event in events if event["type"] not in {"content_block_start", "content_block_stop"}]
     exchange = exchange_for({})
     run(exchange, [written(events)])
-    assert words(exchange.verdicts) == ["lifted Noop (invoke)"]
+    assert words(exchange) == ["lifted Noop (invoke)"]
 
 
 def test_a_whole_reply_keeps_what_else_it_holds() -> None:
@@ -339,36 +248,6 @@ def test_a_whole_reply_keeps_what_else_it_holds() -> None:
 
 
 # --- what a request says ----------------------------------------------------------------------------------------------
-
-
-VERTEX = "/v1/projects/p/locations/l/publishers/anthropic/models"
-
-
-@pytest.mark.parametrize(
-    ("path", "ours"),
-    [
-        ("/v1/messages", True),
-        ("/v1/messages?beta=true", True),
-        ("/anthropic/v1/messages/", True),
-        ("/api/gateway/anthropic/v1/messages", True),
-        (f"{VERTEX}/claude-3-7-sonnet@20250219:streamRawPredict", True),
-        (f"{VERTEX}/claude-3-7-sonnet@20250219%3ArawPredict", True),
-        (f"{VERTEX}/count-tokens:rawPredict", False),
-        ("/v1/messages/count_tokens", False),
-        ("/v1/messages/batches", False),
-        ("/v1/messages/batches/b/results", False),
-        ("/v1/threads/t/messages", False),
-        ("/v1/chat/completions", False),
-    ],
-)
-def test_the_paths_of_the_wire(path: str, ours: bool) -> None:
-    assert (wire_of(path) is WIRE) == ours
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":{}}', b"\xff", b"[" * 100_000])
-def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="request body"):
-        WIRE.request(body)
 
 
 def test_a_request() -> None:
@@ -434,7 +313,7 @@ def test_a_block_keeps_members_of_any_name() -> None:
     opened = {**opened, "content_block": {**opened["content_block"], **odd}}
     exchange = exchange_for({"route": {"client": "text", "upstream": "native"}})
     out = run(exchange, [written(stream([client.text("hi"), bash, [opened, *rest]], "tool_use"))])
-    assert words(exchange.verdicts) == ["lowered Bash (invoke)", "malformed bad_arguments Bash"]
+    assert words(exchange) == ["lowered Bash (invoke)", "malformed bad_arguments Bash"]
     events = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: ")]
     (block,) = (one["content_block"] for one in events if one.get("content_block", {}).get("type") == "tool_use")
     assert odd.items() <= block.items()
@@ -460,30 +339,7 @@ def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
-    side = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, side, route.upstream, dialect if side == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
-    return Exchange(WIRE, call_policy, decision, tools, form=form)
-
-
-def clean(text: str) -> str:
-    """A client cannot decode a lone surrogate."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-texts = replies.filter(bool).map(clean)
-
-
-def in_blocks(events: Iterable[Event]) -> str:
-    """The text that is shown, without what would be a block of white space alone: the API refuses that in a history."""
-    rows = [""]
-    for event in events:
-        if isinstance(event, Text):
-            rows[-1] += event.text
-        elif isinstance(event, CallStart | Reasoning):
-            rows.append("")
-    return "".join(row for row in rows if row.strip()) if len(rows) > 1 else rows[0]
+texts = replies.filter(bool).map(decodable)
 
 
 @law
@@ -608,11 +464,7 @@ def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind
     events = stream([client.thinking("hm"), client.text(text or "x"), native, client.text("b")], "tool_use")
     body = data.draw(damaged(written(events) if form == "sse" else whole(events)))
     exchange = law_exchange(route, kind, form=form)
-    out = run(exchange, data.draw(cut(body)), ends=ends)
-    if not taken(exchange.verdicts) or kind == "observe":
-        assert out == body
-    for _, verdict in exchange.verdicts:
-        assert verdict.reason is None or verdict.reason in REASONS
+    assert_total(exchange, data.draw(cut(body)), ends=ends)
 
 
 # --- recorded streams -------------------------------------------------------------------------------------------------
@@ -641,15 +493,9 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
     for row in recorded():
         body = str(row["body"]).encode("utf-8", "surrogatepass")
         request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
-        decision = decide(route, request, {}, ())
-        assert decision.kind == kind
-        call_policy, tools = call_policy_of(route, request, decision)
-        exchange = Exchange(WIRE, call_policy, decision, tools, form="sse")
-        if isinstance(way, int):
-            pieces = [body[at : at + way] for at in range(0, len(body), way)]
-        else:
-            ends = list(accumulate(row["chunks"] or ()))
-            pieces = [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
+        exchange = of_request(WIRE, request, route, form="sse")
+        assert exchange.decision.kind == kind
+        pieces = in_pieces(body, way) if isinstance(way, int) else as_received(body, row["chunks"] or ())
         out = run(exchange, pieces)
         native = [one for _, one in exchange.verdicts if one.dialect is None or one.status == "lowered"]
         assert len(native) == row["native_calls"], row["id"]

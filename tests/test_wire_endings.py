@@ -8,6 +8,7 @@ the strict clients, who know one reason only: of those that stand in front of ot
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,11 +17,10 @@ import chatclient
 import geminiclient
 import ollamaclient
 import test_processors
-import test_wire_gemini
-import test_wire_ollama
-import test_wires
-from test_wires import run, words
+from exchanges import run, words
 from toolcalls.replies.exchange import Exchange
+from toolcalls.wires.frames import Form
+from wirecases import FILES, chat_deltas, exchange_for, gemini_replies, ollama_lines
 
 DONE = b"data: [DONE]\n\n"
 RM = '<invoke name="Bash"><parameter name="command">rm -rf /tm'
@@ -65,7 +65,7 @@ def ollama_says(frame: dict[str, Any], reason: str | None) -> dict[str, Any]:
 
 
 def chat_sent(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [chatclient.chunk(delta, finish) for delta, finish in test_wires.deltas(case)]
+    return [chatclient.chunk(delta, finish) for delta, finish in chat_deltas(case)]
 
 
 def chat_body(frames: list[dict[str, Any]]) -> bytes:
@@ -93,19 +93,21 @@ def events(body: bytes) -> list[dict[str, Any]]:
     return [json.loads(data) for data in datas if data != b"[DONE]"]
 
 
+def speaks(name: str, form: Form, *rest: Any) -> Speaks:
+    return Speaks(partial(exchange_for, name, form=form), FILES[name]["cases"], *rest)
+
+
 SPEAKS = {
-    "openai_chat": Speaks(
-        test_wires.exchange_for, test_wires.FILE["cases"], chat_sent, chat_body, chat_says,
+    "openai_chat": speaks(
+        "openai_chat", "sse", chat_sent, chat_body, chat_says,
         lambda frame: frame["choices"][0]["finish_reason"], events, chat_received,
     ),
-    "gemini": Speaks(
-        test_wire_gemini.exchange_for, test_wire_gemini.FILE["cases"], test_wire_gemini.sent,
-        lambda frames: geminiclient.body_of(frames, "sse"), gemini_says,
+    "gemini": speaks(
+        "gemini", "sse", gemini_replies, lambda frames: geminiclient.body_of(frames, "sse"), gemini_says,
         lambda frame: frame["candidates"][0].get("finishReason"), events, gemini_received,
     ),
-    "ollama": Speaks(
-        test_wire_ollama.exchange_for, test_wire_ollama.FILE["cases"], test_wire_ollama.sent,
-        ollamaclient.body_of, ollama_says, lambda frame: frame.get("done_reason"),
+    "ollama": speaks(
+        "ollama", "ndjson", ollama_lines, ollamaclient.body_of, ollama_says, lambda frame: frame.get("done_reason"),
         lambda body: [json.loads(line) for line in body.splitlines()], ollama_received,
     ),
 }  # fmt: skip

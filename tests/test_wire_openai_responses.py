@@ -7,133 +7,46 @@ leave as they came on every kind of route.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import accumulate
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casefiles import canonical, load, openai_tools
+from casefiles import load
 from conftest import shared_path
+from exchanges import as_received, in_pieces, of_kind, of_request, run, words
+from readings import assert_total, read, shown, verdicts
 from responsesclient import Reply, received, stream, take_items, whole, written
-from test_exchange_laws import damaged, taken
-from test_laws import DIALECTS, STANDARD, TOOLS, cut, law, read, replies, routes, shown, verdicts
-from toolcalls.events import Verdict
-from toolcalls.insight.vocabulary.reasons import REASONS
+from strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
 from toolcalls.replies.exchange import Exchange
-from toolcalls.request import Request
-from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
-from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Route
-from toolcalls.wires import all_wires, wire_of, wire_of_retrieval
+from toolcalls.requests.evidence import Kind
+from toolcalls.route import Access, Route
+from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in
+from wirecases import check_responses, responses_events
+from wirecases import exchange_for as case_exchange
 
 WIRE = all_wires()["openai_responses"]
 FILE = load("wires", "openai_responses")
 STREAMED = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if not case.get("whole_only")]
-WHOLE = [pytest.param(case, id=case["title"]) for case in FILE["cases"] if case.get("whole", True)]
-KEYS = {
-    "title", "route", "tools", "request", "reply", "upstream_status", "same", "text", "reasoning", "calls", "open",
-    "order", "status", "reason", "verdicts", "whole", "whole_only", "in_whole",
-}  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 
 
 def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
-    tools = [{"type": "function", **tool["function"]} for tool in openai_tools(case.get("tools", FILE["tools"]))]
-    request = WIRE.request(json.dumps({"input": [], "tools": tools, **case.get("request", {})}).encode())
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
-    route = Route(**{"client": "native", "upstream": "text", **given})
-    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    call_policy, box = call_policy_of(route, request, decision)
-    return Exchange(WIRE, call_policy, decision, box, form=form, seed=b"a request")
+    return case_exchange("openai_responses", case, form)
 
 
-def events_of(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    items: list[Any] = []
-    for item in case["reply"]:
-        if isinstance(item, dict) and "call" in item:
-            rest = {key: item[key] for key in item if key not in {"call", "id", "json"}}
-            call = {"type": "function_call", "call_id": item["id"], "name": item["call"], "arguments": item["json"]}
-            items.append({**call, **rest})
-        else:
-            items.append(item["item"] if isinstance(item, dict) else item)
-    return stream(items, case.get("upstream_status", "completed"))
-
-
-def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> bytes:
-    out = b"".join([exchange.feed(piece) for piece in pieces])
-    out += exchange.close() if ends else exchange.abort()
-    assert exchange.failure is None, repr(exchange.failure)
-    return out
-
-
-def words(found: Iterable[tuple[int, Verdict]]) -> list[str]:
-    """The verdicts in the short form of the case files."""
-    return [
-        " ".join(word for word in (one.status, one.reason, one.name or "-", one.dialect and f"({one.dialect})") if word)
-        for _, one in found
-    ]
-
-
-def check(case: Mapping[str, Any], got: Reply, exchange: Exchange) -> None:
-    assert got.text == case.get("text", "")
-    assert got.reasoning == case.get("reasoning", "")
-    assert got.status == case.get("status", "completed")
-    assert got.reason == case.get("reason", "max_output_tokens" if got.status == "incomplete" else None)
-    assert got.order == case["order"]
-    assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
-    expected, open_ = case.get("calls", []), case.get("open", [])
-    assert [call["name"] for call in got.calls] == [call["name"] for call in expected]
-    for call, want in zip(got.calls, expected, strict=True):
-        assert canonical(call["arguments"]) == canonical(want.get("json") or json.dumps(want.get("arguments", {})))
-        assert call["id"] == want.get("id", call["id"])
-        assert call["form"] == want.get("form", "function_call")
-    assert [(call["name"], call["arguments"]) for call in got.open] == [(call["name"], call["json"]) for call in open_]
-
-
-@pytest.mark.parametrize("case", FILE["cases"], ids=lambda case: case["title"])
-def test_a_case_says_only_what_is_known(case: dict[str, Any]) -> None:
-    assert set(case) <= KEYS
-
-
-@pytest.mark.parametrize("case", STREAMED)
-def test_a_client_receives_what_the_author_says(case: dict[str, Any]) -> None:
-    exchange, body = exchange_for(case), written(events_of(case))
-    out = run(exchange, [body])
-    check(case, received(out), exchange)
-    assert (out == body) == case.get("same", False)
-
-
-@pytest.mark.parametrize("case", STREAMED)
-def test_it_is_the_same_wherever_the_bytes_are_cut(case: dict[str, Any]) -> None:
-    body = written(events_of(case))
-    expected = exchange_for(case)
-    out = run(expected, [body])
-    for at in range(1, len(body), 13):
-        exchange = exchange_for(case)
-        assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
-        assert exchange.verdicts == expected.verdicts
-    assert run(exchange_for(case), (body[at : at + 1] for at in range(len(body)))) == out
-
-
-@pytest.mark.parametrize("case", WHOLE)
-def test_a_whole_reply_is_the_same(case: dict[str, Any]) -> None:
-    exchange, body = exchange_for(case, "whole"), whole(events_of(case))
-    out = run(exchange, [body[:40], body[40:]])
-    assert (out == body) == case.get("same", False)
-    reply = Reply()
-    take_items(reply, json.loads(out))
-    check({**case, **case.get("in_whole", {})}, reply, exchange)
+def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
+    return of_kind(WIRE, TOOLS, route, kind, form=form, dialect=dialect)
 
 
 @pytest.mark.parametrize("case", STREAMED)
 def test_a_stream_that_names_and_numbers_nothing_is_the_same(case: dict[str, Any]) -> None:
     """Some servers send neither event names nor numbers, and end with `[DONE]`."""
-    plain = [{key: event[key] for key in event if key != "sequence_number"} for event in events_of(case)]
+    plain = [{key: event[key] for key in event if key != "sequence_number"} for event in responses_events(case)]
     body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in plain) + b"data: [DONE]\n\n"
     exchange = exchange_for(case)
     out = run(exchange, [body])
@@ -141,7 +54,7 @@ def test_a_stream_that_names_and_numbers_nothing_is_the_same(case: dict[str, Any
     told = [json.loads(line[6:]) for line in out.split(b"\n") if line.startswith(b"data: {")]
     assert not any("sequence_number" in event for event in told)
     numbered = [{**event, "sequence_number": number} for number, event in enumerate(told)]
-    check(case, received(written(numbered)), exchange)
+    check_responses(case, received(written(numbered)), exchange)
     assert (out == body) == case.get("same", False)
 
 
@@ -178,7 +91,7 @@ def test_a_response_that_failed_completes_nothing() -> None:
     out = run(exchange, [written([*events, {"type": "response.failed", "sequence_number": 5, "response": head}])])
     assert b"function_call_arguments.done" not in out
     assert b'"type":"response.failed"' in out
-    assert words(exchange.verdicts) == ["truncated cut_off Bash (invoke)"]
+    assert words(exchange) == ["truncated cut_off Bash (invoke)"]
 
 
 def test_a_multiplexed_stream_keeps_its_id() -> None:
@@ -313,48 +226,6 @@ def test_an_annotation_of_one_reply_is_in_no_other() -> None:
 # --- what a request says ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "ours"),
-    [
-        ("/v1/responses", True),
-        ("/openai/v1/responses?api-version=preview", True),
-        ("/openai/deployments/x/responses/", True),
-        ("/backend-api/codex/responses", True),
-        ("/api/v1/responses", True),
-        ("/v1/responses/resp_1", False),
-        ("/v1/responses/resp_1/cancel", False),
-        ("/v1/responses/compact", False),
-        ("/v1/responses/input_tokens", False),
-        ("/v1/chat/completions", False),
-    ],
-)
-def test_the_paths_of_the_wire(path: str, ours: bool) -> None:
-    assert (wire_of(path) is WIRE) == ours
-
-
-@pytest.mark.parametrize(
-    ("path", "ours"),
-    [
-        ("/v1/responses/resp_1", True),
-        ("/openai/v1/responses/resp_1?stream=true&starting_after=7", True),
-        ("/v1/responses/resp_1/", True),
-        ("/v1/responses", False),
-        ("/v1/responses/compact", False),
-        ("/v1/responses/resp_1/input_items", False),
-        ("/forms/7/responses/9", False),
-    ],
-)
-def test_the_paths_of_replies_that_are_asked_for_again(path: str, ours: bool) -> None:
-    assert (wire_of_retrieval(path) is WIRE) == ours
-    assert not (ours and wire_of(path))
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":[]}', b"\xff", b"[" * 100_000])
-def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="request body"):
-        WIRE.request(body)
-
-
 def test_a_request() -> None:
     body = {
         "model": "m",
@@ -436,20 +307,8 @@ def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-def law_exchange(route: Route, kind: Kind = "lift", *, form: Form = "sse", dialect: str = "invoke") -> Exchange:
-    client = "text" if kind in {"lower", "roundtrip"} else "native"
-    decision = Decision(kind, client, route.upstream, dialect if client == "text" else None, ())
-    call_policy, tools = call_policy_of(route, Request(tools=TOOLS), decision)
-    return Exchange(WIRE, call_policy, decision, tools, form=form)
-
-
-def clean(text: str) -> str:
-    """A client cannot decode a lone surrogate."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 @law
-@given(st.data(), replies.filter(bool).map(clean), routes)
+@given(st.data(), replies.filter(bool).map(decodable), routes)
 def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, route: Route) -> None:
     body = written(stream([data.draw(cut(text))]))
     exchange = law_exchange(route)
@@ -466,7 +325,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
 
 
 @law
-@given(st.data(), replies.filter(bool).map(clean), routes, st.sampled_from(KINDS), st.sampled_from(DIALECTS))
+@given(st.data(), replies.filter(bool).map(decodable), routes, st.sampled_from(KINDS), st.sampled_from(DIALECTS))
 def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
     data: st.DataObject, text: str, route: Route, kind: Kind, dialect: str
 ) -> None:
@@ -487,7 +346,7 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
 
 
 @law
-@given(st.data(), replies.filter(bool).map(clean))
+@given(st.data(), replies.filter(bool).map(decodable))
 def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: str) -> None:
     body = written(stream([text]))
     part = law_exchange(STANDARD)
@@ -503,11 +362,7 @@ def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind
     events = stream([[text or "x"], call, "b"])
     body = data.draw(damaged(written(events) if form == "sse" else whole(events)))
     exchange = law_exchange(route, kind, form=form)
-    out = run(exchange, data.draw(cut(body)), ends=ends)
-    if not taken(exchange.verdicts) or kind == "observe":
-        assert out == body
-    for _, verdict in exchange.verdicts:
-        assert verdict.reason is None or verdict.reason in REASONS
+    assert_total(exchange, data.draw(cut(body)), ends=ends)
 
 
 # --- recorded streams -------------------------------------------------------------------------------------------------
@@ -541,15 +396,9 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
     for row in recorded():
         body = str(row["body"]).encode("utf-8", "surrogatepass")
         request = WIRE.request(json.dumps(row.get("request") or {"input": ""}).encode())
-        decision = decide(route, request, {}, ())
-        assert decision.kind == kind
-        call_policy, tools = call_policy_of(route, request, decision)
-        exchange = Exchange(WIRE, call_policy, decision, tools, form="sse")
-        if isinstance(way, int):
-            pieces = [body[at : at + way] for at in range(0, len(body), way)]
-        else:
-            ends = list(accumulate(row["chunks"] or ()))
-            pieces = [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
+        exchange = of_request(WIRE, request, route, form="sse")
+        assert exchange.decision.kind == kind
+        pieces = in_pieces(body, way) if isinstance(way, int) else as_received(body, row["chunks"] or ())
         out = run(exchange, pieces)
         native = [one for _, one in exchange.verdicts if one.status in {"native", "lowered"}]
         assert len(native) == row["native_calls"] + len(BUILT_IN_DONE.findall(body)), row["id"]

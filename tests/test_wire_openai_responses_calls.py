@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from responsesclient import Reply, received, stream, take_items, whole, written
-from test_laws import cut, law
+from strategies import cut, law
 from test_processors import no_reactors, route_of
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.processors.reactors import Answer, Runner

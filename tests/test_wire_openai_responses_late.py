@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exchanges import run, words
+from readings import read, shown, verdicts
 from responsesclient import received, stream, written
-from test_laws import cut, law, read, replies, shown, verdicts
-from test_wire_openai_responses import FILE, clean, events_of, exchange_for, law_exchange, run, words
+from strategies import cut, decodable, law, replies
+from test_wire_openai_responses import exchange_for, law_exchange
 from toolcalls.route import Route
 from toolcalls.writing.writer import calls_in
+from wirecases import FILES, responses_events
 
 type Events = list[dict[str, Any]]
 
@@ -44,11 +47,13 @@ WAYS = {
     "whole response": without(_TEXT, _PART, _ITEM),
 }
 # In a stream that says nothing of its messages, only those cases make sense that have nothing else.
-PLAIN = [case for case in FILE["cases"] if all(isinstance(item, str | list) for item in case["reply"])]
+PLAIN = [
+    case for case in FILES["openai_responses"]["cases"] if all(isinstance(item, str | list) for item in case["reply"])
+]
 CASES = [
     pytest.param(way, case, id=f"{way}: {case['title']}")
     for way in WAYS
-    for case in (PLAIN if way == "whole response" else FILE["cases"])
+    for case in (PLAIN if way == "whole response" else FILES["openai_responses"]["cases"])
     if not case.get("whole_only") and any(isinstance(item, str | list) for item in case["reply"])
 ]
 
@@ -66,11 +71,11 @@ def told(events: Iterable[dict[str, Any]]) -> str:
 
 @pytest.mark.parametrize(("way", "case"), CASES)
 def test_it_is_read_where_it_stands_first(way: str, case: dict[str, Any]) -> None:
-    events = thin(way, events_of(case))
+    events = thin(way, responses_events(case))
     body = written(events)
     exchange = exchange_for(case)
     out = run(exchange, [body])
-    assert sorted(words(exchange.verdicts)) == sorted(case.get("verdicts", []))
+    assert sorted(words(exchange)) == sorted(case.get("verdicts", []))
     assert (out == body) == case.get("same", False)
     if case.get("same"):
         return
@@ -106,7 +111,7 @@ def test_text_that_was_told_is_not_read_again() -> None:
             event["output_index"] = 3
     exchange = exchange_for({})
     run(exchange, [written(events)])
-    assert words(exchange.verdicts) == ["lifted Noop (invoke)"]
+    assert words(exchange) == ["lifted Noop (invoke)"]
 
 
 def test_a_refusal_beside_such_text_stays() -> None:
@@ -122,7 +127,7 @@ def test_a_refusal_beside_such_text_stays() -> None:
 
 
 @law
-@given(st.data(), replies.filter(bool).map(clean), st.sampled_from(list(WAYS)))
+@given(st.data(), replies.filter(bool).map(decodable), st.sampled_from(list(WAYS)))
 def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, way: str) -> None:
     route = Route(client="native", upstream="text")
     body = written(thin(way, stream([text])))

@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from exchanges import in_blocks
 from reliability import heard
 from reliability.driving import Outcome, Stalled, plan_of
 from reliability.faults import Faulted
 from reliability.spliced import Spliced
-from toolcalls.events import CallStart, Event, Markup, Reasoning, Text, Verdict
+from toolcalls.events import Event, Markup, Text, Verdict
 from toolcalls.mitm.content_codings import CodingError
 from toolcalls.reading.reader import Reader
 from toolcalls.wires import all_wires
@@ -254,7 +255,7 @@ def shown_of(one: Spliced, events: list[Event]) -> str:
     shown: list[str] = []
     markup: list[str] = []
     if one.wire == "anthropic":
-        return _in_blocks(events)
+        return in_blocks(events)
     for event in events:
         if isinstance(event, Text):
             shown.append(event.text)
@@ -265,17 +266,6 @@ def shown_of(one: Spliced, events: list[Event]) -> str:
                 shown.extend(markup)
             markup = []
     return "".join(shown)
-
-
-def _in_blocks(events: list[Event]) -> str:
-    """The text of the blocks of a message."""
-    blocks = [""]
-    for event in events:
-        if isinstance(event, Text):
-            blocks[-1] += event.text
-        elif isinstance(event, CallStart | Reasoning):
-            blocks.append("")
-    return blocks[0] if len(blocks) == 1 else "".join(text for text in blocks if text.strip())
 
 
 def read(one: Spliced, said: heard.Heard) -> list[Event]:

@@ -10,10 +10,10 @@ from dataclasses import replace
 import httpx
 from mitmproxy import http
 
+from canaries import HEADERS
 from live import CALL, PATH, Cut, Framing, Reply, calls_in, encoded, flows_in, streamed, upstream_h2, whole
 from reliability.live_kit import (
     CALLED,
-    HEADERS,
     MADE,
     PATIENCE,
     PLAIN,

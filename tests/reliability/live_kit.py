@@ -22,6 +22,7 @@ from typing import Literal
 
 from mitmproxy import http
 
+from canaries import CANARY, HEADERS, QUERY
 from live import CALL, EVENTS, PATH, Dump, Growing, Reply, asked, calls_in, mitmdump, streamed, text_in, until_read
 from reliability.rows import Row
 
@@ -30,19 +31,7 @@ MEGABYTE = 1024 * 1024
 
 # --- what is said -----------------------------------------------------------------------------------------------------
 
-CANARY = "CANARY"
 TRACES = (CANARY.encode(), b"Q0FOQVJZ")  # the word, and its beginning in base64
-HEADERS = {
-    "authorization": "Bearer sk-proj-CANARY01aaaaaaaaaaaaaaaaaaaa",
-    "x-api-key": "sk-ant-api03-CANARY02aaaaaaaaaaaaaaaa",
-    "api-key": "CANARY03aaaaaaaaaaaaaaaaaaaaaaaa",
-    "x-goog-api-key": "AIzaCANARY04aaaaaaaaaaaaaaaaaaaaaaaaa",
-    "cookie": "session=CANARY05",
-    "x-amz-security-token": "CANARY07",
-    "x-vendor-auth-token": "CANARY08",
-    "openai-organization": "org-CANARY09",
-}
-QUERY = "?alt=sse&key=AIzaCANARY12aaaaaaaaaaaaaaaaaaaaaaaaa&X-Amz-Signature=CANARY13"
 SECRET = "OPENAI_API_KEY=sk-proj-CANARY14aaaaaaaaaaaaaaaaaaaa"
 SENT = asked(user=f"list the files; {SECRET}")
 REPLIED = {**EVENTS, "set-cookie": "__cf_bm=CANARY15"}

@@ -1,0 +1,43 @@
+"""Requests through format and rewriting, as the addon does it; on routes of each kind that rewrite."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.rewriting import rewrite
+from toolcalls.requests.turns import formats
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+
+LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
+MEND = Route(rewrite_request=True)
+LIFT = Route(client="text", upstream="native", client_dialect="tagged", rewrite_request=True)
+# The prompt of a client that declares its tool in it.
+CLINE = """You are Cline.
+
+# Tools
+
+## read_file
+Description: Reads a file.
+Parameters:
+- path: (required) The path.
+"""
+
+
+def through(wire: str, body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
+    """What the upstream is sent, and what was done."""
+    request = all_wires()[wire].request(body)
+    decision = decide(route, request, {}, ("cline",))
+    call_policy, _ = call_policy_of(route, request, decision)
+    made = rewrite(formats()[wire].read(body), replace(call_policy, route=route), decision)
+    return formats()[wire].write(body, made.conversation) if made.notes else body, made.notes
+
+
+def sent(wire: str, request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The same for a request that is not bytes yet; and two laws: it is the same every time, and then nothing to do."""
+    body = json.dumps(request).encode()
+    made, notes = through(wire, body, route)
+    assert through(wire, body, route)[0] == made, "not deterministic"
+    assert through(wire, made, route)[0] == made, "not idempotent"
+    return json.loads(made), notes

@@ -1,0 +1,128 @@
+"""Which requests are whose: the paths of the wires, and bodies that are no request of theirs."""
+
+import pytest
+
+from toolcalls.wires import all_wires, model_in, wire_of, wire_of_retrieval
+
+VERTEX = "/v1/projects/p/locations/l/publishers"
+OURS = {
+    "openai_chat": [
+        "/v1/chat/completions",
+        "/chat/completions?beta=true",
+        "/api/v0/chat/completions",
+        "/openai/v1/chat/completions/",
+    ],
+    "openai_responses": [
+        "/v1/responses",
+        "/openai/v1/responses?api-version=preview",
+        "/openai/deployments/x/responses/",
+        "/backend-api/codex/responses",
+        "/api/v1/responses",
+    ],
+    "anthropic": [
+        "/v1/messages",
+        "/v1/messages?beta=true",
+        "/anthropic/v1/messages/",
+        "/api/gateway/anthropic/v1/messages",
+        f"{VERTEX}/anthropic/models/claude-3-7-sonnet@20250219:streamRawPredict",
+        f"{VERTEX}/anthropic/models/claude-3-7-sonnet@20250219%3ArawPredict",
+    ],
+    "gemini": [
+        "/v1beta/models/gemini-2.5-pro:generateContent",
+        "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        "/models/m%3AstreamGenerateContent",
+        f"{VERTEX}/google/models/m:streamGenerateContent",
+        "/v1internal:streamGenerateContent?alt=sse",
+    ],
+    "ollama": ["/api/chat", "/ollama/api/chat/"],
+    "ollama_generate": ["/api/generate"],
+    "openai_completions": ["/v1/completions", "/openai/deployments/m/completions?api-version=1"],
+}
+# Near to those of a wire, and none of any.
+NOBODYS = [
+    "/v1/chat/completions/x",
+    "/v1/models",
+    "/v1/responses/resp_1",
+    "/v1/responses/resp_1/cancel",
+    "/v1/responses/compact",
+    "/v1/responses/input_tokens",
+    f"{VERTEX}/anthropic/models/count-tokens:rawPredict",
+    "/v1/messages/count_tokens",
+    "/v1/messages/batches",
+    "/v1/messages/batches/b/results",
+    "/v1/threads/t/messages",
+    "/v1beta/models/m:countTokens",
+    "/v1beta/models/m:embedContent",
+]
+RETRIEVED = [
+    "/v1/responses/resp_1",
+    "/openai/v1/responses/resp_1?stream=true&starting_after=7",
+    "/v1/responses/resp_1/",
+]
+NOT_RETRIEVED = [
+    "/v1/responses",
+    "/v1/responses/compact",
+    "/v1/responses/resp_1/input_items",
+    "/forms/7/responses/9",
+]
+NO_OBJECT = {"nothing": b"", "a list": b"[]", "no UTF-8": b"\xff", "deep lists": b"[" * 100_000}
+EMPTY = {**NO_OBJECT, "an empty object": b"{}"}
+NO_REQUEST = {
+    "openai_chat": {**EMPTY, "messages in no list": b'{"messages":{}}'},
+    "openai_responses": {**EMPTY, "messages": b'{"messages":[]}'},
+    "anthropic": {**EMPTY, "messages in no list": b'{"messages":{}}'},
+    "gemini": {**EMPTY, "contents in no list": b'{"contents":3}'},
+    "ollama": {**NO_OBJECT, "messages in no list": b'{"messages":{}}'},
+    "ollama_generate": NO_OBJECT,
+    "openai_completions": NO_OBJECT,
+}
+
+
+def test_every_wire_is_in_the_tables() -> None:
+    assert set(OURS) == set(NO_REQUEST) == set(all_wires())
+
+
+@pytest.mark.parametrize(("wire", "path"), [(wire, path) for wire, paths in OURS.items() for path in paths])
+def test_the_paths_of_a_wire(wire: str, path: str) -> None:
+    assert wire_of(path) is all_wires()[wire]
+
+
+@pytest.mark.parametrize("path", NOBODYS)
+def test_paths_of_no_wire(path: str) -> None:
+    assert wire_of(path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        *zip(OURS["gemini"], ["gemini-2.5-pro", "gemini-2.5-pro", "m", "m", ""], strict=True),
+        ("/v1beta/models/m:countTokens", "m"),
+        ("/v1beta/models/m:embedContent", "m"),
+    ],
+)
+def test_the_model_in_a_path(path: str, model: str) -> None:
+    assert model_in(path) == model
+
+
+@pytest.mark.parametrize("path", RETRIEVED)
+def test_the_paths_of_replies_that_are_asked_for_again(path: str) -> None:
+    assert wire_of_retrieval(path) is all_wires()["openai_responses"]
+    assert not wire_of(path)
+
+
+@pytest.mark.parametrize("path", NOT_RETRIEVED)
+def test_paths_of_no_reply(path: str) -> None:
+    assert wire_of_retrieval(path) is None
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        pytest.param(wire, body, id=f"{wire}: {name}")
+        for wire, bodies in NO_REQUEST.items()
+        for name, body in bodies.items()
+    ],
+)
+def test_what_is_no_request_is_a_value_error(wire: str, body: bytes) -> None:
+    with pytest.raises(ValueError, match="request body"):
+        all_wires()[wire].request(body)
