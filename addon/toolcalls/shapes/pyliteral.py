@@ -13,6 +13,7 @@ Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeri
 """
 
 import re
+from dataclasses import dataclass, field
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.pystring import GoesOn, Keep, starts_string, string
@@ -66,20 +67,22 @@ class _Open:
         self.empty = True
 
 
+@dataclass(slots=True)
 class _Literal:
-    def __init__(self, scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn) -> None:
-        self._scan = scan
-        self._sink = sink
-        self._keep = keep
-        self._around = goes_on
-        self._open: list[_Open] = []
-        self._held: list[str] = []
-        self._undecided = 0  # parentheses that may be tuples
-        self._comma = ""  # written when an item follows
-        self._colon = False  # the item that comes is a member's value
+    """One literal. `goes_on`: whether the grammar around it can go on so many characters from here."""
+
+    scan: Scanner
+    sink: CallSink
+    keep: Keep
+    goes_on: GoesOn
+    _open: list[_Open] = field(default_factory=list)
+    _held: list[str] = field(default_factory=list)
+    _undecided: int = 0  # parentheses that may be tuples
+    _comma: str = ""  # written when an item follows
+    _colon: bool = False  # the item that comes is a member's value
 
     def read(self) -> Step[bool]:
-        scan = self._scan
+        scan = self.scan
         while True:
             gap = yield from take_run(scan, _GAP)
             char = yield from character(scan)
@@ -111,7 +114,7 @@ class _Literal:
 
     def _behind(self) -> Step[bool]:
         """Behind an item: all closers that follow, and a comma. False where neither stands."""
-        scan = self._scan
+        scan = self.scan
         while self._open:
             self._put((yield from take_run(scan, _GAP)))
             char = yield from character(scan)
@@ -128,7 +131,7 @@ class _Literal:
     # Containers
 
     def _begin(self, opener: str) -> None:
-        self._scan.take(1)
+        self.scan.take(1)
         closer = _CLOSERS[opener]
         if opener == "(":
             self._undecided += 1
@@ -146,7 +149,7 @@ class _Literal:
             self._decided()
 
     def _close(self) -> None:
-        self._scan.take(1)
+        self.scan.take(1)
         self._comma = ""
         top = self._open.pop()
         if top.closer != ")":
@@ -161,23 +164,23 @@ class _Literal:
     def _decided(self) -> None:
         self._undecided -= 1
         if not self._undecided:
-            self._keep("".join(self._held))
+            self.keep("".join(self._held))
             self._held.clear()
 
     def _put(self, json: str) -> None:
         if self._undecided:
             self._held.append(json)
         elif json:
-            self._keep(json)
+            self.keep(json)
 
     # Items
 
     def _scalar(self) -> Step[bool]:
-        scan = self._scan
+        scan = self.scan
         if (yield from starts_string(scan)):
             self._put('"')
             direct = not self._undecided
-            if not (yield from string(scan, self._sink, self._put, self._behind_item, direct=direct)):
+            if not (yield from string(scan, self.sink, self._put, self._behind_item, direct=direct)):
                 return False
             self._put('"')
             return True
@@ -189,10 +192,10 @@ class _Literal:
 
     def _key(self) -> Step[bool]:
         """A member's key with its colon."""
-        scan = self._scan
+        scan = self.scan
         if (yield from starts_string(scan)):
             parts: list[str] = []
-            if not (yield from string(scan, self._sink, parts.append, self._behind_key)):
+            if not (yield from string(scan, self.sink, parts.append, self._behind_key)):
                 return False
             key = '"' + "".join(parts) + '"'
         else:
@@ -210,14 +213,14 @@ class _Literal:
 
     def _behind_key(self, ahead: int) -> Step[bool]:
         """Whether a member can go on so many characters from here, behind its key."""
-        space = yield from self._scan.space(ahead)
-        return (yield from character(self._scan, space)) == ":"
+        space = yield from self.scan.space(ahead)
+        return (yield from character(self.scan, space)) == ":"
 
     def _behind_item(self, ahead: int) -> Step[bool]:
         """Whether a container, or the grammar around the literal, can go on so many characters from here."""
         if not self._open:
-            return (yield from self._around(ahead))
-        scan, closer = self._scan, self._open[-1].closer
+            return (yield from self.goes_on(ahead))
+        scan, closer = self.scan, self._open[-1].closer
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)
         if char != ",":

@@ -13,6 +13,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.words import character
@@ -78,75 +79,73 @@ def string(scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, *, direct
         scan.take(space)
 
 
+@dataclass(slots=True)
 class _Body:
     """The inside of one string, behind its opening quote."""
 
-    def __init__(
-        self, scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, quote: str, *, raw: bool, direct: bool
-    ) -> None:
-        self._scan = scan
-        self._sink = sink
-        self._keep = keep
-        self._goes_on = goes_on
-        self._quote = quote
-        self._raw = raw
-        self._direct = direct
-        self._nested = 0  # quotes that were data and may have their closing one before them
+    scan: Scanner
+    sink: CallSink
+    keep: Keep
+    goes_on: GoesOn
+    quote: str
+    raw: bool
+    direct: bool
+    nested: int = 0  # quotes that were data and may have their closing one before them
 
     def read(self) -> Step[bool]:
         """Up to its closing quote. Returns whether there is one."""
-        scan, matters = self._scan, _MATTERS[self._quote].search
+        scan, matters = self.scan, _MATTERS[self.quote].search
         while True:
             found = matters(scan.text, scan.pos)
             stop = len(scan.text) if found is None else found.start()
             if stop > scan.pos:
-                self._keep(escape(scan.take(stop - scan.pos)))
+                self.keep(escape(scan.take(stop - scan.pos)))
             if found is None:
                 if scan.ended:
                     return False
-                scan.wake_on = matters if self._direct else None
+                scan.wake_on = matters if self.direct else None
                 yield
                 scan.wake_on = None
             elif found.group() == "\\":
                 if not (yield from self._backslash()):
                     return False
-            elif found.group() != self._quote[0]:
-                self._sink.note_repair("raw_newline")
-                self._keep(escape(scan.take(1)))
+            elif found.group() != self.quote[0]:
+                self.sink.note_repair("raw_newline")
+                self.keep(escape(scan.take(1)))
             elif (yield from self._closes()):
-                scan.take(len(self._quote))
+                scan.take(len(self.quote))
                 return True
             else:
-                self._keep(escape(scan.take(1)))
+                self.keep(escape(scan.take(1)))
 
     def _closes(self) -> Step[bool]:
         """Whether the quote that stands here is the closing one."""
-        scan = self._scan
-        if len(self._quote) == 3:
-            return (yield from scan.starts(self._quote))
-        if (yield from self._goes_on(1)):
+        scan = self.scan
+        if len(self.quote) == 3:
+            return (yield from scan.starts(self.quote))
+        if (yield from self.goes_on(1)):
             return True
         following = yield from character(scan, 1)
         if _INSIDE.match(following):
-            self._nested += 1
-        elif self._nested:
-            self._nested -= 1
+            self.nested += 1
+        elif self.nested:
+            self.nested -= 1
         else:
             return True
-        self._sink.note_repair("nested_quotes")
+        self.sink.note_repair("nested_quotes")
         return False
 
     def _backslash(self) -> Step[bool]:
         """An escape, or the backslash of one that is none. False when the text ends in it."""
-        scan = self._scan
+        scan = self.scan
         char = yield from character(scan, 1)
         if not char:
             scan.take(1)
             return False
-        if self._raw:  # a quote behind a backslash closes nothing, and both stay
-            self._keep(escape(scan.take(2)))
+        if self.raw:  # a quote behind a backslash closes nothing, and both stay
+            self.keep(escape(scan.take(2)))
         elif char in _SIMPLE:
-            self._keep(_SIMPLE[char])
+            self.keep(_SIMPLE[char])
             scan.take(2)
         elif char == "\r":
             scan.take(3 if (yield from character(scan, 2)) == "\n" else 2)
@@ -154,46 +153,46 @@ class _Body:
             yield from character(scan, 3)
             found = _OCTAL.match(scan.text, scan.pos + 1)
             digits = found.group() if found else char
-            self._keep(escape(chr(int(digits, 8))))
+            self.keep(escape(chr(int(digits, 8))))
             scan.take(1 + len(digits))
         elif char in _DIGITS:
             yield from self._hex(char)
         elif char == "N":
             yield from self._named()
         else:  # Python keeps the backslash of an escape that it does not know
-            self._keep(escape(scan.take(1)))
+            self.keep(escape(scan.take(1)))
         return True
 
     def _hex(self, kind: str) -> Step[None]:
         r"""`\xhh`, `\uxxxx` or `\Uxxxxxxxx`."""
-        scan, size = self._scan, _DIGITS[kind]
+        scan, size = self.scan, _DIGITS[kind]
         yield from character(scan, 1 + size)
         begin = scan.pos + 2
         found = _HEX.match(scan.text, begin, begin + size)
         digits = found.group() if found else ""
         if len(digits) == size and int(digits, 16) <= sys.maxunicode:
-            self._keep(f"\\u{digits}" if kind == "u" else escape(chr(int(digits, 16))))
+            self.keep(f"\\u{digits}" if kind == "u" else escape(chr(int(digits, 16))))
             scan.take(2 + size)
         else:
             self._not_whole()
 
     def _named(self) -> Step[None]:
         r"""`\N{NAME}`."""
-        scan, size = self._scan, 2
+        scan, size = self.scan, 2
         if (yield from character(scan, size)) == "{":
-            while size < _MAX_NAME and (yield from character(scan, size)) not in {"", "}", "\n", self._quote[0]}:
+            while size < _MAX_NAME and (yield from character(scan, size)) not in {"", "}", "\n", self.quote[0]}:
                 size += 1
             name = scan.text[scan.pos + 3 : scan.pos + size]
             found = _lookup(name) if scan.text[scan.pos + size : scan.pos + size + 1] == "}" else None
             if found is not None:
-                self._keep(escape(found))
+                self.keep(escape(found))
                 scan.take(size + 1)
                 return
         self._not_whole()
 
     def _not_whole(self) -> None:
-        self._sink.note_repair("invalid_escape")
-        self._keep(escape(self._scan.take(1)))
+        self.sink.note_repair("invalid_escape")
+        self.keep(escape(self.scan.take(1)))
 
 
 def _lookup(name: str) -> str | None:

@@ -105,19 +105,19 @@ class Pythonic:
         return f"{name}({', '.join(pairs)})"
 
 
+@dataclass(slots=True)
 class Block:
     """The calls of one block, read behind its opening marker."""
 
-    def __init__(self, form: Pythonic, scan: Scanner, sink: CallSink, tools: Toolbox) -> None:
-        self._form = form
-        self._scan = scan
-        self._sink = sink
-        self._tools = tools
-        self._bracketed = False
+    form: Pythonic
+    scan: Scanner
+    sink: CallSink
+    tools: Toolbox
+    _bracketed: bool = False
 
     def read(self, *, bracketed: bool) -> Step[bool]:
         """Up to the closing marker. `bracketed`: the opening bracket has been taken."""
-        scan = self._scan
+        scan = self.scan
         if not bracketed:
             scan.take((yield from scan.space()))
             bracketed = yield from scan.starts("[")
@@ -126,7 +126,7 @@ class Block:
         ahead, begun = (yield from scan.space()), False
         while (head := (yield from self._head(ahead))) is not None:
             scan.take(ahead + head.length)
-            self._sink.begin(head.name)
+            self.sink.begin(head.name)
             begun = True
             if not (yield from self._call(head)):
                 return False
@@ -137,7 +137,7 @@ class Block:
 
     def _head(self, ahead: int) -> Step[_Head | None]:
         """A call's name with its parenthesis, None where no call can follow from what stands here."""
-        scan, opening = self._scan, self._form.around[0]
+        scan, opening = self.scan, self.form.around[0]
         inside = bool(opening) and (yield from scan.starts(opening, ahead))
         start = (yield from scan.space(ahead + len(opening))) if inside else ahead
         name = yield from word(scan, NAME, start)
@@ -153,7 +153,7 @@ class Block:
 
     def _parameter(self, ahead: int) -> Step[int]:
         """The length of a parameter's name with its `=`, `ahead` characters from here; 0 where none stands."""
-        scan = self._scan
+        scan = self.scan
         key = yield from word(scan, KEY, ahead)
         space = yield from scan.space(ahead + len(key))
         if not key or not (yield from scan.starts("=", space)) or (yield from scan.starts("==", space)):
@@ -161,19 +161,19 @@ class Block:
         return space + 1 - ahead
 
     def _resolve(self, written: str) -> str:
-        name = self._tools.resolve(written)
-        if name not in self._tools.names:
+        name = self.tools.resolve(written)
+        if name not in self.tools.names:
             for module in _MODULES:
                 name = name.removeprefix(module)
         return name
 
     def _call(self, head: _Head) -> Step[bool]:
         """The arguments with their parenthesis. Returns whether the call is complete."""
-        scan, sink = self._scan, self._sink
+        scan, sink = self.scan, self.sink
         if not (yield from self._arguments(head)) or not (yield from self._goes_on(0)):
             if scan.rest():
                 sink.fail()
-                yield from skip_past(scan, self._form.closing or ("\n",))
+                yield from skip_past(scan, self.form.closing or ("\n",))
             return False
         if scan.cut and (yield from scan.space()) == scan.rest():
             return False  # nobody knows whether the block would have gone on
@@ -181,7 +181,7 @@ class Block:
         return True
 
     def _arguments(self, head: _Head) -> Step[bool]:
-        scan, sink = self._scan, self._sink
+        scan, sink = self.scan, self.sink
         seen: set[str] = set()
         sink.piece("{")
         while True:
@@ -205,7 +205,7 @@ class Block:
             if not (yield from scan.starts(",")):
                 break
             scan.take(1)
-        for closer in (")", self._form.around[1]) if head.inside else (")",):
+        for closer in (")", self.form.around[1]) if head.inside else (")",):
             scan.take((yield from scan.space()))
             if not (yield from scan.starts(closer)):
                 return False
@@ -215,7 +215,7 @@ class Block:
 
     def _behind_value(self, ahead: int) -> Step[bool]:
         """Whether the call can go on so many characters from here, behind an argument."""
-        scan = self._scan
+        scan = self.scan
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)
         if char == ",":
@@ -225,24 +225,24 @@ class Block:
 
     def _goes_on(self, ahead: int) -> Step[bool]:
         """Whether the block can go on so many characters from here, behind a call."""
-        scan = self._scan
+        scan = self.scan
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)
-        if char == "" or char in "])" or (yield from scan.among(self._form.closing, space)) is not None:
+        if char == "" or char in "])" or (yield from scan.among(self.form.closing, space)) is not None:
             return True
         if char in _SEPARATORS:
             space = yield from scan.space(space + 1)
             if (yield from scan.starts("]", space)):
                 return True
-        elif not self._bracketed and self._form.closing:
+        elif not self._bracketed and self.form.closing:
             return True  # what follows is no call's: the closing marker is what is missing
-        if (yield from self._head(space)) is not None or scan.stops_short(self._form.closing, ahead):
+        if (yield from self._head(space)) is not None or scan.stops_short(self.form.closing, ahead):
             return True
-        return self._form.opening != ("[",) and (yield from scan.among(self._form.opening, space)) is not None
+        return self.form.opening != ("[",) and (yield from scan.among(self.form.opening, space)) is not None
 
     def _end(self) -> Step[bool]:
         """The closing bracket and the closing marker. Returns whether what was taken is the block's."""
-        scan, closing = self._scan, self._form.closing
+        scan, closing = self.scan, self.form.closing
         space = yield from scan.space()
         if (yield from scan.among(_SEPARATORS, space)) is not None:
             space = yield from scan.space(space + 1)
@@ -253,7 +253,7 @@ class Block:
         closer = yield from scan.among(closing, space)
         if closer is None or not own:
             if closing or not own:
-                self._sink.note_repair("missing_closer")
+                self.sink.note_repair("missing_closer")
             if closer is None and scan.stops_short((*closing, "]")):
                 scan.take(scan.rest())
                 return True
