@@ -9,6 +9,7 @@ leaves out members that are null, so a call that has one cannot be written.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
@@ -105,20 +106,20 @@ class MinimaxM3:
 DIALECT = MinimaxM3()
 
 
+@dataclass(slots=True, eq=False)
 class _Body:
     """The content of one call: its elements, folded as they close."""
 
-    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
-        self._scan = scan
-        self._sink = sink
-        self._tools = tools
-        self._name = name
-        self._parts: list[str | Element] = []
-        self._open: list[tuple[str, int]] = []  # name, place in `parts`
+    scan: Scanner
+    sink: CallSink
+    tools: Toolbox
+    name: str
+    _parts: list[str | Element] = field(default_factory=list, init=False)
+    _open: list[tuple[str, int]] = field(default_factory=list, init=False)  # name, place in `parts`
 
     def read(self, *, empty: bool) -> Step[bool]:
         """Read it with the call's closer. Returns whether the call is complete."""
-        scan, sink = self._scan, self._sink
+        scan, sink = self.scan, self.sink
         while not empty:
             if not (yield from self._text()):
                 if scan.cut or self._open or not self._closes_alone():
@@ -135,8 +136,8 @@ class _Body:
                 break
             if not (yield from self._tag()):
                 return (yield from self._broken())
-        place = SchemaPlace(self._tools, self._name, ())
-        infer = self._tools.infer
+        place = SchemaPlace(self.tools, self.name, ())
+        infer = self.tools.infer
         rules = Rules(untyped=lambda text, _: to_json(text, None, infer=infer), items_array=False, mixed=True)
         parts = self._parts
         beside = "".join(part for part in parts if isinstance(part, str)).strip(SPACE)
@@ -150,7 +151,7 @@ class _Body:
 
     def _text(self) -> Step[bool]:
         """Take the text up to the next marker. False where there is none."""
-        scan = self._scan
+        scan = self.scan
         while True:
             found = scan.text.find(_MARK, scan.pos)
             if found >= 0:
@@ -179,7 +180,7 @@ class _Body:
 
     def _tag(self) -> Step[bool]:
         """Take a tag with its marker. False where none stands, or one that does not belong here."""
-        scan = self._scan
+        scan = self.scan
         while (found := _TAG.match(scan.text, scan.pos + len(_MARK))) is None:
             rest = scan.rest() - len(_MARK)
             if scan.ended or rest >= _MAX_TAG or ">" in scan.text[scan.pos + len(_MARK) :]:
@@ -190,7 +191,7 @@ class _Body:
             # The opener of the first parameter is what may be missing.
             if any(isinstance(part, Element) for part in self._parts) or not self._parts:
                 return False
-            self._sink.note_repair("missing_opener")
+            self.sink.note_repair("missing_opener")
             self._open.append((name, 0))
         scan.take(found.end() - scan.pos)
         if closes:
@@ -207,8 +208,8 @@ class _Body:
 
     def _broken(self) -> Step[bool]:
         """The call can be read no further: consume it up to its closer."""
-        scan = self._scan
-        self._sink.fail()
+        scan = self.scan
+        self.sink.fail()
         while (yield from self._text()):
             closer = yield from scan.among((_CALL_END, _WRAPPER_END))
             scan.take(len(closer) if closer else len(_MARK))

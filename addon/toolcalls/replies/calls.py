@@ -6,6 +6,7 @@ whole, `judge` and `end` for what became of them.
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from toolcalls.events import CallPiece, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
@@ -13,6 +14,7 @@ from toolcalls.values.conversion import members
 from toolcalls.values.nesting import Nesting
 
 
+@dataclass(slots=True, eq=False)
 class ClientCall:
     """A call that the client is given. `index` and `id` are the client's, `dialect` is None for a native call.
 
@@ -22,24 +24,19 @@ class ClientCall:
     room       how many more characters of a native call are kept; below 0 none are; None: all are
     """
 
-    __slots__ = (
-        "_examined", "_nesting", "complete", "dialect", "form", "id", "index", "name", "pieces", "room", "space",
-        "stays",
-    )  # fmt: skip
-
-    def __init__(self, index: int, name: str, dialect: str | None, id_: str, form: str = "", space: str = "") -> None:
-        self.index = index
-        self.name = name
-        self.dialect = dialect
-        self.id = id_
-        self.form = form
-        self.space = space
-        self.stays: Reason | None = None
-        self.complete = False
-        self.room: int | None = None
-        self.pieces: list[str] = []
-        self._nesting: Nesting | None = Nesting(sys.maxsize)  # of the pieces so far; None behind the first whole value
-        self._examined = 0  # how many pieces that are
+    index: int
+    name: str
+    dialect: str | None
+    id: str
+    form: str = ""
+    space: str = ""
+    stays: Reason | None = field(default=None, init=False)
+    complete: bool = field(default=False, init=False)
+    room: int | None = field(default=None, init=False)
+    pieces: list[str] = field(default_factory=list, init=False)
+    # Of the pieces so far; None behind the first whole value.
+    _nesting: Nesting | None = field(default_factory=lambda: Nesting(sys.maxsize), init=False)
+    _examined: int = field(default=0, init=False)  # how many pieces that are
 
     def take(self, piece: CallPiece) -> None:
         """The next piece of a native call, which may bring more of its name."""

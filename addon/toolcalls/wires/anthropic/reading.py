@@ -1,6 +1,7 @@
 """The decoding half of a streamed reply: which events a frame holds."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -73,17 +74,15 @@ def native_call(lane: int, index: int, block: Fields) -> Iterator[Part]:
     yield lane, CallEnd(index)
 
 
+@dataclass(slots=True, eq=False)
 class _Native:
     """A native call that is arriving. `input`: what its block began with; `said`: pieces of its arguments came."""
 
-    __slots__ = ("index", "input", "lane", "name", "said")
-
-    def __init__(self, lane: int, index: int, name: str, given: str) -> None:
-        self.name = name
-        self.lane = lane
-        self.index = index
-        self.input = given
-        self.said = False
+    lane: int
+    index: int
+    name: str
+    input: str
+    said: bool = field(default=False, init=False)
 
 
 class Reading:

@@ -10,6 +10,7 @@ whole response says. Where that is another call than before, it is `CallUpdate`.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, Text
 from toolcalls.values import rawjson
@@ -46,17 +47,15 @@ def whole_call(lane: int, index: int, kind: CallKind, item: Fields) -> Iterator[
         yield lane, CallEnd(index)
 
 
+@dataclass(slots=True, eq=False)
 class _Call:
     """A call as far as it was told. `texts` are what its pieces said."""
 
-    __slots__ = ("index", "kind", "lane", "name", "texts")
-
-    def __init__(self, lane: int, index: int, kind: CallKind, name: str) -> None:
-        self.lane = lane
-        self.index = index
-        self.kind = kind
-        self.name = name
-        self.texts: list[str] = []
+    lane: int
+    index: int
+    kind: CallKind
+    name: str
+    texts: list[str] = field(default_factory=list, init=False)
 
     def correction(self, end: Fields) -> Iterator[Part]:
         """An event or an item that says at the end what the call is. Nothing, where that was said before."""
