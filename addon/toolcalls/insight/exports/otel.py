@@ -16,6 +16,7 @@ Ids are digests of the session and the flow, so the same flows give the same spa
 import json
 from base64 import b64decode
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
 from importlib import import_module
 from typing import Any
@@ -132,53 +133,47 @@ def lines(spans: Sequence[ReadableSpan]) -> str:
     return json.dumps(data) + "\n"
 
 
+@dataclass(eq=False)
 class _Trace:
     """One session."""
 
-    def __init__(
-        self,
-        name: str,
-        turns: list[tuple[Turn, ExchangeRecord]],
-        tracer: Any,
-        ids: _Ids,
-        *,
-        content: bool,
-        prices: Sequence[Price],
-    ) -> None:
-        self._name = name
-        self._turns = turns
-        self._tracer = tracer
-        self._ids = ids
-        self._content = content
-        self._prices = prices
-        self._trace = _id(16, name, turns[0][0].id)
+    name: str
+    turns: list[tuple[Turn, ExchangeRecord]]
+    tracer: Any
+    ids: _Ids
+    _: KW_ONLY
+    content: bool
+    prices: Sequence[Price]
+
+    def __post_init__(self) -> None:
+        self._trace = _id(16, self.name, self.turns[0][0].id)
         self._answered: dict[str, tuple[float, ExchangeRecord]] = {}
-        for turn, record in reversed(turns):
+        for turn, record in reversed(self.turns):
             self._answered.update(dict.fromkeys(turn.request.answered, (turn.started, record)))
 
     def write(self) -> None:
         """All spans of the session."""
-        first = self._turns[0][0]
-        end = max(turn.started + (turn.seconds or 0.0) for turn, _ in self._turns)
-        agent = next((turn.agent for turn, _ in self._turns if turn.agent), "")
+        first = self.turns[0][0]
+        end = max(turn.started + (turn.seconds or 0.0) for turn, _ in self.turns)
+        agent = next((turn.agent for turn, _ in self.turns if turn.agent), "")
         attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
-            "gen_ai.conversation.id": self._name,
+            "gen_ai.conversation.id": self.name,
             "gen_ai.provider.name": _PROVIDERS.get(first.wire, first.wire),
         }
         root = self._span(f"invoke_agent {agent}".strip(), "root", None, first.started, SpanKind.CLIENT, attributes)
         parent = set_span_in_context(NonRecordingSpan(root.get_span_context()))
-        for turn, record in self._turns:
+        for turn, record in self.turns:
             self._chat(turn, record, parent)
         root.end(_nanoseconds(end))
 
     def _span(
         self, name: str, key: str, parent: Context | None, start: float, kind: SpanKind, attributes: dict[str, Any]
     ) -> Span:
-        self._ids.trace, self._ids.span = self._trace, _id(8, self._name, key)
+        self.ids.trace, self.ids.span = self._trace, _id(8, self.name, key)
         given = {key: value for key, value in attributes.items() if value not in (None, "", [], ())}
-        span: Span = self._tracer.start_span(
+        span: Span = self.tracer.start_span(
             name, context=parent or Context(), kind=kind, attributes=given, start_time=_nanoseconds(start)
         )
         return span
@@ -198,7 +193,7 @@ class _Trace:
             "gen_ai.usage.reasoning.output_tokens": turn.tokens.reasoning,
             "gen_ai.request.stream": record.form not in {None, "whole"},
             "gen_ai.response.time_to_first_chunk": turn.after(turn.moments.first_byte),
-            "gen_ai.conversation.id": self._name,
+            "gen_ai.conversation.id": self.name,
             "server.address": record.host,
             "server.port": record.port or None,
             "toolcalls.flow": record.id,
@@ -207,12 +202,12 @@ class _Trace:
             "toolcalls.policy": turn.policy,
             "toolcalls.summary": turn.summary,
             "toolcalls.worst": turn.worst,
-            "toolcalls.cost": cost_of(turn.model, turn.tokens, self._prices),
+            "toolcalls.cost": cost_of(turn.model, turn.tokens, self.prices),
             "toolcalls.seconds_to_first_byte": turn.after(turn.moments.first_byte),
             "toolcalls.seconds_to_first_argument": turn.after(turn.moments.first_argument),
             "toolcalls.seconds_to_call_complete": turn.after(turn.moments.call_complete),
         }
-        if self._content:
+        if self.content:
             attributes["gen_ai.input.messages"] = json.dumps(_input(turn))
             attributes["gen_ai.output.messages"] = json.dumps([_output(lane) for lane in reply.lanes])
         span = self._span(f"chat {turn.model}".strip(), record.id, parent, turn.started, SpanKind.CLIENT, attributes)
@@ -248,14 +243,14 @@ class _Trace:
                 "gen_ai.tool.name": redacted_text(name)[:120],
                 "gen_ai.tool.call.id": id_,
                 "gen_ai.tool.type": "function",
-                "gen_ai.conversation.id": self._name,
+                "gen_ai.conversation.id": self.name,
                 "toolcalls.flow": record.id,
                 "toolcalls.status": verdict.get("status"),
                 "toolcalls.dialect": verdict.get("dialect"),
                 "toolcalls.repairs": list(verdict.get("repairs", ())),
                 "toolcalls.result_seen": answered is not None,
             }
-            if self._content:
+            if self.content:
                 attributes["gen_ai.tool.call.arguments"] = redacted_text(arguments)
             span = self._span(
                 f"execute_tool {redacted_text(name)[:120]}",

@@ -30,36 +30,40 @@ _CHANGED = "did not leave as they came"
 _MADE = "did not come so from the upstream"
 
 
-class UpstreamBodyView(contentviews.Contentview):
+class _BodyView(contentviews.Contentview):
+    """The events of one body of a reply."""
+
+    syntax_highlight = "none"
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Raises ValueError when the addon has not read this message."""
+        return "\n".join(self.lines(reply_of(data, metadata)))
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
+        """Never the first choice."""
+        return 0.1 if is_ours(metadata) else -1
+
+    def lines(self, reply: Reply) -> Iterator[str]:
+        """What is shown."""
+        raise NotImplementedError
+
+
+class UpstreamBodyView(_BodyView):
     """What the upstream sent."""
 
     name = "Upstream body"
-    syntax_highlight = "none"
 
-    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
-        """Raises ValueError when the addon has not read this message."""
-        reply = reply_of(data, metadata)
-        return "\n".join(_lines(reply, reply.upstream, reply.client, reply.upstream_times, _CHANGED))
-
-    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
-        """Never the first choice."""
-        return 0.1 if is_ours(metadata) else -1
+    def lines(self, reply: Reply) -> Iterator[str]:
+        return _lines(reply, reply.upstream, reply.client, reply.upstream_times, _CHANGED)
 
 
-class ClientBodyView(contentviews.Contentview):
+class ClientBodyView(_BodyView):
     """What the client got."""
 
     name = "Client body"
-    syntax_highlight = "none"
 
-    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
-        """Raises ValueError when the addon has not read this message."""
-        reply = reply_of(data, metadata)
-        return "\n".join(_lines(reply, reply.client, reply.upstream, reply.client_times, _MADE))
-
-    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
-        """Never the first choice."""
-        return 0.1 if is_ours(metadata) else -1
+    def lines(self, reply: Reply) -> Iterator[str]:
+        return _lines(reply, reply.client, reply.upstream, reply.client_times, _MADE)
 
 
 def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked: str) -> Iterator[str]:
