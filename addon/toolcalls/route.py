@@ -10,7 +10,7 @@ from toolcalls.request import Tool
 
 Side = Literal["auto", "native", "text"]
 PolicyName = Literal["standard", "strict", "lenient"]
-# Conditions that a policy may drop, each by the reason that it gives (`policy.REASONS`), and what one may ask beyond.
+# Conditions that a policy may drop, each by the reason that it gives (`events.Reason`), and what one may ask beyond.
 Taken = Literal[
     "undeclared",
     "escaped",
@@ -62,7 +62,7 @@ class AccessRule:
     model, agent   globs for the request's model and for the client's User-Agent
     arguments  all must hold
     priority   a higher one comes first; equal ones stand in the configuration's order
-    message    what the client is told in the place of a call that it does not get; None: `Access.message`
+    message    the text that the client gets in the place of a call that is blocked; None: `Access.message`
     """
 
     name: str

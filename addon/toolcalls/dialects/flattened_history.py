@@ -1,4 +1,4 @@
-"""`flattened_history`: a past call told in three lines, which a model then imitates.
+"""`flattened_history`: a past call described in three lines, which a model then imitates.
 
 In that report another wording only changed what the model imitated.
 """

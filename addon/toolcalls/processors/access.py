@@ -42,7 +42,7 @@ _REFUSES = ("(?!", "(?<!")  # a pattern that says what a name is not
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is not let through: the rule, the reason, and what the client is told instead."""
+    """Why a call is not let through: the rule, the reason, and what the client gets instead."""
 
     rule: str
     reason: Reason

@@ -74,7 +74,7 @@ class Filters:
         self._possible = re.compile(f"[{re.escape(firsts)}]") if firsts else None
 
     def quiet(self, piece: str) -> bool:
-        """Whether nothing can happen to `piece`, so that it need not come here. If it then leaves, `passed` is told."""
+        """Whether nothing can happen to `piece`, so that it need not come here. If it then leaves, call `passed`."""
         return not (self._held or self._possible is None or self._possible.search(piece))
 
     def passed(self, piece: str) -> None:

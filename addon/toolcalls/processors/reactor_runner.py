@@ -2,7 +2,7 @@
 
 A file is run once, when the configuration that names it is read, and again when it has changed; one that went wrong is
 not run again before it changes. Files and functions run in threads of their own, so one that hangs holds a reply up for
-its time limit and no longer. It is then told to end, which Python code does at its next step, and code that waits for
+its time limit and no longer. It is then asked to end, which Python code does at its next step, and code that waits for
 something when that has come; and it is not called again until its file changes. What never comes back to Python (a
 pattern that tries without end) cannot be ended by anybody: it holds the whole process.
 
@@ -29,7 +29,7 @@ from toolcalls.route import Config, Reactor
 _LOADING = 5.0  # seconds that running a file may take
 _PATIENCE = 4
 _LOOK = 0.05  # seconds between two looks at a thread that has not ended in time
-_MOST = 8  # functions that were told to end and did not; with so many, none is called
+_MOST = 8  # functions that were asked to end and did not; with so many, none is called
 
 
 class Broken(ValueError):

@@ -39,7 +39,7 @@ _INDENTED = re.compile(
 )
 _HUNK = re.compile(r"@@ -[0-9,]+ \+[0-9,]+ @@")
 _BLANK = " \t"
-# What a line that opens such a block has at its start or its end, or in it; all others are told apart at once.
+# What a line that opens such a block has at its start or its end, or in it; all others are excluded at once.
 _FIRST = frozenset("\\#.{[=/+@")
 _LAST = frozenset(":|>+-`")
 _INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")

@@ -56,7 +56,7 @@ QUOTING_TAGS = (
 CODE_TAGS = ("code", "samp", "kbd", "tt", "pre")
 # Shorter pieces of a line are kept one by one, so that what is kept of it is bounded.
 SHORT = 16
-# Containers (quotes and list items) that are told apart; deeper nesting is no reply's own text.
+# Containers (quotes and list items) that are tracked; deeper nesting is no reply's own text.
 MAX_DEPTH = 16
 
 
@@ -234,7 +234,7 @@ class Position:
     def reason(self) -> Quotation | None:
         """What a construct that starts here would stand in, None for ordinary text.
 
-        In reasoning nothing else is told apart: what is code in there is not the reply's code.
+        In reasoning nothing else is tracked: what is code in there is not the reply's code.
         """
         reason = self._markdown()
         if reason in (None, "inline_code", "indented_code") and self._literals.holds(*self._line_begins()):

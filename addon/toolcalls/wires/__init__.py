@@ -196,7 +196,7 @@ def function_tools(value: object) -> Iterator[Tool]:
 
 
 def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is told in words."""
+    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is described in words."""
     form = tool.get("format")
     grammar = form.get("grammar", form) if isinstance(form, dict) else None  # Chat has an object more
     about: dict[str, Any] = {"type": "string"}

@@ -7,7 +7,7 @@ messages of that role between the others.
 
 Thinking with its signature, images, documents and blocks that nobody knows stay where they stand, as they came. Tools
 that the provider runs itself, MCP servers, and those that the client runs and that have no simple arguments (a
-computer) cannot be told in a prompt; a shell, an editor and a memory can, by what is documented of them.
+computer) cannot be described in a prompt; a shell, an editor and a memory can, by what is documented of them.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -185,11 +185,11 @@ def _written(block: Block) -> Any:
     if block.raw is not None:
         return block.raw
     if isinstance(block, PastCall):
-        told = {"name": rawjson.string(block.name), "input": rawjson.json_text(block.arguments)}
-        return {"type": "tool_use", "id": rawjson.string(block.id), **told, **mark}
+        fields = {"name": rawjson.string(block.name), "input": rawjson.json_text(block.arguments)}
+        return {"type": "tool_use", "id": rawjson.string(block.id), **fields, **mark}
     if isinstance(block, Result):
-        told = {"tool_use_id": rawjson.string(block.id), "content": rawjson.string(block.text)}
-        return {"type": "tool_result", **told, **mark}
+        fields = {"tool_use_id": rawjson.string(block.id), "content": rawjson.string(block.text)}
+        return {"type": "tool_result", **fields, **mark}
     raise ValueError("a block of the request has no form in this API")
 
 

@@ -6,8 +6,8 @@ yet; the ids here are made up to say so, and only those that a client wrote stan
 
 A call that was text before bears the signature that Google names for calls of other models' making, since Gemini 3
 refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatures#faqs. An answer that is no object
-becomes one: `{"output": text}`; one whose only member is `error` failed. Tools that Google runs itself cannot be told
-in a prompt.
+becomes one: `{"output": text}`; one whose only member is `error` failed. Tools that Google runs itself cannot be
+described in a prompt.
 """
 
 import json

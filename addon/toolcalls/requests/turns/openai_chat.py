@@ -111,8 +111,8 @@ def _opaque_tools(asked: Mapping[str, Any]) -> Iterator[OpaqueTool]:
 
 
 def _declared(tool: Tool) -> dict[str, Any]:
-    told = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-    return {"type": "function", "function": told}
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
 
 
 def _choose(fields: dict[str, Any], asked: Mapping[str, Any], word: str, gone: set[str]) -> None:
@@ -281,8 +281,8 @@ def _call(call: PastCall, known: Mapping[str, Tool]) -> Any:
         return call.raw
     name, tool = rawjson.string(call.name), known.get(call.id)
     if tool is not None and tool.form == CUSTOM:
-        told = {"name": name, "input": rawjson.string(input_in(call.arguments))}
-        return {"id": call.id, "type": CUSTOM, CUSTOM: told}
+        custom = {"name": name, "input": rawjson.string(input_in(call.arguments))}
+        return {"id": call.id, "type": CUSTOM, CUSTOM: custom}
     function = {"name": name, "arguments": rawjson.string(call.arguments)}
     if tool is not None and tool.form == LEGACY:
         return _Legacy(function)

@@ -9,9 +9,9 @@ changed turn writes its message again with the fields that it came with, and wha
 items that are no messages stay as they came, reasoning with its `encrypted_content` too. A message whose whole text
 became calls goes.
 
-Tools that the API has built in (web search, MCP, a shell) cannot be told in a prompt. Functions and custom tools in a
-namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools that
-items declare (`additional_tools`) are told like the body's, and go with them.
+Tools that the API has built in (web search, MCP, a shell) cannot be described in a prompt. Functions and custom tools
+in a namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools
+that items declare (`additional_tools`) are described like the body's, and go with them.
 
 Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
@@ -271,9 +271,9 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
         space = {"namespace": rawjson.string(tool.space)} if tool is not None and tool.space else {}
         holds = {"input": input_of(block.arguments, ended=True)} if custom else {"arguments": block.arguments}
         name = block.name.removeprefix(f"{tool.space}.") if tool is not None and tool.space else block.name
-        told = {key: rawjson.string(text) for key, text in {"name": name, **holds}.items()}
+        fields = {key: rawjson.string(text) for key, text in {"name": name, **holds}.items()}
         kind = CUSTOM.type if custom else "function_call"
-        return {"type": kind, "call_id": rawjson.string(block.id), **told, **space}
+        return {"type": kind, "call_id": rawjson.string(block.id), **fields, **space}
     if isinstance(block, Result):
         output = rawjson.string(block.text)
         kind = f"{CUSTOM.type if custom else 'function_call'}_output"

@@ -80,8 +80,8 @@ def ended(message: Fields, parts: Iterable[Part], *, lifted: bool, broken: bool,
 
 
 def _stop_reason(was: str, parts: Iterable[Part], *, lifted: bool, broken: bool, calls: int) -> str:
-    told = next((event.reason for _, event in reversed(list(parts)) if isinstance(event, Finish)), "")
-    stopped = told == "stop" or (told == "tool_calls" and was != "pause_turn")
+    reason = next((event.reason for _, event in reversed(list(parts)) if isinstance(event, Finish)), "")
+    stopped = reason == "stop" or (reason == "tool_calls" and was != "pause_turn")
     if was in _KEPT and not stopped:
         return was
     if was in _KEPT:

@@ -207,9 +207,9 @@ class Reading:
         native = self._calls.get(at) or self._stopped.get(at)
         if delta.type == "input_json_delta" and native is not None and delta.partial_json:
             # Clients take the pieces; some put them behind what the block began with.
-            told = None if native.said or native.input == "{}" else CallUpdate(native.name, native.input)
+            update = None if native.said or native.input == "{}" else CallUpdate(native.name, native.input)
             native.said = True
-            yield native.lane, CallPiece(native.index, delta.partial_json, told)
+            yield native.lane, CallPiece(native.index, delta.partial_json, update)
         elif delta.type == "thinking_delta" and delta.thinking:
             yield self._lane, Reasoning(delta.thinking)
 

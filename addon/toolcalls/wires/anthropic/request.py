@@ -86,7 +86,7 @@ def _added(messages: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
 
 def _documented(name: str, kind: str) -> Tool:
     """A tool that the provider defines and the client runs, with its parameters where those are simple."""
-    found = next((told for prefix, told in _DOCUMENTED.items() if kind.startswith(prefix)), None)
+    found = next((schema for prefix, schema in _DOCUMENTED.items() if kind.startswith(prefix)), None)
     if found is None:
         return Tool(name)
     about, commands, properties = found

@@ -166,7 +166,7 @@ class _Content:
         self._markup = []
 
     def _show(self, like: Any, first: int) -> None:
-        """A block for the text so far. What is told about it stands in the first one."""
+        """A block for the text so far. The first one carries the other fields."""
         text, self._text = "".join(self._text), []
         if text and text == rawjson.word(rawjson.fields(like), "text"):
             self.blocks.append(like)

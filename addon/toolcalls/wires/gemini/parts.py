@@ -23,7 +23,7 @@ EMPTY = rawjson.string("")
 
 
 class Call:
-    """A call that the client is told of, as far as it came: one that was made, or a native one.
+    """A call that the client gets, as far as it came: one that was made, or a native one.
 
     `id` is the one that its event has, "" for none.
     """

@@ -22,8 +22,8 @@ def call_of(index: int | None, id_: str, name: str, arguments: str, form: str = 
     """A call object, with its `index` in a stream and without in a whole reply."""
     place = {} if index is None else {"index": index}
     if form == CUSTOM:
-        told = {"name": rawjson.string(name), "input": rawjson.string(input_in(arguments))}
-        return {**place, "id": rawjson.string(id_), "type": CUSTOM, CUSTOM: told}
+        custom = {"name": rawjson.string(name), "input": rawjson.string(input_in(arguments))}
+        return {**place, "id": rawjson.string(id_), "type": CUSTOM, CUSTOM: custom}
     return {**place, "id": rawjson.string(id_), "type": "function", "function": function_of(name, arguments)}
 
 

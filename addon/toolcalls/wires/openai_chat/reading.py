@@ -270,13 +270,13 @@ class Reading:
         native.id = native.id or call.id or ""
         native.take(call)
         begins = not native.open and bool(name)
-        told = native.named(name)
+        update = native.named(name)
         if begins:
-            native.open, told = True, None
+            native.open, update = True, None
             yield CallStart(native.index, native.name, id=native.id, form=native.form, more=_more(call, native))
         # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
         if native.open and (native.unsaid or not begins):
-            yield CallPiece(native.index, native.unsaid, told)
+            yield CallPiece(native.index, native.unsaid, update)
             native.unsaid = ""
 
     def _ended(self, lane: int, reason: str) -> Iterable[Part]:

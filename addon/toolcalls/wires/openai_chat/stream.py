@@ -60,7 +60,7 @@ class Stream:
         self._reading = Reading()
         self._made: set[tuple[int, int]] = set()
         self._calls: dict[int, dict[int, bool]] = {}  # by lane, those that the client has; True for the older form
-        self._customs: dict[tuple[int, int], tuple[CallStart, list[str]]] = {}  # made anew; their text is told whole
+        self._customs: dict[tuple[int, int], tuple[CallStart, list[str]]] = {}  # made anew; sent in one piece
         self._around: dict[int, tuple[bytes, bytes, bytes]] = {}
 
     @property

@@ -18,7 +18,7 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def text_part(like: Mapping[str, Any], text: str) -> Fields:
-    """The text part `like` with another text; what is told of its tokens goes with them."""
+    """The text part `like` with another text; what the API says of its tokens is dropped."""
     part = dict(like) or {"type": "output_text", "text": "", "annotations": NOTHING}
     return {**part, "text": rawjson.string(text), **({"logprobs": NOTHING} if "logprobs" in part else {})}
 
@@ -143,9 +143,9 @@ def response_with(response: Fields, output: list[Any], made: list[Any], *, cut: 
 
 
 def is_stopped(response: Fields, parts: Sequence[Part]) -> bool:
-    """Whether a response that met a limit is told to have ended by itself: a processor stopped it before."""
-    told = next((event.reason for _, event in reversed(parts) if isinstance(event, Finish)), "")
-    return rawjson.word(response, "status") == "incomplete" and told in {"stop", "tool_calls"}
+    """Whether a response that met a limit is reported as ended by itself: a processor stopped it before."""
+    reason = next((event.reason for _, event in reversed(parts) if isinstance(event, Finish)), "")
+    return rawjson.word(response, "status") == "incomplete" and reason in {"stop", "tool_calls"}
 
 
 def reason_of(response: Fields, *, calls: bool) -> str:

@@ -55,12 +55,12 @@ class MessageFrames:
             message.held.clear()
         where = position_of(event, segment)
         begun = segment.part is not None and where.get("content_index") == len(segment.content)
-        if is_text(part) and not begun:  # else its text came before it was told of
+        if is_text(part) and not begun:  # else its text came before it was announced
             segment.begin(part)
         client.forward(event, **where)
 
     def _adds_text(self, parts: Sequence[Part], event: Fields) -> bool:
-        """Whether a frame that says how a text ended is the first to say it; then the client is told what became of it.
+        """Whether a frame that says how a text ended is the first to say it; then the client gets what became of it.
 
         Text that stays as it is goes with the frame, as it came.
         """
@@ -115,7 +115,7 @@ class MessageFrames:
         segment = self._items.message_of(event).segment
         if segment is not None:
             self._client.forward(event, **position_of(event, segment))
-            if segment.part is not None:  # it is told again where the part ends
+            if segment.part is not None:  # the end of the part repeats it
                 known = rawjson.items(segment.part.get("annotations"))
                 known.append(event.get("annotation", rawjson.NULL))
                 segment.part = {**segment.part, "annotations": known}

@@ -49,7 +49,7 @@ def whole_call(lane: int, index: int, kind: CallKind, item: Fields) -> Iterator[
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call as far as it was told. `texts` are what its pieces said."""
+    """A call as far as it has arrived. `texts` are what its pieces hold."""
 
     lane: int
     index: int
@@ -156,7 +156,7 @@ class Reading:
             known = self._calls.get(place_of(event))
             if known is None or rawjson.word(item, "call_id") not in self._ids:
                 yield from self._begun(event, item, kind)
-            else:  # told twice
+            else:  # announced twice
                 yield from known.correction(item)
             return
         yield from self._ends()
@@ -164,7 +164,7 @@ class Reading:
             yield self._lane, Text("")
 
     def _begun(self, event: Fields, item: Fields, kind: CallKind) -> Iterator[Part]:
-        self._open = bool(self._lanes)  # calls before the first text are told with it
+        self._open = bool(self._lanes)  # calls before the first text are reported with it
         index = len(self._calls)
         name, id_ = kind.name(item), rawjson.word(item, "call_id")
         call = self._calls[place_of(event)] = _Call(self._lane, index, kind, name)
@@ -223,7 +223,7 @@ class Reading:
     # The end
 
     def places_of_call(self, lane: int, index: int) -> list[int]:
-        """The places of a call that the stream has told."""
+        """The places at which the stream has announced a call."""
         return [place for place, call in self._calls.items() if (call.lane, call.index) == (lane, index)]
 
     def _finished(self, kind: str, event: Fields) -> Iterator[Part]:

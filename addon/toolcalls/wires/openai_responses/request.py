@@ -51,7 +51,7 @@ def request_of(body: bytes) -> Request:
 def _tools(value: object, space: str = "") -> Iterator[Tool]:
     """The tools of a request that have a name and arguments of its own, also those in namespaces.
 
-    Others are passed over: what a built-in tool is called with, no model behind another server has been told.
+    Others are passed over: no model behind another server knows what a built-in tool is called with.
     """
     for item in value if isinstance(value, list) else ():
         if not isinstance(item, dict):
