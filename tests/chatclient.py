@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcalls.shapes import Call
+
 
 @dataclass
 class Choice:
@@ -132,3 +134,10 @@ def chunk(delta: Mapping[str, Any], finish: str | None = None, *, index: int = 0
 def outer(choices: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """A chunk with these choices."""
     return {"id": "r1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **more}
+
+
+def native(call: Call, index: int, pieces: list[str]) -> bytes:
+    """The chunks of a native call."""
+    first = {"index": index, "id": f"n{index}", "type": "function", "function": {"name": call.name, "arguments": ""}}
+    rest = [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in pieces]
+    return b"".join([event(chunk(delta)) for delta in [{"tool_calls": [first]}, *rest]])

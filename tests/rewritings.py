@@ -41,3 +41,12 @@ def sent(wire: str, request: dict[str, Any], route: Route) -> tuple[dict[str, An
     assert through(wire, body, route)[0] == made, "not deterministic"
     assert through(wire, made, route)[0] == made, "not idempotent"
     return json.loads(made), notes
+
+
+def offered(wire: str, body: dict[str, Any], kept: set[str], choice: str | None = None) -> dict[str, Any]:
+    """The body with only these tools."""
+    raw = json.dumps(body).encode()
+    conversation = formats()[wire].read(raw)
+    tools = tuple(tool for tool in conversation.tools if tool.name in kept)
+    changed = replace(conversation, tools=tools, tool_choice=choice or conversation.tool_choice)
+    return dict(json.loads(formats()[wire].write(raw, changed)))

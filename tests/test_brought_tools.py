@@ -13,8 +13,8 @@ import pytest
 from fiveroutes import INVOKE
 from live import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from responsesclient import framed, stream, understood
+from responsesscene import tool
 from sockets import connected, upstream
-from test_e2e_openai_responses import tool
 from toolcalls.mitm import flow_metadata, judging
 from toolcalls.mitm.websocket.connection import replay
 from toolcalls.processors.access import Gate

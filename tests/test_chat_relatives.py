@@ -6,6 +6,7 @@ which must pass unread. The recorded Chat streams, most of them of relatives, ar
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,10 +14,17 @@ import pytest
 from chatclient import HEAD, chunk, ending, event, outer, received
 from conftest import shared_path
 from exchanges import run, words
-from test_wires import WIRE, exchange_for
-from toolcalls.wires import wire_of
+from toolcalls.replies.exchange import Exchange
+from toolcalls.wires import all_wires, wire_of
+from toolcalls.wires.frames import Form
+from wirecases import exchange_for as case_exchange
 
+WIRE = all_wires()["openai_chat"]
 CALL = '<invoke name="Noop"></invoke>'
+
+
+def chat_exchange(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
+    return case_exchange("openai_chat", case, form)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,7 @@ def thinking(text: str) -> dict[str, Any]:
 def test_a_content_that_is_a_list_is_read() -> None:
     contents: list[Any] = [[thinking("<invoke")], [{"type": "text", "text": "Go.\n"}], [{"type": "text", "text": CALL}]]
     body = event(chunk(HEAD)) + b"".join(event(chunk({"content": content})) for content in contents) + ending()
-    exchange = exchange_for({})
+    exchange = chat_exchange({})
     out = run(exchange, [body])
     assert words(exchange) == ["lifted Noop (invoke)"]
     assert out.startswith(body[: body.index(b"<invoke n") - 80])
@@ -54,7 +62,7 @@ def test_a_content_that_is_a_list_is_read() -> None:
 def test_a_part_that_is_no_text_stays_where_a_call_is_taken() -> None:
     reference = {"type": "reference", "reference_ids": [1]}
     content = [thinking("hm"), reference, {"type": "text", "text": f"Go.\n{CALL}"}]
-    exchange = exchange_for({})
+    exchange = chat_exchange({})
     out = run(exchange, [event(chunk({**HEAD, "content": content})) + ending()])
     deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in out.splitlines() if b'"delta"' in line]
     assert deltas[0] == {"role": "assistant", "content": [thinking("hm"), reference]}
@@ -65,7 +73,7 @@ def test_a_part_that_is_no_text_stays_where_a_call_is_taken() -> None:
 def test_a_content_that_is_a_list_in_a_whole_reply() -> None:
     content = [thinking("hm"), {"type": "text", "text": f"Go.\n{CALL}"}]
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    exchange = exchange_for({}, "whole")
+    exchange = chat_exchange({}, "whole")
     message = json.loads(run(exchange, [json.dumps(outer([choice])).encode()]))["choices"][0]["message"]
     assert message["content"] == [thinking("hm"), {"type": "text", "text": "Go.\n"}]
     assert [call["function"]["name"] for call in message["tool_calls"]] == ["Noop"]
@@ -77,13 +85,13 @@ ODD: list[Any] = [[], ["x"], [None, 3], [{"type": "text"}], [{"type": []}], [{"t
 @pytest.mark.parametrize("content", ODD)
 def test_a_content_of_odd_parts_passes(content: Any) -> None:
     body = event(chunk({**HEAD, "content": content})) + ending()
-    assert run(exchange_for({}), [body]) == body
+    assert run(chat_exchange({}), [body]) == body
 
 
 @pytest.mark.parametrize("index", [{}, {"index": None}], ids=["missing", "null"])
 @pytest.mark.parametrize("form", ["sse", "whole"])
 def test_a_choice_without_a_number_is_the_first(form: Any, index: dict[str, Any]) -> None:
-    exchange = exchange_for({}, form)
+    exchange = chat_exchange({}, form)
     message = {"role": "assistant", "content": CALL}
     if form == "whole":
         body = json.dumps(outer([{**index, "message": message, "finish_reason": "stop"}])).encode()
@@ -104,12 +112,12 @@ def test_arguments_that_are_an_object_are_read_as_they_are_written(form: Any) ->
     else:
         body = event(chunk({**HEAD, "tool_calls": [entry]})) + ending("tool_calls")
     body = body.replace(b'"OBJECT"', b'{"command": "ls", "n": 1.10}')
-    exchange = exchange_for({}, form)
+    exchange = chat_exchange({}, form)
     assert run(exchange, [body]) == body
     assert [(record.arguments, record.complete) for _, record in exchange.client_calls] == [
         ('{"command": "ls", "n": 1.10}', True)
     ]
-    lowering = exchange_for({"route": {"client": "text", "upstream": "native"}, "tools": {}}, form)
+    lowering = chat_exchange({"route": {"client": "text", "upstream": "native"}, "tools": {}}, form)
     assert b"ls</parameter>" in run(lowering, [body])
 
 
@@ -117,6 +125,6 @@ def test_streams_of_other_protocols_pass_unread() -> None:
     for line in shared_path("suites/streams/other.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         body = row["body"].encode()
-        exchange = exchange_for({})
+        exchange = chat_exchange({})
         assert run(exchange, [body]) == body, row["id"]
         assert exchange.verdicts == [], row["id"]

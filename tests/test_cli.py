@@ -1,61 +1,27 @@
 """The command line, as a script sees it: bytes in, bytes and an exit status out, nothing else."""
 
-import atexit
 import base64
 import inspect
 import json
-import os
 import re
-import select
 import subprocess
 import sys
-from functools import cache
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from commandline import ENVIRONMENT, results, toolcalls
 from live import LIMIT
 from toolcalls import cli
-
-REPO = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPO / "addon"), "PYTHONIOENCODING": "ascii"}
 
 READ_FILE = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
 TOOLS = [{"type": "function", "function": READ_FILE}]
 CALL = '<invoke name="read_file">\n<parameter name="path">a.py</parameter>\n</invoke>'
 LIFTED = {"name": "read_file", "arguments": '{"path":"a.py"}', "dialect": "invoke"}
-
-
-@cache
-def loaded() -> subprocess.Popen[str]:
-    """The command line, which `forking.py` has loaded for all runs."""
-    command = [sys.executable, str(Path(__file__).with_name("forking.py"))]
-    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT, text=True)
-
-    @atexit.register
-    def end() -> None:
-        started.communicate(timeout=LIMIT)
-
-    return started
-
-
-def toolcalls(*arguments: str, stdin: bytes | str = b"") -> subprocess.CompletedProcess[bytes]:
-    """One run of the command line in a process of its own, with a locale that knows only ASCII."""
-    server = loaded()
-    assert server.stdin is not None
-    assert server.stdout is not None
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "in").write_bytes(stdin.encode() if isinstance(stdin, str) else stdin)
-        print(json.dumps([arguments, folder]), file=server.stdin, flush=True)
-        assert select.select([server.stdout], [], [], LIMIT)[0], f"no end within {LIMIT} s: {arguments}"
-        status = int(server.stdout.readline())
-        out, err = ((Path(folder) / name).read_bytes() for name in ("out", "err"))
-    return subprocess.CompletedProcess(arguments, status, out, err)
 
 
 def test_a_run_is_what_it_is_from_the_start(tmp_path: Path) -> None:
@@ -67,14 +33,6 @@ def test_a_run_is_what_it_is_from_the_start(tmp_path: Path) -> None:
         run = subprocess.run(command, input=b"", capture_output=True, env=ENVIRONMENT, timeout=LIMIT, check=False)
         fork = toolcalls(*arguments)
         assert (run.returncode, run.stdout, run.stderr) == (fork.returncode, fork.stdout, fork.stderr)
-
-
-def results(command: str, *jobs: dict[str, Any] | bytes, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """The results of jobs, a line each."""
-    lines = [job if isinstance(job, bytes) else json.dumps(job).encode() for job in jobs]
-    run = toolcalls(command, "--jsonl", *options, stdin=b"\n".join(lines) + b"\n")
-    assert (run.returncode, run.stderr) == (0, b"")
-    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def stream(text: str, size: int = 5) -> str:

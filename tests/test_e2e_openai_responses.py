@@ -16,6 +16,7 @@ from fiveroutes import CONFIG as FIVE_ROUTES
 from live import EVENTS, Dump, Growing, Host, Reply, assert_no_fault, configured, mitmdump
 from responsesclient import framed, stream, understood
 from responsesclient import whole as body_of
+from responsesscene import CREATE, NATIVE, TOOLS, meant, pieces
 from sdk import client
 from sockets import Refused, Upstream, connected, upstream
 from toolcalls.mitm import flow_metadata
@@ -26,23 +27,6 @@ CONFIG = f"""{FIVE_ROUTES}\
 
 type Way = Literal["whole", "stream", "helper"]
 WAYS: tuple[Way, ...] = ("whole", "stream", "helper")
-
-
-def tool(name: str, *parameters: str) -> dict[str, Any]:
-    properties = {parameter: {"type": "string"} for parameter in parameters}
-    schema = {"type": "object", "properties": properties, "required": [*parameters], "additionalProperties": False}
-    return {"type": "function", "name": name, "strict": True, "parameters": schema}
-
-
-TOOLS = [tool("read_file", "path"), tool("now")]
-NATIVE = [
-    {"type": "function_call", "call_id": "call_a", "name": "read_file", "arguments": '{"path": "größe/日本 😀.md"}'},
-    {"type": "function_call", "call_id": "call_b", "name": "now", "arguments": "{}"},
-]
-
-
-def pieces(text: str, size: int = 5) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 # By route: what the upstream says, and what the client gets: its text, its calls, the verdicts.
@@ -83,10 +67,6 @@ def ask(running: Host, route: str, way: Way, events: list[dict[str, Any]], **giv
         for event in sdk.responses.create(stream=True, **request):
             last = event
         return last.response if last is not None else None, f"{path}/responses"
-
-
-def meant(response: Any) -> list[tuple[str, dict[str, Any]]]:
-    return [(item.name, json.loads(item.arguments)) for item in response.output if item.type == "function_call"]
 
 
 def verdicts(flow: http.HTTPFlow) -> list[tuple[str, str | None]]:
@@ -179,9 +159,6 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
     ):
         yield Line(server, dump, Growing(recording))
         assert_no_fault(dump)
-
-
-CREATE = {"type": "response.create", "model": "m", "input": "go", "tools": TOOLS}
 
 
 def path_of(route: str) -> str:

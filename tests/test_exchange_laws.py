@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chatclient import HEAD, chunk, ending, event, received, stream
+from chatclient import HEAD, chunk, ending, event, native, received, stream
 from exchanges import of_kind, run
 from readings import assert_as_read, assert_total, meaning, read, read_back
 from strategies import DIALECTS, KINDS, STANDARD, TOOLS, calls, cut, damaged, decodable, law, replies, routes
@@ -90,13 +90,6 @@ def test_a_stream_that_breaks_completes_nothing_more(data: st.DataObject, text: 
     run(part, [body[:place]], ends=False)
     complete = [[record.arguments for _, record in one.client_calls if record.complete] for one in (part, whole)]
     assert complete[0] == complete[1][: len(complete[0])]
-
-
-def native(call: Call, index: int, pieces: list[str]) -> bytes:
-    """The chunks of a native call."""
-    first = {"index": index, "id": f"n{index}", "type": "function", "function": {"name": call.name, "arguments": ""}}
-    rest = [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in pieces]
-    return b"".join([event(chunk(delta)) for delta in [{"tool_calls": [first]}, *rest]])
 
 
 @law

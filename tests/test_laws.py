@@ -58,7 +58,7 @@ def test_a_tag_past_its_limit_is_read_the_same_however_it_is_cut(filling: str) -
         assert verdicts(read(STANDARD, [text[at : at + size] for at in range(0, len(text), size)])) == verdicts(once)
 
 
-@pytest.mark.xfail(reason="the second call is lifted or not by where the text is cut")
+@pytest.mark.xfail(reason="behind what overflowed, the next call is lifted or not by where the text is cut")
 def test_what_overflows_behind_an_open_wrapper_is_the_same_however_it_is_cut() -> None:
     opened = "&lt;function_calls&gt;<function_calls>\n"
     first = f'<invoke name="Save">\n<parameter name="text">{"x" * 60}</parameter>\n</invoke>\n'

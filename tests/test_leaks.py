@@ -25,13 +25,14 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.io import FlowReader, FlowWriter
-from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy.test import taddons
 
 import canaries
 from addons import addon_with
 from canaries import CANARY, QUERY
 from conftest import REPO, shared_path
-from live import CALL, EVENTS, LIMIT, PATH, TOOLS, streamed, text_in
+from live import CALL, LIMIT, PATH, streamed, text_in
+from secretflows import body_of, flow_of, goes_through
 from toolcalls.cli import main
 from toolcalls.config import ConfigError, load
 from toolcalls.dialects import all_dialects
@@ -64,34 +65,6 @@ def journal(tmp_path: Path) -> Path:
 def addon(journal: Path) -> Iterator[ToolCalls]:
     with addon_with(toolcalls_log=str(journal)) as made:
         yield made
-
-
-def flow_of(path: str, headers: dict[str, str], body: bytes) -> http.HTTPFlow:
-    flow = tflow.tflow(req=tutils.treq(method=b"POST", path=path.encode(), content=body), resp=True)
-    flow.request.headers.update(headers)
-    flow.live = True
-    flow.response = http.Response.make(200, b"", {**EVENTS, "set-cookie": "__cf_bm=CANARY14"})
-    flow.response.raw_content = None
-    return flow
-
-
-def body_of(**more: Any) -> bytes:
-    messages = [
-        {"role": "system", "content": "The password is CANARY20."},
-        {"role": "user", "content": "refresh_token=CANARY21"},
-    ]
-    return json.dumps({"model": "m", "stream": True, "messages": messages, "tools": TOOLS} | more).encode()
-
-
-def goes_through(addon: ToolCalls, flow: http.HTTPFlow, pieces: list[bytes]) -> bytes:
-    """The reply as the client gets it."""
-    for hook in (addon.requestheaders, addon.request, addon.responseheaders):
-        hook(flow)
-    assert flow.response is not None
-    tap: Any = flow.response.stream
-    out = [tap(piece) for piece in [*pieces, b""]]
-    addon.response(flow)
-    return b"".join(piece if isinstance(piece, bytes) else b"".join(piece) for piece in out)
 
 
 def told(flow: http.HTTPFlow, log: pytest.LogCaptureFixture, journal: Path) -> str:

@@ -24,7 +24,7 @@ from mitmproxy.io import FlowWriter
 from addons import addon_with
 from conftest import REPO
 from live import LIMIT, PATH, chunk
-from test_leaks import body_of, flow_of, goes_through
+from secretflows import body_of, flow_of, goes_through
 from toolcalls.cli import main
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.commands.explain import ExplainCommands

@@ -2,7 +2,7 @@
 
 import pytest
 
-from test_dialects import chunks
+from dialectcases import chunks
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

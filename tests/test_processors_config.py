@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from casefiles import openai_tools
 from conftest import REPO
-from test_processors import body_of
+from processorcases import body_of
 from toolcalls.config import ConfigError, load, parse
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatclient import HEAD, chunk, ending, event, received, stream
+from chatclient import HEAD, chunk, ending, event, native, received, stream
 from exchanges import of_kind, run
 from strategies import DIALECTS, TOOLS, cut, damaged, decodable, law, replies, routes
-from test_exchange_laws import native
 from toolcalls.processors import Keep, Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from casefiles import openai_tools
 from chatclient import HEAD, chunk, ending, event, received
 from conftest import REPO, shared_path
+from processorcases import body_of, exchange_for, got, native, no_reactors, route_of, run
+from processorcases import frames as framed
 from strategies import law
-from test_processors import body_of, exchange_for, got, native, no_reactors, route_of, run
-from test_processors import frames as framed
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.processors import Answer, Call, Drop, EarlierCall, Edit, Keep, Say

@@ -13,7 +13,7 @@ import pytest
 from casefiles import openai_tools
 from chatclient import received
 from conftest import REPO
-from test_processors import body_of
+from processorcases import body_of
 from toolcalls import cli
 
 EXAMPLES = REPO / "config" / "examples"

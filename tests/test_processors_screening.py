@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatclient import HEAD, chunk, ending, event, outer, received
-from test_processors import TOOLS, exchange_for, got, no_reactors, route_of, run, words
+from processorcases import TOOLS, exchange_for, got, no_reactors, route_of, run, words
 from toolcalls.processors import Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

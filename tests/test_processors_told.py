@@ -11,7 +11,7 @@ import pytest
 
 import anthropicclient
 from chatclient import HEAD, chunk, ending, event, outer, received
-from test_processors import body_of, exchange_for, no_reactors, route_of, run, words
+from processorcases import body_of, exchange_for, no_reactors, route_of, run, words
 from toolcalls.insight.descriptions import describe
 from toolcalls.insight.report import make_report
 from toolcalls.processors import Call, Edit, Processors

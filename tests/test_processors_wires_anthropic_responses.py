@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import anthropicclient
 import responsesclient
 from casefiles import canonical, load
-from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
-from test_processors import exchange_for as on_chat
+from processorcases import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
+from processorcases import exchange_for as on_chat
+from rewritings import offered
 from toolcalls.events import Text
 from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
 from toolcalls.processors.reactors import Answer, Runner
@@ -28,7 +29,6 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.evidence import Kind
-from toolcalls.requests.turns import formats
 from toolcalls.route import Reactor, Route
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires.frames import Form
@@ -429,15 +429,6 @@ def test_what_is_blocked_goes_and_all_else_arrives_in_order(
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
-
-
-def offered(wire: str, body: dict[str, Any], kept: set[str], choice: str | None = None) -> dict[str, Any]:
-    """The body with only these tools."""
-    raw = json.dumps(body).encode()
-    conversation = formats()[wire].read(raw)
-    tools = tuple(tool for tool in conversation.tools if tool.name in kept)
-    changed = replace(conversation, tools=tools, tool_choice=choice or conversation.tool_choice)
-    return dict(json.loads(formats()[wire].write(raw, changed)))
 
 
 def test_fewer_tools_are_offered_to_anthropic() -> None:

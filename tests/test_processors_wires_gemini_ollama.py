@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import geminiclient
 import ollamaclient
 from casefiles import canonical, load
-from test_processors import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
-from test_processors import exchange_for as on_chat
-from test_processors_wires_anthropic_responses import offered
+from processorcases import ACTING, CASES, KINDS, TOOLS, as_text, history_of, no_reactors, route_of, run, turn, words
+from processorcases import exchange_for as on_chat
+from rewritings import offered
 from toolcalls.events import Text
 from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
 from toolcalls.processors.reactors import Answer, Runner

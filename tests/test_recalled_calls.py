@@ -13,8 +13,8 @@ import pytest
 from fiveroutes import INVOKE
 from live import EVENTS, Dump, Host, Reply, configured, mitmdump, post
 from responsesclient import framed, stream, understood
+from responsesscene import TOOLS, tool
 from sockets import Upstream, connected, upstream
-from test_e2e_openai_responses import TOOLS, tool
 from toolcalls.mitm import flow_metadata
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request

@@ -11,8 +11,8 @@ import pytest
 from live import EVENTS, Host, Reply, configured
 from responsesclient import framed, received, stream
 from responsesclient import whole as body_of
+from responsesscene import NATIVE, meant
 from sdk import client
-from test_e2e_openai_responses import NATIVE, meant
 from toolcalls.mitm import flow_metadata
 
 CONFIG = """

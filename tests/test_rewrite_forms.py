@@ -14,8 +14,8 @@ import pytest
 import geminiclient
 import ollamaclient
 from casefiles import openai_tools
+from commandline import results, toolcalls
 from geminiclient import Body
-from test_cli import results, toolcalls
 
 DECLARED = openai_tools({"Bash": {"command": "string"}})
 PIECES = ["Go.\n\n<inv", 'oke name="Bash"><parameter name="command">ls</par', "ameter></invoke>"]

@@ -7,9 +7,8 @@ touched keeps its bytes.
 import json
 from typing import Any
 
-from rewritings import LOWER, MEND, through
-from test_processors import no_reactors
-from test_rewriting_wires import sent
+from processorcases import no_reactors
+from rewritings import LOWER, MEND, sent, through
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.processing import processors_for
 from toolcalls.requests.turns import PastCall, Result, formats
@@ -72,7 +71,7 @@ def test_the_loop_guard_knows_them() -> None:
 
 
 def test_they_become_text_for_a_text_upstream() -> None:
-    made = sent("openai_responses", {"input": HISTORY[:5], "tools": [GRAMMAR]}, LOWER)
+    made = sent("openai_responses", {"input": HISTORY[:5], "tools": [GRAMMAR]}, LOWER)[0]
     assert "tools" not in made
     system, *items = made["input"]
     assert '"start: X"' not in system["content"]
@@ -93,7 +92,7 @@ def test_a_tool_that_is_built_in_cannot_be_told_and_is_left_out() -> None:
 
 def test_a_leaked_call_of_a_custom_tool_becomes_one() -> None:
     items = [HISTORY[0], {"type": "message", "role": "assistant", "content": LEAKED}, HISTORY[0]]
-    made = sent("openai_responses", {"input": items, "tools": [PATCH]}, MEND)["input"]
+    made = sent("openai_responses", {"input": items, "tools": [PATCH]}, MEND)[0]["input"]
     assert [item["type"] for item in made] == [
         "message", "message", "custom_tool_call", "custom_tool_call_output", "message",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 from casefiles import Case, canonical, openai_tools
 from conftest import shared_path
-from test_dialects import WIRE, chunks, exchanged, read, reader_for, single
+from dialectcases import WIRE, chunks, exchanged, read, reader_for, single
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_laws import law
+from strategies import law
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors import Processors, unavailable
 from toolcalls.processors.reply import Reply

@@ -23,6 +23,7 @@ from casefiles import CASES
 from chatclient import chunk, event
 from conftest import REPO, shared_path
 from growth import grows_with_its_input
+from quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
 from spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
@@ -38,12 +39,7 @@ from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in, write
 
-COMMAND = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
-CONTENT = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
-TOOLS = (Tool("run_shell", COMMAND), Tool("write_file", CONTENT))
-CALL = Call("run_shell", '{"command": "rm -rf build"}')
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
-CASE = yaml.safe_load((CASES / "quoting.yaml").read_text(encoding="utf-8"))
 
 
 def read(
@@ -83,36 +79,6 @@ def reading(text: Callable[[int], str], size: int = 0) -> Callable[[int], Callab
         return lambda: read(made, size=size)
 
     return work
-
-
-@cache
-def written(dialect: str, call: Call = CALL) -> str:
-    """A call as a dialect writes it; "" where it cannot."""
-    try:
-        return write(dialect, (call,), Toolbox(TOOLS))
-    except Unwritable:
-        return ""
-
-
-def filled(text: str, call: str) -> str | None:
-    """A text with the call in its places; None where the call has lines and the place has room for one."""
-    if "{line}" in text and "\n" in call:
-        return None
-    lines = call.split("\n")
-    places = {
-        "{call}": call,
-        "{line}": call,
-        "{indented}": "\n".join(f"    {line}" for line in lines),
-        "{quoted}": "\n".join(f"> {line}" for line in lines),
-        "{half}": call[: call.find("rm -rf") + 3],
-    }
-    for place, filling in places.items():
-        text = text.replace(place, filling)
-    return text
-
-
-# What is escaped is quoted, to `strict`.
-DIALECTS = [name for name in all_dialects() if written(name) and name != "invoke_escaped"]
 
 
 def cases(kind: str) -> list[Any]:
@@ -380,8 +346,6 @@ def read_row(row: Mapping[str, Any], policy: PolicyName, size: int) -> list[Even
     return read(row["assistant_text"], policy, request=request, cut=row.get("finish_reason") == "length", size=size)
 
 
-# In `standard` the words behind the call come too late.
-TOO_LATE = {"Q19-hermes"}
 REASON = {
     "Q01": "fenced", "Q02": "fenced", "Q03": "fenced", "Q04": "fenced", "Q05": "indented_code", "Q06": "inline_code",
     "Q07": "block_quote", "Q08": "html_comment", "Q09": "reasoning", "Q11": "inline", "Q12": "inline",

@@ -17,7 +17,7 @@ from mitmproxy.io import FlowReader
 from mitmproxy.test import tflow
 
 from casefiles import dialect_cases
-from test_processors import exchange_for, route_of
+from processorcases import exchange_for, route_of
 from toolcalls import insight
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Repair, Status

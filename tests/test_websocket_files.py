@@ -16,8 +16,8 @@ from mitmproxy.test import taddons
 from fiveroutes import INVOKE
 from live import LIMIT, Growing, flows_in, mitmdump
 from responsesclient import stream, understood
+from responsesscene import CREATE, NATIVE, pieces
 from sockets import connected, upstream
-from test_e2e_openai_responses import CREATE, NATIVE, pieces
 from toolcalls import cli
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata

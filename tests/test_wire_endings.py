@@ -16,8 +16,9 @@ import pytest
 import chatclient
 import geminiclient
 import ollamaclient
-import test_processors
 from exchanges import run, words
+from processorcases import exchange_for as processed
+from processorcases import route_of
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires.frames import Form
 from wirecases import FILES, chat_deltas, exchange_for, gemini_replies, ollama_lines
@@ -218,7 +219,7 @@ def native(arguments: str, **more: Any) -> dict[str, Any]:
 
 def test_a_rule_sees_all_of_a_native_call_with_a_reason_in_every_chunk() -> None:
     rules = {"access": {"rules": [{"name": "rm", "action": "block", "tools": "Bash", "arguments": {"command": "rm"}}]}}
-    exchange = test_processors.exchange_for(test_processors.route_of(rules), "process")
+    exchange = processed(route_of(rules), "process")
     begins = native("", name="Bash")
     begins["tool_calls"][0] |= {"id": "c1", "type": "function"}
     deltas = [{**chatclient.HEAD}, begins, native('{"command": "r'), native('m -rf /"}')]

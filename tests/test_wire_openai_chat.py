@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatclient import HEAD, chunk, event
-from test_processors import no_reactors, route_of
+from processorcases import no_reactors, route_of
 from toolcalls.events import CallEnd, CallPiece, CallStart
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange

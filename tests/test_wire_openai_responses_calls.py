@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processorcases import no_reactors, route_of
 from responsesclient import Reply, received, stream, take_items, whole, written
 from strategies import cut, law
-from test_processors import no_reactors, route_of
 from toolcalls.processors import Call, Edit, Processors
 from toolcalls.processors.reactors import Answer, Runner
 from toolcalls.replies.exchange import Exchange

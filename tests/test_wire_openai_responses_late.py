@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exchanges import run, words
+from exchanges import of_kind, run, words
 from readings import read, shown, verdicts
 from responsesclient import received, stream, written
-from strategies import cut, decodable, law, replies
-from test_wire_openai_responses import exchange_for, law_exchange
+from strategies import TOOLS, cut, decodable, law, replies
 from toolcalls.route import Route
+from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in
 from wirecases import FILES, responses_events
+from wirecases import exchange_for as case_exchange
 
 type Events = list[dict[str, Any]]
 
@@ -73,7 +74,7 @@ def told(events: Iterable[dict[str, Any]]) -> str:
 def test_it_is_read_where_it_stands_first(way: str, case: dict[str, Any]) -> None:
     events = thin(way, responses_events(case))
     body = written(events)
-    exchange = exchange_for(case)
+    exchange = case_exchange("openai_responses", case, "sse")
     out = run(exchange, [body])
     assert sorted(words(exchange)) == sorted(case.get("verdicts", []))
     assert (out == body) == case.get("same", False)
@@ -91,11 +92,11 @@ def test_it_is_read_where_it_stands_first(way: str, case: dict[str, Any]) -> Non
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_the_same_wherever_the_bytes_are_cut(way: str) -> None:
     body = written(thin(way, stream(['Go.\n<invoke name="Noop"></invoke>\nSo.', "x <b"])))
-    expected = exchange_for({})
+    expected = case_exchange("openai_responses", {}, "sse")
     out = run(expected, [body])
     assert [call["name"] for call in received(out, late=True).calls] == ["Noop"]
     for at in range(1, len(body)):
-        exchange = exchange_for({})
+        exchange = case_exchange("openai_responses", {}, "sse")
         assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
         assert exchange.verdicts == expected.verdicts
 
@@ -109,7 +110,7 @@ def test_text_that_was_told_is_not_read_again() -> None:
             for item in items:
                 item["id"] = "msg_other"
             event["output_index"] = 3
-    exchange = exchange_for({})
+    exchange = case_exchange("openai_responses", {}, "sse")
     run(exchange, [written(events)])
     assert words(exchange) == ["lifted Noop (invoke)"]
 
@@ -120,7 +121,7 @@ def test_a_refusal_beside_such_text_stays() -> None:
         for item in (events[-2]["item"], events[-1]["response"]["output"][0]):
             if len(item["content"]) == 1:
                 item["content"].append({"type": "refusal", "refusal": "No more."})
-        out = run(exchange_for({}), [written(thin(way, events))])
+        out = run(case_exchange("openai_responses", {}, "sse"), [written(thin(way, events))])
         last = json.loads(out.split(b"\n\n")[-2].split(b"data: ")[1])["response"]["output"]
         assert [item["type"] for item in last] == ["function_call", "message"], way
         assert last[1]["content"] == [{"type": "refusal", "refusal": "No more."}], way
@@ -131,7 +132,7 @@ def test_a_refusal_beside_such_text_stays() -> None:
 def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, way: str) -> None:
     route = Route(client="native", upstream="text")
     body = written(thin(way, stream([text])))
-    exchange = law_exchange(route)
+    exchange = of_kind(all_wires()["openai_responses"], TOOLS, route, "lift", form="sse")
     out = run(exchange, data.draw(cut(body)))
     events = read(route, [text])
     assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
