@@ -160,5 +160,5 @@ def test_a_wire_that_is_a_folder_lists_its_files(wire: Path) -> None:
 
 
 def test_every_shape_is_listed() -> None:
-    listed = re.findall(r"`([a-z]+)`", (shapes.__doc__ or "").partition("What names the call")[2])
+    listed = re.findall(r"`([a-z_]+)`", (shapes.__doc__ or "").partition("What names the call")[2])
     assert sorted(listed) == sorted(path.stem for path in (PACKAGE / "shapes").glob("*.py") if path.stem != "__init__")

@@ -45,7 +45,7 @@ from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.envelope import Envelope
-from toolcalls.wires.openai_chat.reading import Reading
+from toolcalls.wires.openai_chat.decoding import Reading
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 REQUEST = Request(tools=(Tool("Bash", SCHEMA),))

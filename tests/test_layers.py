@@ -58,8 +58,8 @@ FILES = {
     "shapes": """
         arguments channels jsonvalue trees words | completejson elements entities header keyedvalue namedjson nested
         pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
-        jsonelement jsontags loosetags pythonic tagvalue | actions blocks functiontag jsonlist | attributed keyvalue
-        | tokentag
+        jsonelement jsontags opening_tags pythonic closing_tags | actions call_blocks functiontag jsonlist
+        | attributed keyvalue | tokentag
     """,
     "reading": """
         echo_watch policy | candidate | limits | ledger | block invented_results | openers stray_closers | reader
@@ -74,15 +74,15 @@ FILES = {
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report
-        | body_redaction conversation replies | agents phrases prices request_diff text_diff | turn
+        | body_redaction conversation replies | agents formatting prices request_diff text_diff | turn
         | exports scorecard | plots sessions | session_page totals | page
     """,
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",
     "demo": "observations | client display model_server proxy",
     "mitm": """
-        append_file config_file content_codings exposed_listeners focus progress requirements | exchange_plan journal
-        response_tap | flow_metadata | background websocket | judging live views | flow_records tables | offline page
-        | commands recorder | options | reporting | websocket_hooks | addon
+        append_file config_file content_codings exposed_listeners console_status log_lines progress requirements |
+        exchange_plan journal response_tap | flow_metadata | background websocket | judging live views |
+        flow_records tables | offline page | commands recorder | options | reporting | websocket_hooks | addon
     """,
 }
 

@@ -17,7 +17,7 @@ from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Message, RequestSummary, request_summary
 from toolcalls.insight.exchange_record import ExchangeRecord, Pieces
-from toolcalls.insight.phrases import duration
+from toolcalls.insight.formatting import duration
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.replies import Moments, Tokens
 from toolcalls.insight.request_body import MESSAGE, MESSAGES, TOOLS

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.blocks import calls_of_block
+from toolcalls.shapes.call_blocks import calls_of_block
+from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

@@ -11,10 +11,10 @@ from functools import cached_property
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, Parameters
 from toolcalls.shapes.content import Escaped
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.tags import Parts, Tag, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.loosetags import Tag, function_tag
+from toolcalls.shapes.opening_tags import Tag, function_tag
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

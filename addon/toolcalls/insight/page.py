@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from toolcalls.insight import plots
-from toolcalls.insight.phrases import counted, duration, escaped, token_counts
+from toolcalls.insight.formatting import counted, duration, escaped, token_counts
 from toolcalls.insight.prices import money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, quoted, session_blocks, session_body

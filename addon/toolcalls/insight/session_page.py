@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
-from toolcalls.insight.phrases import counted, duration, escaped, token_counts
+from toolcalls.insight.formatting import counted, duration, escaped, token_counts
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session

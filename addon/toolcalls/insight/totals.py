@@ -6,7 +6,7 @@ Both are made of the turns that are kept, so that an entry can say where it was 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from toolcalls.insight.phrases import counted, escaped
+from toolcalls.insight.formatting import counted, escaped
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.turn import Turn

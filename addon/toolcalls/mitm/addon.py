@@ -24,10 +24,10 @@ from toolcalls.mitm.commands.explain import ExplainCommands
 from toolcalls.mitm.commands.export import ExportCommands
 from toolcalls.mitm.commands.keys import bind_keys
 from toolcalls.mitm.commands.rejudge import JudgeCommands
+from toolcalls.mitm.console_status import Focus
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
 from toolcalls.mitm.exposed_listeners import exposed_modes
-from toolcalls.mitm.focus import Focus
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.page.addon import PageAddon

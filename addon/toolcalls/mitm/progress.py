@@ -1,17 +1,11 @@
-"""What a reply does at the moment, for the list of flows; and what went wrong in it, for the log."""
+"""What a reply does at the moment, in a few words for the list of flows."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from toolcalls.insight import report
-from toolcalls.insight.descriptions import describe_briefly, subject_of
-from toolcalls.insight.vocabulary.reasons import with_sentence
 from toolcalls.replies.exchange import Exchange
 
 _NAME = 40  # characters of a tool's name
-_LONGEST = 400  # characters of a line
-_LINES = 5  # of one reply in the log
 # A call that is coming, and one that has come whole and waits for its verdict.
 _DOING = {"lift": ("lifting", "lifted"), "roundtrip": ("reading", "read"), "lower": ("lowering", "lowering")}
 
@@ -29,20 +23,3 @@ def progress_of(exchange: Exchange) -> str:
             doing = "native" if native else _DOING.get(kind, ("seeing", "saw"))[record.complete]
             parts.append(f"… {doing} {name}" + (f" ({record.dialect})" if record.dialect else ""))
     return " · ".join(parts)
-
-
-def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-    """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`;
-    and for each of the `notes` that warn.
-
-    Nothing of what was said is in it but the tool's name.
-    """
-    ill = [verdict for verdict in verdicts if verdict["reason"] is not None]
-    for verdict in islice(ill, _LINES):
-        name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
-        rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
-        yield f"{name}, {describe_briefly(verdict)}. {rule}{with_sentence(str(verdict['reason']))}"
-    if len(ill) > _LINES:
-        yield f"and {len(ill) - _LINES} more"
-    warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]
-    yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_LINES])

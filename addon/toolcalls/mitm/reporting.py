@@ -9,8 +9,8 @@ from toolcalls.insight import report
 from toolcalls.insight.redaction import redacted_url
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ExchangePlan
+from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.progress import log_lines
 from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory

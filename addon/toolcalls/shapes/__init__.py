@@ -17,8 +17,9 @@ What names the call tells the shapes apart:
 
 These are the parts that they are made of:
 
-    tags            `tags`, `loosetags`, `raw`, `tagvalue`, `content`, `entities`
-    XML in values   `elements`, `blocks`, `nested`, `trees`
+    tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `call_blocks`
+                    (what ends a block of calls), `raw`, `content`, `entities`
+    XML in values   `elements`, `nested`, `trees`
     JSON            `jsonvalue`, `jsonbody`, `completejson` (read to its end before anything is reported), `callreader`
                     (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`
     Python          `pyliteral`, `pystring`, `keyedvalue`

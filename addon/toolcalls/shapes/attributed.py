@@ -1,9 +1,9 @@
 """Calls as elements that carry the name in an attribute: `<invoke name="N"><parameter name="K">V</parameter></invoke>`.
 
-The form is not XML: values hold anything, unescaped, and `tagvalue` says which of the tags in one ends it. What stands
-between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Models also put one object of
-JSON in the place of the parameters. Tags are read with blanks in
-them, misspelt as models are known to, and with any of the prefixes that the dialect names.
+The form is not XML: values hold anything, unescaped, and `closing_tags` says which of the tags in one ends it. What
+stands between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Models also put one
+object of JSON in the place of the parameters. Tags are read with blanks in them, misspelt as models are known to, and
+with any of the prefixes that the dialect names.
 
 A little over 300 lines: reading and writing of one form stay together.
 """
@@ -15,12 +15,12 @@ from itertools import product
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.blocks import block_end, calls_of_block
+from toolcalls.shapes.call_blocks import block_end, calls_of_block
+from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, Parameters, tag_value
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox

@@ -1,9 +1,9 @@
 """Calls as function tags: `OPEN <function=N> <parameter=K>V</parameter> … </function> CLOSE`.
 
-Names stand in the tags, values are raw and nothing escapes them; `tagvalue` says which of the tags in one ends it. Tags
-are read with blanks where the engines tolerate them (`< / parameter >`) and with quotes around names; what is damaged
-in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`) is read where only one reading is left, and
-noted.
+Names stand in the tags, values are raw and nothing escapes them; `closing_tags` says which of the tags in one ends it.
+Tags are read with blanks where the engines tolerate them (`< / parameter >`) and with quotes around names; what is
+damaged in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`) is read where only one reading is left,
+and noted.
 
 The wrapper's opener may be missing (`naked`), and its closer goes with a call that stands before it in any case.
 """
@@ -15,7 +15,8 @@ from typing import Literal
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.loosetags import (
+from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
+from toolcalls.shapes.opening_tags import (
     FUNCTION,
     FUNCTION_END,
     PARAMETER,
@@ -27,7 +28,6 @@ from toolcalls.shapes.loosetags import (
 )
 from toolcalls.shapes.raw import delimited, line_end
 from toolcalls.shapes.tags import Parts, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

@@ -1,8 +1,8 @@
 """Calls as a name with pairs of key and value: `OPEN N (<arg_key>K</arg_key><arg_value>V</arg_value>)* CLOSE`.
 
-Nothing is escaped and no line end is layout: a value is what stands between its tags, to the last character. `tagvalue`
-says which of the tags in a value ends it: its closer counts where a whole key with its value's opener follows, or the
-call's closer, or the next call. White space between tags means nothing.
+Nothing is escaped and no line end is layout: a value is what stands between its tags, to the last character.
+`closing_tags` says which of the tags in a value ends it: its closer counts where a whole key with its value's opener
+follows, or the call's closer, or the next call. White space between tags means nothing.
 
 `OPEN` is often shared with other dialects, so a call begins only where the name is followed by a whole key or at once
 by the closer. That much is looked at before anything is said. `KeyValueOrJson` also reads one object in the place of
@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.blocks import block_end, calls_of_block
+from toolcalls.shapes.call_blocks import block_end, calls_of_block
+from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, tag_value
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.tags import Parts, PatternPart, Tags
-from toolcalls.shapes.tagvalue import CALL, CALL_END, CLOSER, NEXT, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -241,7 +241,7 @@ class KeyValue:
             if repair:
                 sink.note_repair(repair)
 
-    # What a value stands in (`tagvalue.Surroundings`)
+    # What a value stands in (`closing_tags.Surroundings`)
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A whole key, a closer, the next call, or the end of the reply."""

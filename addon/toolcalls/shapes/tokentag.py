@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.closing_tags import Parameters, tag_value
 from toolcalls.shapes.content import Verbatim
 from toolcalls.shapes.tags import Tag, Tags, named_tag
-from toolcalls.shapes.tagvalue import Parameters, tag_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

@@ -9,7 +9,7 @@ differ only in their text, `replacement` finds what became of each native call o
 the same job has the same name:
 
     request           what a request declares: tools, choice, texts
-    reading           a reply's frames as events
+    decoding          a reply's frames as events
     stream, whole     the frames of a streamed reply, or the body of a whole one, encoded from changed events
     client            what the client of a stream has got so far, where frames depend on those before
     calls, blocks …   what replies of the API consist of, in the API's own words

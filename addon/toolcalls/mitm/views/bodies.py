@@ -14,7 +14,7 @@ from itertools import accumulate
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
-from toolcalls.insight.phrases import counted
+from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import clipped, folded

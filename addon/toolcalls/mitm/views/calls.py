@@ -21,7 +21,7 @@ from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.descriptions import describe, describe_briefly, subject_of
-from toolcalls.insight.phrases import counted, duration, token_counts
+from toolcalls.insight.formatting import counted, duration, token_counts
 from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, visible
 from toolcalls.insight.turn import is_whole

@@ -15,7 +15,7 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
-from toolcalls.insight.phrases import counted
+from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.flow_metadata import REPORT, original_request_body

@@ -11,7 +11,7 @@ from textwrap import wrap
 
 import msgspec
 
-from toolcalls.insight.phrases import counted
+from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 
 _WIDTH = 60  # characters of a field's value in one line

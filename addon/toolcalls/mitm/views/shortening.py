@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.insight.phrases import counted
+from toolcalls.insight.formatting import counted
 
 MAX_BODY = 512 * 1024  # bytes of a request that is read as it is
 MAX_MESSAGES = 200  # of a request; of a longer one so many of its end, and a few of its beginning

@@ -26,7 +26,7 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
 
     request        what a request declares
     blocks         the content of a message, and why it ended
-    reading        a stream's frames as events
+    decoding       a stream's frames as events
     stream         a stream's frames, encoded from changed events
     client_stream  what the client of a stream has got, and new frames for it
     whole          a reply that comes as one body

@@ -12,7 +12,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, merge_texts
 from toolcalls.wires.anthropic.blocks import gap
-from toolcalls.wires.anthropic.reading import DELTA, START, STOP
+from toolcalls.wires.anthropic.decoding import DELTA, START, STOP
 
 
 class OpenBlock:

@@ -13,7 +13,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text
 from toolcalls.wires.anthropic.client_stream import ClientStream, OpenBlock
-from toolcalls.wires.anthropic.reading import DELTA, START, STOP, Reading, content_of, event_of
+from toolcalls.wires.anthropic.decoding import DELTA, START, STOP, Reading, content_of, event_of
 
 # The commonest new frame of all.
 _PIECE = b'{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%b}}'

@@ -9,7 +9,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
-from toolcalls.wires.anthropic.reading import native_call
+from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
 from toolcalls.wires.replacement import Replacements
 

@@ -24,8 +24,8 @@ fields (a signature) and its id.
     parts         a candidate's parts: text, thoughts, calls; and why it ended
     partial_args  the arguments of a call that come in pieces, put together
     request       what a request declares
-    reading       a reply's frames as events
-    candidates    a reply's candidates, streamed or whole, encoded from changed events
+    decoding      a reply's frames as events
+    encoding      a reply's candidates, streamed or whole, encoded from changed events
     placing       a candidate's parts, merged with what has become of its calls and its text
 """
 
@@ -34,7 +34,7 @@ from urllib.parse import unquote, urlsplit
 
 from toolcalls.wires import Wire, form_of
 from toolcalls.wires.frames import Form
-from toolcalls.wires.gemini.candidates import Candidates
+from toolcalls.wires.gemini.encoding import Candidates
 from toolcalls.wires.gemini.request import request_of
 
 _STREAM = ":streamGenerateContent"

@@ -14,7 +14,7 @@ To a client that declares its tools as `functions`, the first lifted call of a m
     calls      the forms of a call, and how each is written
     choices    the content of a choice, and why it ended
     request    what a request declares
-    reading    a reply's frames as events
+    decoding   a reply's frames as events
     stream     a stream's chunks, written again
     whole      a reply that comes as one body
 """

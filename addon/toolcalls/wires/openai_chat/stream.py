@@ -12,7 +12,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
-from toolcalls.wires.openai_chat.reading import Reading
+from toolcalls.wires.openai_chat.decoding import Reading
 
 _TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events tell of a delta
 

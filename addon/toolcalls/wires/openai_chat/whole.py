@@ -19,7 +19,7 @@ from toolcalls.wires.openai_chat.choices import (
     reason_of,
     written_reason,
 )
-from toolcalls.wires.openai_chat.reading import Call, Message, native_call, reply_of
+from toolcalls.wires.openai_chat.decoding import Call, Message, native_call, reply_of
 
 
 class Whole(WholeCodec):

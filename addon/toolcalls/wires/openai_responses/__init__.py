@@ -24,7 +24,7 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
     request         what a request declares
     calls           the kinds of items that are calls of the client's
     items           messages, reasoning, the response around them
-    reading         a stream's frames as events
+    decoding        a stream's frames as events
     stream          a stream's frames, encoded from changed events, by the handlers in
     message_frames    text, its parts and messages
     item_frames       items and the arguments of native calls
@@ -38,7 +38,7 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
 from urllib.parse import urlsplit
 
 from toolcalls.wires import Wire
-from toolcalls.wires.openai_responses.reading import Events
+from toolcalls.wires.openai_responses.decoding import Events
 from toolcalls.wires.openai_responses.request import request_of
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole

@@ -16,6 +16,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, merge_texts
 from toolcalls.wires.openai_responses.calls import CUSTOM, CallItem, kind_of_form
+from toolcalls.wires.openai_responses.decoding import DELTA, TEXT_DONE, Reading, place_of
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     NOTHING,
@@ -26,7 +27,6 @@ from toolcalls.wires.openai_responses.items import (
     thought_item,
     thought_part,
 )
-from toolcalls.wires.openai_responses.reading import DELTA, TEXT_DONE, Reading, place_of
 
 
 def position_of(event: Fields, segment: Segment) -> Fields:

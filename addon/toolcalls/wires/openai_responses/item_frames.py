@@ -7,11 +7,11 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem, CallKind, kind_of
 from toolcalls.wires.openai_responses.client_stream import opens_text
+from toolcalls.wires.openai_responses.decoding import place_of
 from toolcalls.wires.openai_responses.items import (
     Message,
 )
 from toolcalls.wires.openai_responses.message_frames import MessageFrames
-from toolcalls.wires.openai_responses.reading import place_of
 from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, stays_native, withdrawn_at
 
 

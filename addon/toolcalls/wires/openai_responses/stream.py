@@ -13,10 +13,10 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import PIECES
+from toolcalls.wires.openai_responses.decoding import DELTA, PART_DONE, TERMINAL, TEXT_DONE
 from toolcalls.wires.openai_responses.final_frame import FinalFrame
 from toolcalls.wires.openai_responses.item_frames import ItemFrames
 from toolcalls.wires.openai_responses.message_frames import MessageFrames
-from toolcalls.wires.openai_responses.reading import DELTA, PART_DONE, TERMINAL, TEXT_DONE
 from toolcalls.wires.openai_responses.upstream_items import (
     UpstreamItems,
     content_of,

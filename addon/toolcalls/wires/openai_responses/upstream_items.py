@@ -8,6 +8,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
 from toolcalls.wires.openai_responses.client_stream import ClientStream, opens_text, position_of
+from toolcalls.wires.openai_responses.decoding import Reading, place_of
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     Message,
@@ -15,7 +16,6 @@ from toolcalls.wires.openai_responses.items import (
     is_text,
     parts_of,
 )
-from toolcalls.wires.openai_responses.reading import Reading, place_of
 
 
 def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:

@@ -8,6 +8,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
 from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form, namespaces
+from toolcalls.wires.openai_responses.decoding import whole_call
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     is_stopped,
@@ -18,7 +19,6 @@ from toolcalls.wires.openai_responses.items import (
     texts_of,
     thought_item,
 )
-from toolcalls.wires.openai_responses.reading import whole_call
 from toolcalls.wires.openai_responses.replacement import ItemCall
 from toolcalls.wires.replacement import Replacements
 

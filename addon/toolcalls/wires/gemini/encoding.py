@@ -7,6 +7,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Marku
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
+from toolcalls.wires.gemini.decoding import Reading
 from toolcalls.wires.gemini.parts import EMPTY, Call, parts_of, unwrapped, values_of, with_json_texts, written_reason
 from toolcalls.wires.gemini.placing import (
     Row,
@@ -18,7 +19,6 @@ from toolcalls.wires.gemini.placing import (
     merged_parts,
     staying_calls,
 )
-from toolcalls.wires.gemini.reading import Reading
 
 
 class Candidates:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.closing_tags import CALL_END, DUPLICATE_CLOSER
 from toolcalls.shapes.tags import Tags
-from toolcalls.shapes.tagvalue import CALL_END, DUPLICATE_CLOSER
 from toolcalls.text.scanner import Scanner, Step
 
 
