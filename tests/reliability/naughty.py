@@ -44,7 +44,7 @@ from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.offline.redact import redacted
-from toolcalls.mitm.tables import explained
+from toolcalls.mitm.tables import conditions_table
 from toolcalls.request import Tool
 from toolcalls.route import Config
 
@@ -231,7 +231,7 @@ def _pages(flow: http.HTTPFlow) -> Iterator[tuple[str, str]]:
     yield "HTML report", report_page(sessions, "made.flow")
     yield "page, overview", live_page(live_overview(sessions), "1")
     yield "page, session", live_page(live_session(session), "1")
-    rows = explained([one for _, reply in replies(flow, Config()) for one in conditions(reply)])
+    rows = conditions_table([one for _, reply in replies(flow, Config()) for one in conditions(reply)])
     yield "page, why", live_page(live_why(flow.id, rows), "1")
 
 
