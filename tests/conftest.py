@@ -1,10 +1,14 @@
 """What several test modules need."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from addons import addon_with
+from toolcalls.mitm.addon import ToolCalls
 
 # No test of a law fails because the machine is busy, and in CI none because it was the first to draw an input.
 settings.register_profile(
@@ -21,3 +25,16 @@ def shared_path(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"shared/{name} does not lie beside the repository")
     return path
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """The file of `toolcalls_log`."""
+    return tmp_path / "log.jsonl"
+
+
+@pytest.fixture
+def addon(journal: Path) -> Iterator[ToolCalls]:
+    """An addon that writes that file."""
+    with addon_with(toolcalls_log=str(journal)) as made:
+        yield made

@@ -15,7 +15,6 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +27,6 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import taddons
 
 import canaries
-from addons import addon_with
 from canaries import CANARY, QUERY
 from conftest import REPO, shared_path
 from live import CALL, LIMIT, PATH, streamed, text_in
@@ -54,17 +52,6 @@ HEADERS = canaries.HEADERS | {
 def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.DEBUG)
     return caplog
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
-
-
-@pytest.fixture
-def addon(journal: Path) -> Iterator[ToolCalls]:
-    with addon_with(toolcalls_log=str(journal)) as made:
-        yield made
 
 
 def told(flow: http.HTTPFlow, log: pytest.LogCaptureFixture, journal: Path) -> str:

@@ -13,7 +13,6 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ import pytest
 from mitmproxy import contentviews
 from mitmproxy.io import FlowWriter
 
-from addons import addon_with
 from conftest import REPO
 from live import LIMIT, PATH, chunk
 from secretflows import body_of, flow_of, goes_through
@@ -47,17 +45,6 @@ HOSTILE = {
 }
 # What may stand in no output: C0 but line end and tab, C1, bidirectional, zero-width and tag characters, separators.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
-
-
-@pytest.fixture
-def addon(journal: Path) -> Iterator[ToolCalls]:
-    with addon_with(toolcalls_log=str(journal)) as made:
-        yield made
 
 
 def text_of(hostile: str) -> str:

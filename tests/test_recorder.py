@@ -56,9 +56,9 @@ def test_a_flow_is_recorded_without_its_secrets(recording: Recorder) -> None:
     for one in recorded:
         recording.add(one)
     recording.close()
-    found = flows_in(recording.path)
+    found = flows_in(recording.file.path)
     assert [one.id for one in found] == [one.id for one in recorded]
-    assert b"CANARY" not in recording.path.read_bytes()
+    assert b"CANARY" not in recording.file.path.read_bytes()
     for one, was in zip(found, recorded, strict=True):
         clean = redacted(was)
         assert one.request.raw_content == clean.request.raw_content
@@ -78,7 +78,7 @@ def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
     flow.metadata.clear()
     go.set()
     recording.close()
-    (found,) = flows_in(recording.path)
+    (found,) = flows_in(recording.file.path)
     assert (found.request.path, found.comment) == before
     assert flow_metadata.REPORT in found.metadata
 
@@ -91,8 +91,8 @@ def test_only_its_owner_can_read_it_and_its_name_is_ours(tmp_path: Path) -> None
         os.umask(before)
     made.close()
     assert stat.S_IMODE((tmp_path / "recordings").stat().st_mode) == 0o700
-    assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
-    assert made.path.name.startswith("toolcalls-")
+    assert stat.S_IMODE(made.file.path.stat().st_mode) == 0o600
+    assert made.file.path.name.startswith("toolcalls-")
     other = Recorder(tmp_path / "recordings")
     other.close()
     assert other.path != made.path
@@ -113,7 +113,7 @@ def test_a_flow_that_cannot_be_written_does_not_end_the_recording(
     recording.add(flow)
     recording.add(flow)
     recording.close()
-    assert len(flows_in(recording.path)) == 1
+    assert len(flows_in(recording.file.path)) == 1
 
 
 def test_what_waits_is_bounded(
@@ -125,10 +125,10 @@ def test_what_waits_is_bounded(
     monkeypatch.setattr(recorder, "MAX_WAITING", recorder._size(flow) * 2)
     for _ in range(5):
         recording.add(flow)
-    assert recording.missing == 3
+    assert recording.file.missing == 3
     go.set()
     recording.close()
-    assert len(flows_in(recording.path)) == 2
+    assert len(flows_in(recording.file.path)) == 2
     assert sum("cannot be written" in one.message for one in caplog.records) == 1
     assert "3 records are missing" in caplog.text
 
@@ -147,7 +147,7 @@ def test_a_body_that_is_too_large_is_left_out_of_its_flow(
     assert flow.response.raw_content != body
     assert len(calls[0]["arguments"]) > recorder.MAX_BODY  # the flow itself keeps all
     recording.close()
-    (found,) = flows_in(recording.path)
+    (found,) = flows_in(recording.file.path)
     assert found.response is not None
     assert found.request.raw_content
     assert found.response.raw_content is None
@@ -256,18 +256,18 @@ def test_a_file_that_was_taken_away_is_made_anew(tmp_path: Path, how: str) -> No
 def test_a_folder_that_is_gone_and_comes_back(
     recording: Recorder, flow: http.HTTPFlow, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = recording.path.parent
-    recording.path.unlink()
+    folder = recording.file.path.parent
+    recording.file.path.unlink()
     folder.rmdir()
     for _ in range(2):
         recording.add(flow)
     recording._queue.put(None)
     recording._thread.join(LIMIT)
-    assert recording.missing == 2
+    assert recording.file.missing == 2
     assert sum("cannot be written" in one.message for one in caplog.records) == 1
     folder.mkdir()
-    assert recording._file.append(recorder._serialized(flow))
-    assert len(flows_in(recording.path)) == 1
+    assert recording.file.append(recorder._serialized(flow))
+    assert len(flows_in(recording.file.path)) == 1
 
 
 # --- a writer that was killed -----------------------------------------------------------------------------------------

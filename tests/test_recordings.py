@@ -33,33 +33,37 @@ NAMES = [path.stem for path in FILES]
 
 # What each recording is there for: the kind of route, and status, reason and dialect of its verdicts.
 LIFTED = ("lifted", None, "invoke")
+# Recordings in which one call is lifted from `invoke`, and nothing else is to be said.
+ONE_CALL = (
+    "choice-ends-twice",
+    "lifted-whole",
+    "stray-word",
+    "usage-with-every-chunk",
+    "azure-filters",
+    "cloudcode-envelope",
+    "gemini-array",
+    "gemini-signature",
+    "openrouter-comments",
+    "stops-for-a-missing-tool",
+    "text-in-five-places",
+    "thinking-before-a-call",
+)
 EXPECTED: dict[str, tuple[str, list[tuple[str, str | None, str | None]]]] = {
-    "choice-ends-twice": ("lift", [LIFTED]),
     "cut-in-a-tag": ("lift", [("truncated", "cut_off", "invoke")]),
     "fenced-example": ("lift", [("declined", "fenced", "invoke")]),
+    **dict.fromkeys(ONE_CALL, ("lift", [LIFTED])),
     "gzip-kept": ("observe", [("declined", "observed", "invoke")]),
     "lifted-invoke-stream": ("lift", [LIFTED, LIFTED]),
-    "lifted-whole": ("lift", [LIFTED]),
     "lowered-for-a-text-client": ("roundtrip", [("lowered", None, "tagged")]),
     "native-index-minus-one": ("lift", [("native", None, None)]),
     "roundtrip": ("roundtrip", [("lowered", None, "invoke")]),
-    "stray-word": ("lift", [LIFTED]),
-    "usage-with-every-chunk": ("lift", [LIFTED]),
-    "azure-filters": ("lift", [LIFTED]),
-    "cloudcode-envelope": ("lift", [LIFTED]),
     "deepseek-reasoning": ("lift", [("lifted", None, "deepseek_dsml")]),
-    "gemini-array": ("lift", [LIFTED]),
     "gemini-malformed-call": ("lift", []),
-    "gemini-signature": ("lift", [LIFTED]),
     "groq-x-groq": ("lift", [("lifted", None, "functionary_v31")]),
     "llama-cpp-timings": ("lift", [("lifted", None, "hermes")]),
     "lm-studio-v0": ("lift", [("lifted", None, "hermes")]),
     "mistral-parts": ("lift", [("lifted", None, "mistral")]),
     "ollama-thinking": ("lift", [("lifted", None, "qwen3_xml")]),
-    "openrouter-comments": ("lift", [LIFTED]),
-    "stops-for-a-missing-tool": ("lift", [LIFTED]),
-    "text-in-five-places": ("lift", [LIFTED]),
-    "thinking-before-a-call": ("lift", [LIFTED]),
     "vllm-usage-alone": ("lift", [("lifted", None, "qwen3_xml")]),
 }
 UNCHANGED = {"fenced-example", "gemini-malformed-call", "gzip-kept", "native-index-minus-one"}

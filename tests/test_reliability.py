@@ -21,7 +21,7 @@ from reliability import generated, invariants, leftovers, naughty, run
 from reliability.driving import driven
 from reliability.faults import FAULTS, Faulted, given
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally
+from reliability.jobs import Job, Tally, serially
 from reliability.materials import PATHS, SUITES, Reply
 from reliability.rows import Row, merged, table
 from reliability.said import with_tools
@@ -57,7 +57,7 @@ PAGES = ("HTML report", "page, session")
 
 @pytest.mark.parametrize("group", FRACTIONS)
 def test_a_fixed_part_survives(group: str) -> None:
-    rows = merged(import_module(f"reliability.{group}").rows(FRACTIONS[group], 7))
+    rows = merged(serially(import_module(f"reliability.{group}").jobs(FRACTIONS[group], 7)))
     if not rows and not SUITES.exists():
         pytest.skip("shared/suites does not lie beside the repository, and this group is nothing but a suite")
     assert rows

@@ -7,7 +7,7 @@ any text harmless, any split the same), JSONTestSuite for strictness, CPU time c
 import base64
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,28 +17,7 @@ from conftest import shared_path
 from growth import grows_with_its_input
 from toolcalls.values.conversion import is_json
 from toolcalls.values.transducer import MAX_DEPTH, Transducer
-
-
-class Outcome(NamedTuple):
-    text: str  # the pieces, joined
-    offset: int
-    done: bool
-    failed: str | None
-    repairs: list[str]
-
-
-def run(pieces: list[str], **options: bool) -> Outcome:
-    """Feed the pieces until one is not consumed whole, then end the text."""
-    transducer = Transducer(**options)
-    out, offset = [], 0
-    for piece in pieces:
-        made, end = transducer.feed(piece)
-        out.append(made)
-        offset += end
-        if end < len(piece) or transducer.done or transducer.failed:
-            break
-    out.append(transducer.finish())
-    return Outcome("".join(out), offset, transducer.done, transducer.failed, transducer.repairs)
+from transducing import Outcome, run
 
 
 def whole(text: str, **options: bool) -> Outcome:

@@ -19,10 +19,10 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.route import PolicyName, Route
-from toolcalls.values.transducer import Transducer
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import FRAMES, SSE
 from toolcalls.writing.writer import calls_in
+from transducing import run
 
 CHOICES = 4  # bytes in front of the text
 
@@ -110,7 +110,7 @@ def transducer(data: bytes) -> None:
     number, sizes, rest = chosen(data)
     text = text_of(rest)
     options = {"bare_keys": bool(number & 1), "only_object": bool(number & 2)}
-    once, again = _transduced([text], options), _transduced(pieces(text, sizes), options)
+    once, again = run([text], **options), run(pieces(text, sizes), **options)
     assert once == again, (once, again)
     out, _, done, failed, repairs = once
     assert not (done and failed), once
@@ -131,22 +131,6 @@ def _strict(text: str) -> None:
         json.loads(text, parse_constant=refused)
     except RecursionError:  # of the standard library's; the transducer has none
         return
-
-
-def _transduced(
-    parts: Iterable[str], options: dict[str, bool]
-) -> tuple[str, int, bool, str | None, tuple[str, ...]]:  # fmt: skip
-    one = Transducer(**options)
-    out: list[str] = []
-    offset = 0
-    for part in parts:
-        made, end = one.feed(part)
-        out.append(made)
-        offset += end
-        if end < len(part) or one.done or one.failed:
-            break
-    out.append(one.finish())
-    return "".join(out), offset, one.done, one.failed, tuple(one.repairs)
 
 
 def framing(data: bytes) -> None:

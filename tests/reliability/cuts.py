@@ -13,7 +13,7 @@ from reliability import heard, invariants
 from reliability.driving import Outcome, driven
 from reliability.faults import Faulted, given
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, serially
+from reliability.jobs import Job, Tally
 from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, chosen
 from reliability.rows import Row
 from reliability.said import with_tools
@@ -51,11 +51,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     """The parts of this group."""
     for dialect in all_dialects():
         yield Job(over, (dialect, fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def over(dialect: str, fraction: float, seed: int) -> Row:

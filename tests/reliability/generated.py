@@ -13,7 +13,7 @@ from reliability import invariants
 from reliability.driving import LIFTS, Outcome, driven
 from reliability.faults import FAULTS, Fault, Faulted, given
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, parts, serially
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import Reply, chosen, seed_of, untouched
 from reliability.rows import Row
 from reliability.spliced import Spliced, cases, checked, envelopes, form_of, spliced
@@ -33,11 +33,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
         yield Job(over_recorded, (start, end, fraction, seed))
     for start, end in parts(len(cases()), 20):
         yield Job(over_spliced, (start, end, fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def over_recorded(start: int, end: int, fraction: float, seed: int) -> Row:

@@ -13,7 +13,7 @@ from reliability import invariants
 from reliability.driving import LIFTS, driven
 from reliability.faults import Faulted, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, serially
+from reliability.jobs import Job, Tally
 from reliability.materials import Reply, body_in, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import driven_cut, envelope_for, saying, with_tools
@@ -37,11 +37,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     """The parts of this group."""
     yield Job(as_payloads, (fraction, seed))
     yield Job(as_arguments, (fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def as_payloads(fraction: float, seed: int) -> Row:

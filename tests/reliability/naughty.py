@@ -27,7 +27,7 @@ from reliability import heard, invariants
 from reliability.driving import LIFTS
 from reliability.faults import Faulted
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, parts, serially
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
@@ -69,11 +69,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     for start, end in parts(len(strings()), 120):
         yield Job(over, (start, end, fraction, seed))
     yield Job(told, (fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def over(start: int, end: int, fraction: float, seed: int) -> Row:

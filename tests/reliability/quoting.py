@@ -14,7 +14,7 @@ from reliability import heard, invariants
 from reliability.driving import driven
 from reliability.faults import Faulted, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, serially
+from reliability.jobs import Job, Tally
 from reliability.materials import SUITES, Reply, chosen, recorded, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
@@ -33,11 +33,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     yield Job(of_recordings, (seed,))
     for dialect in DIALECTS:
         yield Job(of_a_dialect, (dialect, fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def of_the_suite(fraction: float, seed: int) -> Row:

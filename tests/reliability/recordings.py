@@ -14,7 +14,7 @@ from reliability import invariants
 from reliability.driving import LIFTS, Outcome, driven
 from reliability.faults import Faulted, cut_at, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, parts, serially
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import RECORDINGS, Reply, chosen, recorded, seed_of, untouched
 from reliability.rows import Row
 from toolcalls.config import default_path, load
@@ -33,11 +33,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     for start, end in parts(len(list(untouched())), 100):
         yield Job(over, (start, end, fraction, seed))
     yield Job(over_own, (seed,))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def shipped() -> Config:

@@ -15,7 +15,7 @@ from reliability import heard, invariants
 from reliability.driving import driven
 from reliability.faults import Faulted, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, parts, serially
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import Reply, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
@@ -76,11 +76,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     for dialect in all_dialects():
         for start, end in parts(len(samples()), 400):
             yield Job(through, (dialect, start, end, fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def through(dialect: str, start: int, end: int, fraction: float, seed: int) -> list[Row]:

@@ -12,7 +12,7 @@ from reliability import heard, invariants
 from reliability.driving import LIFTS, driven
 from reliability.faults import Faulted, cut_at, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, serially
+from reliability.jobs import Job, Tally
 from reliability.materials import Reply, body_in, chosen, rows_of, seed_of
 from reliability.rows import Row
 from toolcalls.wires.frames import SSE
@@ -29,11 +29,6 @@ PLACES = {
 def jobs(fraction: float, seed: int) -> Iterator[Job]:
     """The parts of this group."""
     yield Job(over, (fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def over(fraction: float, seed: int) -> Row:

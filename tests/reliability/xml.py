@@ -13,7 +13,7 @@ from reliability import invariants
 from reliability.driving import LIFTS, driven
 from reliability.faults import Faulted
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally, parts, serially
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import body_in, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
@@ -47,11 +47,6 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     """The parts of this group."""
     for start, end in parts(len(values()), 150):
         yield Job(over, (start, end, fraction, seed))
-
-
-def rows(fraction: float, seed: int) -> Iterator[Row]:
-    """All of it, one part behind the other."""
-    return serially(jobs(fraction, seed))
 
 
 def over(start: int, end: int, fraction: float, seed: int) -> Row:

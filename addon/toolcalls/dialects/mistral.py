@@ -14,6 +14,7 @@ from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -90,7 +91,7 @@ class _Mistral(Header):
             return True
         if scan.rest() or not scan.ended:
             sink.fail()
-            yield from self._skip(scan)
+            yield from skip_past(scan, self._marks, before=self._begin)
         return False
 
     def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -99,7 +100,7 @@ class _Mistral(Header):
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
                 sink.fail()
-                yield from self._skip(scan)
+                yield from skip_past(scan, self._marks, before=self._begin)
             return False
         block.end()
         space = yield from scan.space()

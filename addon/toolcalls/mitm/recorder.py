@@ -32,23 +32,13 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
-        self._file = AppendFile(lambda: _create_file(folder))
+        self.file = AppendFile(lambda: _create_file(folder))
         self._queue: SimpleQueue[tuple[http.HTTPFlow, int] | None] = SimpleQueue()
         self._lock = Lock()  # of the two counts below
         self._waiting = 0
         self._flows = 0
         self._thread = Thread(target=self._work, name="toolcalls-record", daemon=True)
         self._thread.start()
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._file.path
-
-    @property
-    def missing(self) -> int:
-        """How many flows were not written."""
-        return self._file.missing
 
     def add(self, flow: http.HTTPFlow) -> None:
         """Write a flow as it is now; it may change afterwards."""
@@ -62,7 +52,7 @@ class Recorder:
         if fits:
             self._queue.put((copied, size))
         else:
-            self._file.count_missing("flows come faster than they can be written")
+            self.file.count_missing("flows come faster than they can be written")
 
     def close(self) -> None:
         """Write what waits, as far as there is time for it."""
@@ -71,16 +61,16 @@ class Recorder:
         with self._lock:
             left = self._flows
         for _ in range(left):
-            self._file.count_missing("mitmproxy ends")
-        self._file.close()
+            self.file.count_missing("mitmproxy ends")
+        self.file.close()
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
             flow, size = item
             try:
-                self._file.append(_serialized(flow))
+                self.file.append(_serialized(flow))
             except Exception as error:  # noqa: BLE001 - one flow that cannot be written must not end the recording
-                self._file.count_missing(f"{type(error).__name__} in flow {flow.id}")
+                self.file.count_missing(f"{type(error).__name__} in flow {flow.id}")
             with self._lock:
                 self._waiting -= size
                 self._flows -= 1

@@ -30,12 +30,12 @@ UNCLOSED_VALUE: Final = "unclosed_value"
 DUPLICATE_CLOSER: Final = "duplicate_closer"
 
 
-class Surroundings(Protocol):
-    """What a value stands in. Places are so many characters `ahead`, and nothing is consumed by asking."""
+class ValueTags(Protocol):
+    """The tags around and inside a value."""
 
     @property
     def layout(self) -> bool:
-        """Whether a line end right before the closer is layout and not the value's."""
+        """Whether a line end on either side of a value is layout and not the value's."""
 
     @property
     def inside(self) -> Tags:
@@ -48,6 +48,10 @@ class Surroundings(Protocol):
     @property
     def behind(self) -> Tags:
         """What a value's closer may be followed by."""
+
+
+class Surroundings(ValueTags, Protocol):
+    """What a value stands in. Places are so many characters `ahead`, and nothing is consumed by asking."""
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether the grammar can go on here, behind a value."""
@@ -151,32 +155,16 @@ def _quoted(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
     return False
 
 
-class Form(Protocol):
-    """A form whose calls consist of parameters with names in their tags."""
-
-    @property
-    def layout(self) -> bool:
-        """Whether a line end on either side of a value is layout."""
+class Form(ValueTags, Protocol):
+    """A form whose calls consist of parameters with names in their tags. A value is a parameter's."""
 
     @property
     def special(self) -> bool:
         """Whether its tags are special tokens, which no value holds by chance."""
 
     @property
-    def inside(self) -> Tags:
-        """The tags that mean something inside a value, by their kinds."""
-
-    @property
-    def closer(self) -> Tags:
-        """A parameter's closer."""
-
-    @property
     def ends(self) -> Tags:
         """What ends a call: its own closer, and its wrapper's, of the kind `wrapper_end`."""
-
-    @property
-    def behind(self) -> Tags:
-        """What a parameter's closer may be followed by."""
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that stands here, "" for none."""

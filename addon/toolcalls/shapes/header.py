@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import call_arguments, checked, value
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -64,10 +65,6 @@ class Header:
         return (*self._begin, *self.end, *self.closers)
 
     @cached_property
-    def _mark_starts(self) -> re.Pattern[str]:
-        return re.compile("|".join(sorted({re.escape(mark[0]) for mark in self._marks})))
-
-    @cached_property
     def _stop(self) -> re.Pattern[str]:
         """Where a header ends: at its arguments, or at a mark that says that there are none."""
         return re.compile("|".join(['[{"]', *map(re.escape, self._marks)]))
@@ -106,7 +103,7 @@ class Header:
             begun = True
             if not complete and (scan.rest() or not scan.ended):
                 sink.fail()
-                yield from self._skip(scan)
+                yield from skip_past(scan, self._marks, before=self._begin)
                 return False
             if not complete or not (yield from self._ended(scan, sink)):
                 return False
@@ -198,26 +195,6 @@ class Header:
             return False
         scan.take(scan.rest())
         return True
-
-    def _skip(self, scan: Scanner) -> Step[None]:
-        """Consume what is left of a broken call: its payload is never searched for others.
-
-        Where the form has no marks nothing says how far it reaches.
-        """
-        while self._marks:
-            found = self._mark_starts.search(scan.text, scan.pos)
-            scan.take((found.start() if found else len(scan.text)) - scan.pos)
-            if found is not None:
-                mark = yield from scan.among(self._marks)
-                if mark in self._begin:
-                    return
-                scan.take(len(mark) if mark else 1)
-                if mark is not None:
-                    return
-            elif scan.ended:
-                return
-            else:
-                yield
 
     # Writing
 

@@ -51,10 +51,11 @@ def take_run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
         yield
 
 
-def skip_past(scan: Scanner, ends: tuple[str, ...]) -> Step[None]:
+def skip_past(scan: Scanner, ends: tuple[str, ...], *, before: tuple[str, ...] = ()) -> Step[None]:
     """Take all that is left of a broken call up to the first of `ends`, and that as well; all where none comes.
 
-    So the payload of a broken call is never searched for others. Without `ends` nothing says how far it reaches.
+    So the payload of a broken call is never searched for others. Without `ends` nothing says how far it reaches. Those
+    of `ends` that are in `before` are left standing.
     """
     if not ends:
         return
@@ -64,6 +65,8 @@ def skip_past(scan: Scanner, ends: tuple[str, ...]) -> Step[None]:
         scan.take((found.start() if found is not None else len(scan.text)) - scan.pos)
         if found is not None:
             end = yield from scan.among(ends)
+            if end in before:
+                return
             scan.take(len(end) if end else 1)
             if end is not None:
                 return

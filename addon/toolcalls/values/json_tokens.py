@@ -21,15 +21,9 @@ STRING_RUNS = {'"': _run('"'), "'": _run("\"'")}
 # By the letter of an escape: how many hexadecimal digits follow.
 ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
 
+_LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 # By the first letter: the literal, and what it is in JSON.
-LITERALS = {
-    "t": ("true", "true"),
-    "f": ("false", "false"),
-    "n": ("null", "null"),
-    "T": ("True", "true"),
-    "F": ("False", "false"),
-    "N": ("None", "null"),
-}
+LITERALS = {literal[0]: (literal, json) for literal, json in _LITERALS.items()}
 
 # The parts of a number: what may come next, and the part that it begins or continues.
 _LEADING = {"0": "zero"} | dict.fromkeys("123456789", "integer")

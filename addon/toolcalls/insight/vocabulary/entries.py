@@ -14,31 +14,29 @@ type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeEntry:
-    """One outcome.
+class _Entry[Code]:
+    """A code and what it means.
 
-    code       on the page and in exports
-    sentence   for people, on the page
+    code       in verdicts, files and exports, and on the page
+    sentence   for people, in the views and on the page
     in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
     """
 
-    code: Outcome
+    code: Code
     sentence: str
     in_docs: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepairEntry:
-    """One repair.
+class OutcomeEntry(_Entry[Outcome]):
+    """One outcome."""
 
-    code       in verdicts and files
-    sentence   for people, behind the code: in the views and on the page
-    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
-    """
+    __slots__ = ()
 
-    code: Repair
-    sentence: str
-    in_docs: str = ""
+
+class RepairEntry(_Entry[Repair]):
+    """One repair. The views and the page show the sentence behind the code."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
-from toolcalls.wires.openai_responses.items import (
-    Message,
-    is_stopped,
-    response_with,
-)
+from toolcalls.wires.openai_responses.items import Message, is_stopped, response_with
 from toolcalls.wires.openai_responses.replacement import ItemCall
 from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, refusals_of
 from toolcalls.wires.replacement import Replacements

@@ -8,11 +8,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.client_stream import opens_text, position_of
 from toolcalls.wires.openai_responses.decoding import place_of
-from toolcalls.wires.openai_responses.items import (
-    Message,
-    is_text,
-    text_part,
-)
+from toolcalls.wires.openai_responses.items import Message, is_text, text_part
 from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, content_of, refusals_of
 
 
