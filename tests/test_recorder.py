@@ -95,7 +95,7 @@ def test_only_its_owner_can_read_it_and_its_name_is_ours(tmp_path: Path) -> None
     assert made.file.path.name.startswith("toolcalls-")
     other = Recorder(tmp_path / "recordings")
     other.close()
-    assert other.path != made.path
+    assert other.file.path != made.file.path
 
 
 def test_a_flow_that_cannot_be_written_does_not_end_the_recording(
