@@ -1,4 +1,7 @@
-"""The lines of mitmproxy's log about one reply: what went wrong in it, and why."""
+"""The lines of mitmproxy's log about one reply: what went wrong in it, and why.
+
+The words of statuses and reasons come from `insight/vocabulary/`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
