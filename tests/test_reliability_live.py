@@ -6,9 +6,10 @@
 import pytest
 
 from live import CALL
-from reliability import live
+from reliability import live, live_beside
 from reliability.live_kit import Got, Said, Tally, judged, said
 from reliability.rows import Row, table
+from toolcalls.replies.exchange import Exchange
 
 FRACTION, SEED = 0.01, 20
 
@@ -74,3 +75,8 @@ def test_what_raises_is_counted() -> None:
     row = tally.row()
     assert (row.n, row.survived, row.hangs, row.secrets, len(row.failures)) == (3, 1, 1, 1, 2)
     assert "ValueError: why" in row.failures[1]
+
+
+def test_every_fault_has_its_function() -> None:
+    """A fault in a function of another name would strike nowhere."""
+    assert [name for name, _ in live_beside.FAULTS if not hasattr(Exchange, name)] == []

@@ -37,9 +37,9 @@ _FAULTY = """
 FAULTS = [
     *(("feed", number) for number in (1, 2, 5, 9)),
     *(("_stream", number) for number in (1, 3)),
-    *(("_bare", number) for number in (1, 2)),
-    *(("_work", number) for number in (1, 2)),
-    *(("_read", number) for number in (1, 2)),
+    *(("_text_alone", number) for number in (1, 2)),
+    *(("_take", number) for number in (1, 2)),
+    *(("_apply", number) for number in (1, 2)),
     *(("_bytes", number) for number in (1, 2)),
     ("close", 1),
     ("_cut", 1),
