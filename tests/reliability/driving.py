@@ -143,7 +143,7 @@ def driven(
                 if took > slowest:
                     slowest, size = took, len(piece)
                 left.append(out if isinstance(out, bytes) else b"".join(out))
-                if exchange._waiting:  # nobody else is told what waits
+                if exchange._waiting:  # no public name says what waits
                     held = max(held, sum(len(unit.frame.raw) for unit in exchange._waiting))
                     waiting = (lane.undecided for lane in exchange._lanes.values())
                     undecided = max(undecided, *waiting, 0)
