@@ -3,23 +3,42 @@
 #
 #   PYTHON=/path/to/python3.12   the Python to build .venv from (else one that is found on PATH)
 #   ARGS='tests/test_cli.py'     more arguments for pytest, the demo or the benchmark
+#   SEED=17                      the sample that `make test` runs (else a new one each time)
 
 BIN := .venv/bin
+# Tests start dozens of processes, and without bytecode each of them compiles mitmproxy again.
+unexport PYTHONDONTWRITEBYTECODE
 ARGS ?=
+SEED ?=
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint tables reliability fuzz bench npm clean setup
+.PHONY: help demo test test-all test-long test-versions quick lint dialect tables reliability fuzz mutate bench npm clean setup
 
 help: ## say what the targets do
-	@sed -n 's/^\([a-z]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
+	@sed -n 's/^\([a-z-]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
 		printf '%-18s %s\n' "$$target" "$$does"; done
 
 demo: setup ## play a recorded reply through mitmdump: what came in, what went out, the verdicts
 	@$(BIN)/toolcalls demo $(ARGS)
 
-test: setup ## run all tests
-	@echo "pytest"
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+test: setup ## run the tests, the large products of cases and cuts by sample (SEED=17 repeats one)
+	@TESTS=some SEED='$(SEED)' $(PYTEST) --durations 5 --durations-min 2 $(ARGS)
+
+test-all: setup ## run everything that is checked, nothing by sample (a quarter of an hour)
+	@TESTS=all $(PYTEST) --durations 10 --durations-min 2 $(ARGS)
+
+test-long: setup ## run what takes hours: thousands of examples of each law, every cut, the load, all of `make reliability`
+	@TESTS=deep $(PYTEST) --ignore tests/live $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m reliability.run
+
+test-versions: ## run what `make test` runs, or ARGS, on each Python, the oldest mitmproxy and all lower bounds
+	@$(or $(PYTHON),$(shell for one in $(BIN)/python python3.13 python3.12 python3; do command -v $$one && break; done)) \
+		scripts/versions.py --only '$(ONLY)' -- $(ARGS)
+
+quick: setup ## check types, layers, a few examples of the laws, and the tests of what changed (under a minute)
+	@$(BIN)/mypy
+	@$(BIN)/python scripts/quick.py $(ARGS)
 
 lint: setup ## check style, layers and types
 	@echo "ruff check"
@@ -31,13 +50,17 @@ lint: setup ## check style, layers and types
 	@echo "mypy"
 	@$(BIN)/mypy
 
+dialect: setup ## make a dialect NAME and its cases from the reply in the file FROM (and the request's tools in TOOLS)
+	@test -n '$(NAME)' -a -n '$(FROM)' || { echo 'make dialect NAME=my_dialect FROM=reply.txt [TOOLS=tools.json]' >&2; exit 2; }
+	@PYTHONPATH=addon:tests $(BIN)/python -m newdialect.run '$(NAME)' '$(FROM)' $(if $(TOOLS),--tools '$(TOOLS)')
+
 tables: setup ## write the tables of the pages that come from the code
 	@PYTHONPATH=addon $(BIN)/python scripts/tables.py
 
 bench: setup ## measure what the addon costs
 	@$(BIN)/python bench/run.py $(ARGS)
 
-npm: ## install the SDKs from npm for tests/test_e2e_npm.py, which is skipped without them (needs Node 20 or newer)
+npm: ## install the SDKs from npm for tests/live/test_npm.py, which is skipped without them (needs Node 20 or newer)
 	@cd tests/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 reliability: setup ## throw everything at the addon and print the table of docs/reliability.md
@@ -49,8 +72,11 @@ fuzz: setup ## invent inputs for FUZZ_SECONDS (120), led by the code that they r
 		$(BIN)/python -m pip install --quiet -e '.[fuzz]'
 	@PYTHONPATH=tests $(BIN)/python -m fuzz.run $(ARGS)
 
+mutate: setup ## change the code of decisions and see whether tests notice: MUTANTS=200, or all; SEED= for the same ones
+	@$(BIN)/python scripts/mutate.py $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(ARGS)
+
 clean: ## remove .venv, caches and build output
-	@rm -rf .venv build dist tests/npm/node_modules .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv build dist tests/npm/node_modules .versions .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find addon bench scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup:

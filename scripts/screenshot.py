@@ -15,8 +15,8 @@ from pathlib import Path
 REPO = Path(__file__).parents[1]
 sys.path[:0] = [str(REPO / "addon"), str(REPO / "tests")]
 
-from live import Reply, chunk, post, streamed, upstream  # noqa: E402 - only now they are on the path
-from screens import browser, log_in, missing_for_browser, mitmweb, open_response  # noqa: E402
+from support.loopback import Reply, chunk, post, streamed, upstream  # noqa: E402 - only now they are on the path
+from support.screens import browser, log_in, missing_for_browser, mitmweb, open_response  # noqa: E402
 
 TARGET = REPO / "docs" / "images" / "flow-view.png"
 MODEL = "qwen3-coder"

@@ -14,9 +14,9 @@ sys.path[:0] = [str(REPO / "addon"), str(REPO / "tests")]
 
 from mitmproxy import http  # noqa: E402 - only now all of it is on the path
 
-from live import streamed  # noqa: E402
-from manyflows import flow_of, native, session, user, write, written  # noqa: E402
-from screens import browser, missing_for_browser  # noqa: E402
+from support.loopback import streamed  # noqa: E402
+from support.manyflows import flow_of, native, session, user, write, written  # noqa: E402
+from support.screens import browser, missing_for_browser  # noqa: E402
 from toolcalls import cli  # noqa: E402
 
 IMAGES = REPO / "docs" / "images"

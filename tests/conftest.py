@@ -1,40 +1,27 @@
-"""What several test modules need."""
+"""How tests are run."""
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from addons import addon_with
-from toolcalls.mitm.addon import ToolCalls
+# What `support` asserts is shown with its values, as in a test.
+pytest.register_assert_rewrite("support")
+pytest_plugins = ["support.casehooks", "support.sampling"]
 
-# No test of a law fails because the machine is busy, and in CI none because it was the first to draw an input.
-settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
-)
-settings.load_profile("patient")
-
-REPO = Path(__file__).parents[1]
+LONG = 60  # seconds; a shorter run does not say what took longest
 
 
-def shared_path(name: str) -> Path:
-    """A file of `shared/`, which lies beside the repository; the test is skipped where it does not."""
-    path = REPO.parent / "shared" / name
-    if not path.exists():
-        pytest.skip(f"shared/{name} does not lie beside the repository")
-    return path
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    """The file of `toolcalls_log`."""
-    return tmp_path / "log.jsonl"
-
-
-@pytest.fixture
-def addon(journal: Path) -> Iterator[ToolCalls]:
-    """An addon that writes that file."""
-    with addon_with(toolcalls_log=str(journal)) as made:
-        yield made
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The files that took longest. Tests are for `--durations`."""
+    seconds: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                file = report.nodeid.partition("::")[0]
+                seconds[file] += report.duration
+                tests[file] += report.when == "call"
+    if seconds.total() > LONG:
+        terminalreporter.section("what took longest")
+        for file, took in seconds.most_common(10):
+            terminalreporter.write_line(f"{took:6.1f} s  {file}, {tests[file]} tests")

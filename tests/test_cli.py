@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commandline import ENVIRONMENT, results, toolcalls
-from live import LIMIT
+from support.commandline import ENVIRONMENT, results, toolcalls
+from support.loopback import LIMIT
+from support.sampling import examples
 from toolcalls import cli
 
 READ_FILE = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
@@ -66,7 +67,7 @@ def test_parse(tools: str, tmp_path: Path, chunk: tuple[str, ...], named: bool) 
     run = toolcalls("parse", "--tools", tools, *chunk, *([str(path)] if named else []), stdin=path.read_bytes())
     assert (run.returncode, run.stderr) == (0, b"")
     verdict = {"status": "lifted", "reason": None, "dialect": "invoke", "name": "read_file", "start": 8}
-    verdict |= {"rule": None, "changes": []}
+    verdict |= {"rule": None, "changes": [], "nearest": []}
     assert json.loads(run.stdout) == {
         "text": "Look.\r\n\n",
         "calls": [LIFTED],
@@ -452,7 +453,7 @@ def test_commands_start_without_mitmproxy() -> None:
     assert run.stdout == b"False\n"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(lines=st.lists(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line and line.strip())))
 def test_a_line_a_result(lines: list[bytes], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "jobs.jsonl"

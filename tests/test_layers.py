@@ -56,20 +56,24 @@ FILES = {
     "text": "echo literals patterns scanner | lookalike markdown",
     "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
     "shapes": """
-        arguments channels jsonvalue trees words | completejson elements entities header keyedvalue namedjson nested
-        pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content jsonbody
-        jsonelement jsontags opening_tags pythonic closing_tags | actions call_blocks functiontag jsonlist
+        arguments channels jsonvalue trees words | callmembers completejson elements entities header keyedvalue
+        namedjson nested pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content
+        jsonbody jsonelement jsontags opening_tags pythonic closing_tags | actions call_blocks functiontag jsonlist
         | attributed keyvalue | tokentag
     """,
     "reading": """
-        echo_watch policy | candidate | limits | ledger | block invented_results | openers stray_closers | reader
+        echo_watch open_text policy | candidate open_calls shown_text | limits | ledger | block invented_results
+        | openers stray_closers | reader
     """,
     "writing": "writer | prompting roundtrip",
     "processors": """
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
         | exchange_processors | reply_state | decisions | chain | reply
     """,
-    "requests": "prompt_tools stop_texts | turns | evidence | rewriting | call_memory processing",
+    "requests": """
+        client_memory prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting
+        | call_memory processing
+    """,
     "replies": "calls unread_calls | stages | lane | plan waiting | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
@@ -80,7 +84,8 @@ FILES = {
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",
     "demo": "observations | client display model_server proxy",
     "mitm": """
-        append_file config_file content_codings exposed_listeners console_status log_lines progress requirements |
+        append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
+        requirements |
         exchange_plan journal response_tap | flow_metadata | background websocket | judging live views |
         flow_records tables | offline page | commands recorder | options | reporting | websocket_hooks | addon
     """,

@@ -13,8 +13,8 @@ from types import FrameType
 import pytest
 
 import toolcalls
-from chatclient import HEAD, chunk, event
-from spoken import SPOKEN, exchange
+from support.chatclient import HEAD, chunk, event
+from support.spoken import SPOKEN, exchange
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.request import Tool
 

@@ -26,7 +26,7 @@ from reliability.materials import PATHS, SUITES, Reply
 from reliability.rows import Row, merged, table
 from reliability.said import with_tools
 from reliability.spliced import envelopes
-from spoken import SPOKEN
+from support.spoken import SPOKEN
 from toolcalls.insight import redaction
 from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm.response_tap import ResponseTap

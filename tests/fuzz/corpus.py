@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from casefiles import dialect_cases
 from fuzz.targets import CHOICES
-from spoken import SPOKEN
+from support.casefiles import dialect_cases
+from support.spoken import SPOKEN
 from toolcalls.dialects import all_dialects
 
 _JSON = (

@@ -8,9 +8,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 
-from chatclient import HEAD, chunk, ending
-from chatclient import event as framed
 from reliability import heard
+from support.chatclient import HEAD, chunk, ending
+from support.chatclient import event as framed
+from support.transducing import run
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.reading.policy import CallPolicy
@@ -22,7 +23,6 @@ from toolcalls.route import PolicyName, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import FRAMES, SSE
 from toolcalls.writing.writer import calls_in
-from transducing import run
 
 CHOICES = 4  # bytes in front of the text
 

@@ -18,7 +18,7 @@ from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, chosen
 from reliability.rows import Row
 from reliability.said import with_tools
 from reliability.spliced import content_type
-from spoken import SPOKEN, Spoken
+from support.spoken import SPOKEN, Spoken
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.route import Route

@@ -1,6 +1,6 @@
 """What a forgiving client makes of a body, on every wire: its text and its calls. No code of the product is in it.
 
-It is the other side of the clients in `tests/*client.py`, which are stricter than all real ones: damaged and recorded
+It is the other side of the clients in `tests/support`, which are stricter than all real ones: damaged and recorded
 streams break their rules, and still nothing of what they say may be lost. A frame that cannot be read says nothing; an
 event behind which the body ends counts, though the specification says that it should not, since most clients read it.
 """

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from exchanges import in_blocks
 from reliability import heard
 from reliability.driving import Outcome, Stalled, plan_of
 from reliability.faults import Faulted
 from reliability.spliced import Spliced
+from support.exchanges import in_blocks
 from toolcalls.events import Event, Markup, Text, Verdict
 from toolcalls.mitm.content_codings import CodingError
 from toolcalls.reading.reader import Reader

@@ -23,6 +23,7 @@ SCENARIOS: dict[str, Scenario] = {
     "framings": live_ends.framings,
     "cuts": live_ends.cuts,
     "http2": live_ends.http2,
+    "staying": live_ends.staying,
     "leaving": live_ends.leaving,
     "injected": live_beside.injected,
     "neighbours": live_beside.neighbours,
@@ -35,7 +36,7 @@ SCENARIOS: dict[str, Scenario] = {
     "soak": live_load.soak,
 }
 SMALL = 0.1  # below this fraction only these run
-QUICK = ("bytewise", "injected", "sigkill", "disks")
+QUICK = ("bytewise", "staying", "injected", "sigkill", "disks")
 LIMIT = 1200.0  # seconds for a scenario
 
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
-from live import MAIN, PATH
 from reliability.live_ends import recorded, verdicts, written
 from reliability.live_kit import FENCED, PLAIN, Scene, Tally, answering, ask, judged, mixture, said, served
 from reliability.rows import Row
+from support.loopback import MAIN, PATH
 
 # --- faults of our own ------------------------------------------------------------------------------------------------
 

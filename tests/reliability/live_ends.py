@@ -10,8 +10,6 @@ from dataclasses import replace
 import httpx
 from mitmproxy import http
 
-from canaries import HEADERS
-from live import CALL, PATH, Cut, Framing, Reply, calls_in, encoded, flows_in, streamed, upstream_h2, whole
 from reliability.live_kit import (
     CALLED,
     MADE,
@@ -35,6 +33,22 @@ from reliability.live_kit import (
     served,
 )
 from reliability.rows import Row
+from support.canaries import HEADERS
+from support.loopback import (
+    CALL,
+    LIMIT,
+    PATH,
+    Cut,
+    Framing,
+    Reply,
+    calls_in,
+    chunk,
+    encoded,
+    flows_in,
+    streamed,
+    upstream_h2,
+    whole,
+)
 
 JSON = {"content-type": "application/json", "set-cookie": "__cf_bm=CANARY15"}
 
@@ -232,6 +246,47 @@ async def http2(scene: Scene) -> AsyncIterator[Row]:
     with upstream_h2(call.reply, scene.confdir) as url:
         async with scene.proxy(url, "--set", "ssl_insecure=true") as proxy:
             await asking(proxy, "to HTTP/2", [call])
+    yield tally.row()
+
+
+# --- who stays --------------------------------------------------------------------------------------------------------
+
+# What is said, and how many calls the client gets of it.
+ENDINGS = {
+    "text": (PLAIN, 0),
+    "call": (CALLED, 1),
+    "calls": (f"{CALL}\n{CALL}\n", 2),
+    "unclosed": (CALLED.removesuffix("\n</invoke>"), 1),
+    "held": (f"{PLAIN}<inv", 0),
+}
+# What stands behind the finish reason: nothing, usage, or another reason. Never `[DONE]`, never the body's end.
+BEHIND = {
+    "nothing": [],
+    "usage": [b'data: {"choices": [], "usage": {"total_tokens": 3}}\n\n'],
+    "twice": [chunk({"content": "\n"}), chunk({}, "stop")],
+}
+
+
+async def staying(scene: Scene) -> AsyncIterator[Row]:
+    """An upstream that gives its finish reason and keeps the connection open: the client has the reason."""
+    tally = Tally("connection kept open")
+    framings: tuple[Framing, ...] = ("chunked", "close")
+    saying = [
+        Said(f"{name}-{behind}-{framing}", Reply(pieces, dict(REPLIED), framing=framing, stays=True), MADE * count)
+        for name, (text, count) in ENDINGS.items()
+        for behind, more in BEHIND.items()
+        for framing in framings
+        for pieces in [[*streamed(text)[:-1], *more]]
+    ]
+    async with served(answering(saying)) as server, scene.proxy(server.url) as proxy:
+        for what in saying:
+            with tally.input(what.name) as problems:
+                reason = b'"finish_reason":"tool_calls"' if what.calls else b'"finish_reason": "stop"'
+                got = await ask(proxy.port, f"/{what.name}{PATH}", until=reason, patience=LIMIT / 2)
+                if finished(bytes(got.body)) != what.calls:
+                    problems.append(("lost", f"the client has {finished(bytes(got.body))}"))
+        with tally.input("secrets") as problems:
+            problems.extend(proxy.leaks())
     yield tally.row()
 
 

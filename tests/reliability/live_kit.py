@@ -1,8 +1,8 @@
 """What the live faults share: an upstream and clients for many streams at once, a mitmdump to watch, and the counting.
 
-Upstream and clients run in one asyncio loop, the proxy in its own process (`tests/live.py`), all on loopback. Every
-request carries the canaries of the threat list (K00 to K13) in headers, query and text, and every proxy writes all that
-the addon can write (log, journal, recording); when it has ended, all of that is searched for them.
+Upstream and clients run in one asyncio loop, the proxy in its own process (`support/loopback.py`), all on loopback.
+Every request carries the canaries of the threat list (K00 to K13) in headers, query and text, and every proxy writes
+all that the addon can write (log, journal, recording); when it has ended, all of that is searched for them.
 
 Over 300 lines: the parts are small, and none is of use without the others.
 """
@@ -22,9 +22,22 @@ from typing import Literal
 
 from mitmproxy import http
 
-from canaries import CANARY, HEADERS, QUERY
-from live import CALL, EVENTS, PATH, Dump, Growing, Reply, asked, calls_in, mitmdump, streamed, text_in, until_read
 from reliability.rows import Row
+from support.canaries import CANARY, HEADERS, QUERY
+from support.loopback import (
+    CALL,
+    EVENTS,
+    PATH,
+    Dump,
+    Growing,
+    Reply,
+    asked,
+    calls_in,
+    mitmdump,
+    streamed,
+    text_in,
+    until_read,
+)
 
 PATIENCE = 120.0  # seconds without a byte after which a stream hangs; 500 at once may have to wait for their first
 MEGABYTE = 1024 * 1024
@@ -216,7 +229,8 @@ async def _send(server: Server, writer: asyncio.StreamWriter, reply: Reply) -> b
         if number % 16 == 0 or reply.pause:
             await writer.drain()
     await writer.drain()
-    await asyncio.sleep(reply.hold)
+    if reply.stays:
+        await asyncio.Event().wait()  # until the other side hangs up
     if reply.cut == "rst":
         await asyncio.to_thread(until_read, writer.get_extra_info("socket"))
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -251,6 +265,7 @@ async def ask(
     version: str = "1.1",
     rate: float = 0.0,
     leave: int = 0,
+    until: bytes = b"",
     patience: float = PATIENCE,
     into: Got | None = None,
 ) -> Got:
@@ -258,6 +273,7 @@ async def ask(
 
     rate    bytes a second that are read at most, 0 for all that comes
     leave   hang up with a reset after so many bytes of the body, 0 to stay
+    until   hang up when the body has this, b"" to stay
     into    what is filled while it comes, and returned
     """
     got = into if into is not None else Got()
@@ -279,6 +295,8 @@ async def ask(
             if leave and len(got.body) >= leave:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 writer.transport.abort()
+                break
+            if until and until in got.body:
                 break
             if rate:
                 await asyncio.sleep(max(0.0, began + len(got.body) / rate - time.monotonic()))

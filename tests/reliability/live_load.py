@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from live import CALL, PATH, Reply, calls_in, chunk, encoded, streamed, text_in
 from reliability.live_kit import (
     MADE,
     MEGABYTE,
@@ -32,6 +31,7 @@ from reliability.live_kit import (
     served,
 )
 from reliability.rows import Row
+from support.loopback import CALL, PATH, Reply, calls_in, chunk, encoded, streamed, text_in
 
 IDENTITY = Path(__file__).parents[2] / "bench" / "identity.py"
 GROWTH = 64 * MEGABYTE  # bytes of memory that one reply may cost

@@ -24,7 +24,6 @@ from pathlib import Path
 from mitmproxy import http
 from mitmproxy.exceptions import FlowReadException
 
-from live import MAIN, PATH, Reply, flows_in, streamed
 from reliability.live_ends import finished, recorded, verdicts
 from reliability.live_kit import (
     CALLED,
@@ -47,6 +46,7 @@ from reliability.live_kit import (
     served,
 )
 from reliability.rows import Row
+from support.loopback import MAIN, PATH, Reply, flows_in, streamed
 from toolcalls.mitm.offline.files import flows
 
 # --- signals ----------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ from toolcalls.mitm.offline.files import flows
 async def sigterm(scene: Scene) -> AsyncIterator[Row]:
     """Stopped while replies stream, most of them inside a call: it ends within 2 s, and every flow is marked as cut."""
     tally = Tally("SIGTERM")
-    cut = Said("cut", Reply(streamed(PLAIN + CALLED[:-20], 4, reason=None), dict(REPLIED), hold=PATIENCE))
+    cut = Said("cut", Reply(streamed(PLAIN + CALLED[:-20], 4, reason=None), dict(REPLIED), stays=True))
     count = scene.scaled(24, 4)
     async with served(answering([cut])) as server, scene.proxy(server.url) as proxy:
         have = [Got() for _ in range(count)]

@@ -18,7 +18,7 @@ from typing import Any
 
 from mitmproxy.io import FlowReader
 
-from spoken import SPOKEN
+from support.spoken import SPOKEN
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import decoded
 from toolcalls.mitm.exchange_plan import wire_for

@@ -22,7 +22,6 @@ from mitmproxy import contentviews, http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import taddons, tflow, tutils
 
-from live import CALL, EVENTS, PATH, TOOLS, streamed
 from reliability import heard, invariants
 from reliability.driving import LIFTS
 from reliability.faults import Faulted
@@ -32,6 +31,7 @@ from reliability.materials import chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
+from support.loopback import CALL, EVENTS, PATH, TOOLS, streamed
 from toolcalls.insight import report
 from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.page import live_overview, live_page, live_session, live_why, report_page

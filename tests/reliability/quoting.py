@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
 from reliability import heard, invariants
 from reliability.driving import driven
 from reliability.faults import Faulted, some_cut
@@ -19,6 +18,7 @@ from reliability.materials import SUITES, Reply, chosen, recorded, rows_of, seed
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
+from support.quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
 from toolcalls.dialects import all_dialects
 from toolcalls.route import PolicyName, Route
 

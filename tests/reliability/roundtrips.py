@@ -10,7 +10,6 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from chatclient import HEAD, chunk, ending, event
 from reliability import heard, invariants
 from reliability.driving import driven
 from reliability.faults import Faulted, some_cut
@@ -19,6 +18,7 @@ from reliability.jobs import Job, Tally, parts
 from reliability.materials import Reply, chosen, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
+from support.chatclient import HEAD, chunk, ending, event
 from toolcalls.dialects import all_dialects
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

@@ -3,7 +3,7 @@
 The texts are the cases of `tests/cases/dialects`, which say what must become of them, so the expectation is people's
 and not the product's. The envelopes are recorded streams that hold one text and end as they should; every text frame
 keeps its other fields, and wherever the whole text is repeated (the Responses API does so four times) the new one
-stands. Without the suite, the envelopes are those of `tests/spoken.py`.
+stands. Without the suite, the envelopes are those of `tests/support/spoken.py`.
 """
 
 import json
@@ -14,12 +14,12 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from casefiles import Case, dialect_cases
 from reliability import heard
 from reliability.driving import exchange_of
 from reliability.faults import given
 from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, recorded
-from spoken import SPOKEN
+from support.casefiles import Case, dialect_cases
+from support.spoken import SPOKEN
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.route import Route

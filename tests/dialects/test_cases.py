@@ -1,0 +1,120 @@
+"""The dialects, case by case: `tests/cases/dialects/*.yaml`, each case read in every way that a reply can arrive.
+
+Strategy: a case is read once as a whole text and compared with what its author wrote down. Then it is read again one
+character at a time, cut in two at every place (of a long text, at every third), in chunks of 3 and 7, and through the
+Chat wire: as one content delta with the bytes cut in two, as two deltas, and byte by byte. What the client receives is
+decoded by `chatclient`, not by our own codec. Calls, text, verdicts, spans and repairs must be the same every time
+(law 2).
+
+Through the wire only some of the cuts are made, since the reader has seen them all and `wires/test_cases.py`
+cuts the frames; TESTS=deep makes every one.
+
+A sampled run (`make test`) cuts each case at fewer places.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from support.casefiles import CASES as FOLDER
+from support.casefiles import Case, CaseFile, Written, canonical, case_file, dialect_cases, written_cases
+from support.casereports import no_mistakes
+from support.chatclient import stream
+from support.dialectcases import WIRE, chunks, exchanged, read, read_back, single, whole
+from support.sampling import DEEP, some
+from toolcalls.dialects import all_dialects
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import write
+
+NAMES = tuple(all_dialects())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each case of each dialect. With `--case`, only the files that it names are read, which takes a second less."""
+    asked = {one.partition(":")[0] for one in metafunc.config.getoption("case")}
+    names = [name for name in NAMES if not asked or f"tests/cases/dialects/{name}.yaml" in asked]
+    rows: list[tuple[str, Any]] = []
+    if "file" in metafunc.fixturenames:
+        metafunc.parametrize("file", [case_file("dialects", name) for name in names], ids=names)
+    elif "written" in metafunc.fixturenames:
+        rows = [(name, case) for name in names for case in written_cases(name)]
+        metafunc.parametrize(("name", "written"), rows, ids=[f"{name}-{case.title}" for name, case in rows])
+    elif "case" in metafunc.fixturenames:
+        rows = [(name, case) for name in names for case in dialect_cases(name)]
+        metafunc.parametrize("case", [case for _, case in rows], ids=[f"{name}-{case.title}" for name, case in rows])
+
+
+def test_a_dialect_is_two_files() -> None:
+    """Its grammar and its cases. Only those that have both are tested at all."""
+    assert [path.stem for path in sorted((FOLDER / "dialects").glob("*.yaml"))] == sorted(NAMES)
+
+
+def test_a_file_has_the_format(file: CaseFile) -> None:
+    """A case with a mistake fails here, and in no other test."""
+    no_mistakes(file)
+
+
+def halves(at: int) -> Callable[[bytes], Iterable[bytes]]:
+    return lambda body: (body[:at], body[at:])
+
+
+def test_a_case_comes_out_as_its_author_says(case: Case) -> None:
+    shown, calls, verdicts, reasoning = read(case, [case.text])
+    assert shown == case.shown
+    assert reasoning == case.reasoning
+    assert [(name, arguments if exact else canonical(arguments)) for (name, arguments), (_, _, exact) in zip(
+        calls, case.calls, strict=True
+    )] == [(name, arguments) for name, arguments, _ in case.calls]  # fmt: skip
+    found = tuple((verdict.status, verdict.reason, verdict.dialect, verdict.name) for verdict in verdicts)
+    assert found == case.verdicts
+    assert tuple(repair for verdict in verdicts for repair in verdict.repairs) == case.repairs
+    for _, reason, dialect, _ in case.verdicts:
+        assert reason is None or reason in REASONS
+        assert dialect in NAMES or (dialect is None and reason in {"invented_result", "dropped_result"})
+
+
+def test_it_is_the_same_however_the_text_is_cut(case: Case) -> None:
+    expected = read(case, [case.text])
+    assert read(case, chunks(case.text, 1)) == expected, "chunks of 1"
+    ways = [(f"chunks of {size}", chunks(case.text, size)) for size in (3, 7)]
+    for at in range(1, len(case.text), 1 if DEEP or len(case.text) < 200 else 3):
+        ways.append((f"cut at {at}", [case.text[:at], case.text[at:]]))
+    for way, pieces in some(ways, 8, case.text):
+        assert read(case, pieces) == expected, way
+
+
+def test_it_is_the_same_through_the_wire(case: Case) -> None:
+    """The reader has seen every cut; the frames need not see them all in each of a thousand cases."""
+    expected = read(case, [case.text])
+    body = stream([case.text], None if case.finish == "broken" else case.finish)
+    first, last = (0, len(body)) if DEEP else (len(stream([], None)), len(stream([case.text], None)))
+    ways: list[tuple[str, list[str], Callable[[bytes], Iterable[bytes]]]] = [("byte by byte", [case.text], single)]
+    for at in range(first, last + 1, 1 if DEEP else 13):
+        ways.append((f"bytes cut at {at}", [case.text], halves(at)))
+    for at in range(1, len(case.text), 1 if DEEP else 5):
+        ways.append((f"deltas cut at {at}", [case.text[:at], case.text[at:]], whole))
+    for size, cuts in ((1, whole), (3, whole), (7, single)):
+        ways.append((f"deltas of {size}", chunks(case.text, size), cuts))
+    for way, pieces, cuts in some(ways, 3, case.text):
+        assert exchanged(case, pieces, cuts) == expected, way
+
+
+def test_calls_are_written_as_their_author_says(name: str, written: Written) -> None:
+    request = WIRE.request(json.dumps({"messages": [], "tools": written.tools}).encode())
+    tools = Toolbox(request.tools)
+    calls = [Call(*call) for call in written.calls]
+    if written.refused is not None:
+        with pytest.raises(Unwritable) as refusal:
+            write(name, calls, tools)
+        assert written.refused in str(refusal.value)
+        return
+    text = write(name, calls, tools)
+    assert text == written.text
+    back = read_back(name, text, request, tools)
+    assert [(called, canonical(arguments)) for called, arguments in back] == [
+        (called, canonical(arguments)) for called, arguments in written.calls
+    ]

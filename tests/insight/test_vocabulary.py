@@ -1,0 +1,215 @@
+"""The vocabulary: every code that the hub declares has its entry, and every entry says all that people need of it.
+
+mypy refuses a code that is not declared, and an entry without one of its fields. Here the two are held to each other,
+and to what the code does: what is written into a verdict past the types, and what the cases and the recordings hold.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from mitmproxy import flowfilter, http
+from mitmproxy.io import FlowReader
+from mitmproxy.test import tflow
+
+from support.casefiles import dialect_cases
+from support.processorcases import exchange_for, route_of
+from support.repository import REPO
+from toolcalls import insight
+from toolcalls.dialects import all_dialects
+from toolcalls.events import Reason, Repair, Status
+from toolcalls.insight import report
+from toolcalls.insight.vocabulary import outcomes, reasons, repairs, statuses
+from toolcalls.insight.vocabulary.conditions import CONDITIONS
+from toolcalls.insight.vocabulary.entries import NO_REMEDY, ConditionNumber, Outcome
+from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS, VERDICT_FIELDS
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.mitm import flow_metadata
+
+ADDON = REPO / "addon" / "toolcalls"
+CODES = {"status": set(get_args(Status)), "reason": set(get_args(Reason)), "repairs": set(get_args(Repair))}
+
+
+@pytest.mark.parametrize(
+    ("declared", "table", "where"),
+    [
+        (get_args(Status), STATUSES, statuses),
+        (get_args(Reason), REASONS, reasons),
+        (get_args(Repair), REPAIRS, repairs),
+        (get_args(Outcome.__value__), OUTCOMES, outcomes),
+    ],
+    ids=["statuses", "reasons", "repairs", "outcomes"],
+)
+def test_each_code_has_one_entry(declared: tuple[str, ...], table: dict[str, Any], where: Any) -> None:
+    path = Path(where.__file__).relative_to(REPO)
+    missing = [code for code in declared if code not in table]
+    assert not missing, f"declared without an entry in {path}: {', '.join(missing)}"
+    unknown = [code for code in table if code not in declared]
+    assert not unknown, f"an entry in {path}, but not declared: {', '.join(unknown)}"
+    assert [entry.code for entry in where._ENTRIES] == list(declared), f"{path} has the order of the declaration"
+
+
+def test_each_condition_has_its_words() -> None:
+    assert tuple(CONDITIONS) == get_args(ConditionNumber.__value__)
+
+
+def _sentences() -> Iterator[tuple[str, str]]:
+    for table in (REASONS, REPAIRS, OUTCOMES):
+        yield from ((code, entry.sentence) for code, entry in table.items())
+    yield from ((code, words) for code, words in ((str(number), words) for number, words in CONDITIONS.items()))
+    for code, status in STATUSES.items():
+        for one in (status.native, status.text):
+            yield from ((code, words) for words in (one.model, one.client, one.became))
+    for code, reason in REASONS.items():
+        yield code, reason.in_docs or reason.sentence
+        yield code, reason.subject.name
+        if reason.remedy != NO_REMEDY:
+            yield code, reason.remedy.setting
+
+
+@pytest.mark.parametrize(("code", "words"), [*_sentences()])
+def test_words_go_on_in_a_sentence(code: str, words: str) -> None:
+    """They stand behind a colon, a comma or "the model"."""
+    assert re.fullmatch(r"[a-z`].*[^.\s]", words, re.DOTALL), f"{code}: {words!r}"
+    assert words.format(dialect="invoke"), code
+
+
+@pytest.mark.parametrize("entry", REASONS.values(), ids=lambda entry: entry.code)
+def test_each_reason_says_how_it_counts(entry: reasons.ReasonEntry) -> None:
+    assert entry.outcomes, "with which statuses does it come?"
+    for status, outcome in entry.outcomes.items():
+        usual = STATUSES[status].outcome
+        assert outcome == usual or outcome == "decline", f"{status} counts as {usual}, or as no call at all"
+
+
+def test_each_status_has_a_place_of_its_own() -> None:
+    count = list(range(len(STATUSES)))
+    assert sorted(one.severity for one in STATUSES.values()) == count
+    assert sorted(one.in_summary for one in STATUSES.values()) == count
+
+
+def test_the_page_has_a_colour_for_each_outcome() -> None:
+    style = (Path(insight.__file__).parent / "page.css").read_text(encoding="utf-8")
+    assert all(f"--{code}:" in style and f".legend .{code} " in style for code in OUTCOMES)
+
+
+def _written(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The codes that a module writes into a verdict as keyword arguments, with the name of the field."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg in CODES:
+                    for constant in ast.walk(keyword.value):
+                        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+                            yield keyword.arg, constant.value
+
+
+@pytest.mark.parametrize("folder", ["processors", "reading", "replies", "writing"])
+def test_what_is_written_into_a_verdict_is_declared(folder: str) -> None:
+    """`msgspec.structs.replace` takes any keyword, so mypy does not see it."""
+    found = [
+        (str(path.relative_to(ADDON)), field, code)
+        for path in sorted((ADDON / folder).rglob("*.py"))
+        for field, code in _written(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert [one for one in found if one[2] not in CODES[one[1]]] == []
+
+
+def test_an_undeclared_code_is_found() -> None:
+    tree = ast.parse('replace(verdict, status="blocked", reason="new" if a else "loop", repairs=("newer",))')
+    assert list(_written(tree)) == [("status", "blocked"), ("reason", "new"), ("reason", "loop"), ("repairs", "newer")]
+
+
+def _recorded() -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    """Status, reason and repairs of the verdicts in the dialects' cases and in the recordings."""
+    for case in (case for name in all_dialects() for case in dialect_cases(name)):
+        yield from ((status, reason, ()) for status, reason, _, _ in case.verdicts)
+    for path in sorted((REPO / "recordings").rglob("*.flow")):
+        with path.open("rb") as file:
+            for flow in FlowReader(file).stream():
+                assert isinstance(flow, http.HTTPFlow)
+                for verdict in flow.metadata.get(flow_metadata.REPORT, {}).get("verdicts", ()):
+                    yield verdict["status"], verdict["reason"], tuple(verdict["repairs"])
+
+
+def test_verdicts_are_as_their_entries_say() -> None:
+    found = set(_recorded())
+    assert {status for status, _, _ in found} >= CODES["status"] - {"blocked"}, "too little is looked at"
+    for status, reason, repaired in found:
+        assert reason is None or status in REASONS[reason].outcomes, f"{reason} comes with {status}"
+        assert set(repaired) <= REPAIRS.keys()
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+def _report() -> dict[str, Any]:
+    """The report of a reply with a call that is blocked, one that is lifted and one that is fenced."""
+    call = '<invoke name="{}">\n<parameter name="command">ls</parameter>\n</invoke>'
+    text = f"{call.format('list_files')}\n\n{call.format('Bash')}\n\n```\n{call.format('Bash')}\n```\n"
+    rules = {"access": {"rules": [{"name": "no-list", "action": "block", "tools": "list_files"}]}}
+    exchange = exchange_for(route_of(rules), "lift", "whole")
+    exchange.feed(json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode())
+    exchange.close()
+    return report.make_report(exchange, model="a model")
+
+
+def test_the_report_has_the_fields_that_are_declared() -> None:
+    made = _report()
+    assert made.keys() - EXCHANGE_FIELDS.keys() == {"guarded"}
+    assert {name for name, field in EXCHANGE_FIELDS.items() if field.in_report} <= made.keys()
+    fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
+    assert {name for verdict in made["verdicts"] for name in verdict} == fields
+
+
+def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
+    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+
+    def named(begin: str, end: str) -> set[str]:
+        return set(re.findall(r"`([a-z]+)`", page.partition(begin)[2].partition(end)[0]))
+
+    fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
+    assert named("Each of `verdicts` has", ". Bodies") == fields
+    logged = {field.path.rpartition(".")[2] for field in FIELDS if field.in_log}
+    assert named("Its fields are", ". No headers") == logged | {"time", "host", "path"}
+    words = {f"{field.filter_word}:" for field in FIELDS if field.filter_word} - {"reason:"}
+    assert set(re.findall(r"`(\w+:)`", page.partition("\n## Filters\n")[2].partition("\n## ")[0])) == words
+
+
+@pytest.mark.parametrize(
+    ("expression", "finds"),
+    [
+        ("~meta reason:fenced", True),
+        ("~meta reason:inline", False),
+        ("~meta dialect:invoke", True),
+        (r"~meta dialect:invoke\b", True),
+        (r"~meta dialect:invo\b", False),
+        ("~meta status:lifted", True),
+        ("~meta status:native", False),
+        ("~meta rule:no-list", True),
+        ("~meta name:Bash", True),
+        ("~meta model:a_model", True),
+        ("~meta wire:openai_chat & ~meta kind:lift", True),
+        ("""~meta "'dialect': 'invoke'" """, True),
+    ],
+)
+def test_filters_find_a_reply_by_plain_words(expression: str, finds: bool) -> None:
+    flow = tflow.tflow(resp=True)
+    flow_metadata.annotate(flow, _report())
+    assert bool(flowfilter.match(expression, flow)) is finds
+    flow_metadata.clear(flow)
+    assert not flowfilter.match(expression, flow)
+
+
+def test_the_docs_name_the_reasons_that_are_no_leak() -> None:
+    page = (REPO / "docs" / "exports.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"A leak is `declined` for a reason other than (.*?), in a reply", page, re.DOTALL)
+    no_leak = {code for code, entry in REASONS.items() if entry.outcomes.get("declined") == "decline"}
+    assert set(re.findall(r"`(\w+)`", listed)) == no_leak

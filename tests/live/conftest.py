@@ -1,0 +1,26 @@
+"""A mitmdump with the addon in front of a scripted upstream, one for all tests of a module."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.loopback import Host, configured
+
+
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """With the module's `CONFIG`; in the end its log speaks of no fault."""
+    with configured(tmp_path_factory.mktemp("running"), request.module.CONFIG) as made:
+        yield made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A sampled run plays one of the exchanges that a test lists, where its module has one proxy for all tests.
+
+    Tests that start processes of their own are for a run of everything.
+    """
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            shared = {"running", "proxy"} & set(getattr(item, "fixturenames", ()))
+            item.add_marker(pytest.mark.sampled(1 if shared else 0))

@@ -1,0 +1,447 @@
+"""The report file and mitmweb's page in a real browser: what is shown, hostile text, keyboard, dark, narrow, live.
+
+Over 300 lines: the file and mitmweb's page share the flows and the browser.
+"""
+
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tornado.web
+from mitmproxy.test import taddons
+from mitmproxy.tools.web.webaddons import WebAddon
+
+from support import manyflows
+from support.loopback import LIMIT, Reply, asked, post, streamed, upstream
+from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
+from toolcalls import cli
+from toolcalls.insight.page import live_overview, report_page, style
+from toolcalls.insight.plots import bars
+from toolcalls.insight.scorecard import Row
+from toolcalls.insight.sessions import Sessions
+from toolcalls.insight.turn import turn_of
+from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.mitm.flow_records import record_of
+from toolcalls.mitm.page.addon import PageAddon
+from toolcalls.route import Price
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+needs_browser = pytest.mark.skipif(missing_for_browser() is not None, reason=missing_for_browser() or "")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    flows = [*manyflows.session(), *manyflows.others()]
+    return manyflows.write(tmp_path_factory.mktemp("flows") / "many.flow", flows)
+
+
+@pytest.fixture(scope="module")
+def report(recording: Path) -> Path:
+    out = recording.with_suffix(".html")
+    assert cli.main(["report", str(recording), "-o", str(out)]) == 0
+    return out
+
+
+# --- without a browser ------------------------------------------------------------------------------------------------
+
+
+def _cells(html: str, table: str) -> list[dict[str, str]]:
+    """The rows of a table by the names of their cells, without markup."""
+    _, _, found = html.partition(f'aria-label="{table}"')
+    rows = found.partition("</table>")[0].split("<tr>")[2:]
+    cells = [re.findall(r'<td data-name="([^"]*)">(.*?)</td>', row) for row in rows]
+    return [{name: re.sub(r"<br>|<[^>]*>", "", cell) for name, cell in row} for row in cells]
+
+
+def test_leaks_say_who_since_when_and_where_last() -> None:
+    """What an operator asks of a day: which model leaks most, in which dialect, since when, and to see one of them."""
+    leaks = [("glm", "I do.", 10.0), ("glm", "I do.", 4000.0), ("glm", "Yes:", 90.0), ("qwen", "I do.", 50.0)]
+    call = manyflows.written("Bash", command="ls")
+    flows = [
+        manyflows.flow_of(
+            f"leak {number}", [manyflows.user(f"go {number}")], streamed(f"{text} {call}"), at=at, model=model
+        )
+        for number, (model, text, at) in enumerate(leaks)
+    ]
+    sessions = Sessions()
+    for flow in [*flows, *manyflows.session()[:3]]:
+        sessions.put(turn_of(record_of(flow)))
+    html = report_page(sessions, "a.flow")
+    rows = _cells(html, "Leaks")
+    assert [(row["model"], row["dialect"], row["leaks"]) for row in rows] == [
+        ("glm", "invoke", "3 in 3 sessions"),
+        ("qwen", "invoke", "1 in 1 session"),
+    ]
+    assert rows[0]["reason"] == "inlinetaken where the route has take: [inline]"
+    assert rows[0]["tools"] == "Bash"
+    began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
+    assert rows[0]["since"] == f"{began + timedelta(seconds=10):%Y-%m-%d %H:%M} UTC"
+    assert rows[0]["last seen"] == f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC"
+    place = re.search(r'data-name="last seen"><span><a href="#(s\d+-t\d+)"', html)
+    assert place
+    session = html.partition(f'id="{place[1]}"')[2].partition("</li>")[0]
+    assert "at 0 s · glm" in session, "the latest one is a session of its own, which the link leads to"
+    live = live_overview(sessions)
+    assert [block.key for block in live] == ["totals", "card", "leaks", "tokens", "sessions"]
+    assert re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1"', live[2].html)
+
+
+def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
+    sessions = Sessions()
+    sessions.put(turn_of(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
+    html = report_page(sessions, "a.flow")
+    assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions"]
+
+
+def test_what_models_cost_is_added_up() -> None:
+    """By the prices of the configuration, and it is said of how many exchanges nothing is known."""
+    prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0),)
+    sessions = Sessions()
+    for flow in manyflows.session():
+        sessions.put(turn_of(record_of(flow)))
+    html = report_page(sessions, "a.flow", prices)
+    rows = {row["model"]: row for row in _cells(html, "Tokens")}
+    assert list(rows) == ["qwen3-coder", "gpt-oss-120b", "all"]
+    qwen = (812 + 980 - 256) / 1000 + 256 * 0.5 / 1000 + (41 + 60) * 2 / 1000
+    assert [rows["qwen3-coder"][name] for name in ("exchanges", "input", "cached", "output", "cost")] == [
+        "4", "1,792", "256", "101", f"{qwen:.4g}",
+    ]  # fmt: skip
+    assert rows["gpt-oss-120b"]["cost"] == "no price"
+    assert (rows["all"]["exchanges"], rows["all"]["input"]) == ("5", "2,695")
+    assert "2 exchanges not counted by the server; no price for 1 exchange, which is not in the cost." in html
+    assert [row["cost"] for row in _cells(html, "Sessions")] == [f"{qwen:.4g}"]
+    assert "cost" not in _cells(report_page(sessions, "a.flow"), "Sessions")[0]
+
+
+def test_the_file_is_whole_in_itself(report: Path) -> None:
+    text = report.read_text("utf-8")
+    assert "default-src 'none'; style-src 'sha256-" in text
+    assert not re.search(r"<(script|link|img|iframe|object|embed|form|base)\b", text)
+    assert not re.search(r"\s(src|on[a-z]+|style|action|srcset)=\"", text)
+    assert set(re.findall(r'href="([^"]*)"', text)) == {"#top", *(f"#s{n}" for n in (1, 2, 3, 4))} | {
+        f"#s{session}-t{turn}" for session, turn in ((4, 1), (4, 2), (4, 3), (4, 4), (2, 1))
+    }
+    assert "CANARY" not in text
+    assert oct(report.stat().st_mode)[-3:] == "600"
+
+
+def test_a_cost_stands_in_the_report_where_the_configuration_has_prices(recording: Path, tmp_path: Path) -> None:
+    config = tmp_path / "rules.yaml"
+    config.write_text("prices: [{model: 'qwen*', input: 100, output: 1000}]\n")
+    out = tmp_path / "out.html"
+    for arguments, costs in (([], 0), (["--config", str(config)], 3)):
+        assert cli.main(["report", str(recording), "-o", str(out), *arguments]) == 0
+        assert len(re.findall(r"cost: [0-9.]+", out.read_text("utf-8"))) == costs, "two turns, and their session"
+
+
+def test_no_flows_are_no_error() -> None:
+    assert "Nothing yet in empty.flow" in report_page(Sessions(), "empty.flow")
+
+
+def test_a_journal_is_read(tmp_path: Path) -> None:
+    line = (
+        '{"time": "2026-01-02T03:04:05.000+00:00", "flow": "f1", "host": "h", "path": "/p", "wire": "openai_chat",'
+        ' "route": "default", "kind": "lift", "policy": "standard", "model": "m<b>", "status": "%s", "reason": %s,'
+        ' "dialect": "invoke", "name": "Bash", "start": 0, "end": 9, "repairs": %s, "lane": 0, "index": 0,'
+        ' "id": null}\n'
+    )
+    journal = tmp_path / "log.jsonl"
+    journal.write_text(line % ("lifted", "null", "[]") + line % ("failed", '"KeyError(1)"', "null"))
+    out = tmp_path / "out.html"
+    assert cli.main(["report", str(journal), "-o", str(out)]) == 0
+    text = out.read_text("utf-8")
+    assert "A fault of the addon: KeyError(1)" in text
+    assert "m&lt;b&gt;" in text
+
+
+def test_a_wrong_journal_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    journal = tmp_path / "log.jsonl"
+    journal.write_text('{"flow": "f1"}\n')
+    assert cli.main(["report", str(journal), "-o", str(tmp_path / "out.html")]) == 2
+    assert capfd.readouterr().err == f"toolcalls report: {journal}:1: this is no line of a journal (toolcalls_log)\n"
+
+
+def test_a_plot_is_plain_and_the_same_every_time() -> None:
+    rows = [Row(f"model {manyflows.MARKUP} {number}", {"success": number + 1, "leak": 1}) for number in range(30)]
+    drawn = bars("by model", rows)
+    assert drawn == bars("by model", rows)
+    assert not re.search(r"<(script|style|defs|img)|\s(id|style|on[a-z]+)=", drawn)
+    assert drawn.count("<rect") < 80, "no more than the first rows"
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Page"]:
+    with browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+def _watched(page: "Page") -> tuple[list[str], list[str]]:
+    """What the page asks for, and what goes wrong in it, from here on."""
+    asked_for: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked_for.append(request.url))
+    page.on("dialog", lambda dialog: (wrong.append("dialog"), dialog.dismiss()))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    return asked_for, wrong
+
+
+def _no_wider_than_the_window(page: "Page") -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
+    """The browser's check of contrasts sees no drawing: https://www.w3.org/TR/WCAG22/#contrast-minimum"""
+
+    def light(color: str) -> float:
+        parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        r, g, b = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    schemes = re.findall(r":root \{(.*?)\}", style(), re.DOTALL)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+);", scheme))
+        colors = {name: color if len(color) == 7 else f"#{color[1:2] * 6}" for name, color in colors.items()}
+        for outcome in OUTCOMES:
+            on = colors["on-leak" if outcome == "leak" else "on"]
+            dark, bright = sorted((light(on), light(colors[outcome])))
+            assert (bright + 0.05) / (dark + 0.05) >= 4.5, outcome
+
+
+@needs_browser
+def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) -> None:
+    asked_for, wrong = _watched(page)
+    page.goto(report.as_uri())
+    assert page.locator(".overview h2").all_inner_texts() == ["How calls went", "Leaks", "Tokens", "Sessions"]
+    assert page.locator(".session").filter(visible=True).count() == 0
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "ses_7f3a":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#s4")
+    session = page.locator(".session").filter(visible=True)
+    assert session.count() == 1
+    assert page.locator(".overview").is_hidden()
+    assert "5 turns in 34 s · tokens: 2,695 in (384 cached), 139 out" in session.inner_text()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "← all sessions"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert session.locator("details").first.evaluate("one => one.open")
+    page.go_back()
+    assert page.locator(".overview").is_visible()
+    assert [url for url in asked_for if not url.startswith("file:")] == []
+    assert wrong == []
+
+
+@needs_browser
+def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Page", report: Path) -> None:
+    page.goto(report.as_uri() + "#s4")
+    turns = page.locator(".session:visible .turns > li")
+    assert turns.count() == 5
+    first, fourth, fifth = (turns.nth(number).inner_text() for number in (0, 3, 4))
+    assert "first byte 0.60 s · first argument byte 1.10 s · call complete 1.35 s · end 1.55 s" in first
+    assert "tokens: 812 in (128 cached), 41 out" in first
+    assert "leak" in fourth
+    assert "inline: other text stands before it on its line" in fourth
+    assert "2 added, 1 changed, system prompt changed, 1 tool differs, 5 as before · not only the end changed" in fourth
+    assert "peer closed connection" in fifth
+    assert "call complete" not in fifth
+    turns.nth(3).locator("summary", has_text="Request").click()
+    assert "Tools added: web_search" in turns.nth(3).inner_text()
+    assert turns.nth(3).locator("ins").all_inner_texts() == ["careful ", " Run nothing as root."]
+    assert "the model wrote this call as text (invoke); the client got a native call" in first
+    assert '{"path":"hello.py"}' in first, "what went out is seen at once"
+
+
+_DRAWN_TWICE = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@needs_browser
+@pytest.mark.parametrize("place", ["", "#s2", "#s4"])
+def test_hostile_text_is_text(page: "Page", report: Path, place: str) -> None:
+    _, wrong = _watched(page)
+    page.goto("about:blank")
+    page.goto(report.as_uri() + place)
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    page.evaluate(_DRAWN_TWICE)  # so that what a script or an image would have done is done
+    assert wrong == []
+    assert page.locator("main img, main script").count() == 0
+    if place == "#s2":
+        shown = page.locator(".session:visible").inner_text()
+        assert manyflows.MARKUP in shown
+        assert "\\x1b[2J\\u202e" in shown
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("place", ["", "#s2", "#s4"])
+def test_it_fits_400_pixels_in_both_schemes(page: "Page", report: Path, place: str, scheme: Any) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    try:
+        page.goto("about:blank")
+        page.goto(report.as_uri() + place)
+        for summary in page.locator("summary:visible").all():
+            summary.click()
+        assert _no_wider_than_the_window(page)
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        assert (sum(_numbers(ground)) > sum(_numbers(ink))) == (scheme == "light")
+        unreadable = page.evaluate(_CONTRAST)
+        assert unreadable == [], "a contrast below 4.5 : 1 (WCAG 2.2, 1.4.3)"
+    finally:
+        page.set_viewport_size({"width": 1200, "height": 750})
+        page.emulate_media(color_scheme=None)
+
+
+def _numbers(color: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", color)[:3]]
+
+
+# The texts whose contrast with what lies behind them is too small: https://www.w3.org/TR/WCAG22/#contrast-minimum
+_CONTRAST = r"""
+() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\d.]+/g).map((one) => one / 255)
+      .map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (one) => {
+    for (let at = one; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor;
+      if (color !== "rgba(0, 0, 0, 0)") return color;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = [];
+  const kinds = "h1, h2, h3, p, small, a, summary, pre, .badge, td, th, figcaption, .story, del, ins, .key span";
+  for (const one of document.querySelectorAll(kinds)) {
+    if (!one.checkVisibility() || !one.textContent.trim()) continue;
+    const pair = [light(getComputedStyle(one).color), light(ground(one))].sort((a, b) => b - a);
+    if ((pair[0] + 0.05) / (pair[1] + 0.05) < 4.5) found.push(one.className + " " + one.textContent.slice(0, 30));
+  }
+  return found;
+}
+"""
+
+
+# --- mitmweb ----------------------------------------------------------------------------------------------------------
+
+
+@needs_browser
+def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> None:
+    page = page.context.new_page()
+    hostile = streamed(f"{manyflows.MARKUP}\n\n{manyflows.written('Bash', command=manyflows.MARKUP)}")
+    with (
+        upstream(Reply(hostile)) as server,
+        mitmweb(tmp_path, "-r", str(recording), to=server.url) as web,
+    ):
+        line = web.dump.wait_for("sessions and scorecard at")
+        assert line.endswith(f"{web.page_url}toolcalls")
+        assert PASSWORD not in line
+        _asks_for_the_login(web.page_url)
+        page.goto(f"{web.page_url}toolcalls")
+        assert page.inner_text("body") == "Log in at mitmweb first."
+        log_in(page, web)
+        asked_for, wrong = _watched(page)
+        answer = page.goto(f"{web.page_url}toolcalls")
+        assert answer is not None
+        assert "default-src 'none'; script-src 'self'" in answer.headers["content-security-policy"]
+        page.locator("main", has_text="9 exchanges in 4 sessions, 8 calls").wait_for()
+        assert page.locator("td", has_text="ses_7f3a").first.is_visible()
+
+        # live: a reply that comes now is shown, and what was opened stays open
+        page.locator("summary").first.focus()
+        page.keyboard.press("Enter")
+        post(web.url, asked(), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
+        page.locator("td", has_text="new <script>").wait_for()
+        page.locator("main", has_text="10 exchanges in 5 sessions, 9 calls").wait_for()
+        assert page.locator("details").first.evaluate("one => one.open")
+        assert page.evaluate("document.activeElement.textContent") == "as a table"
+
+        page.locator("a", has_text="new <script>").click()
+        page.locator(".turns").wait_for()
+        assert manyflows.MARKUP in page.inner_text("h2")
+        post(web.url, asked(user="again"), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
+        page.locator("h3", has_text="Turn 2").wait_for()
+
+        # a turn is there while its reply is coming, and what was opened stays open
+        page.locator(".turns > li").nth(1).locator("summary").first.click()
+        long = manyflows.written("Bash", command=f"echo {'x' * 300}")
+        pieces = streamed(f"Let me look.\n\n{long}", 5)
+        server.replies = [Reply(pieces, gates={len(pieces) // 2: (go := threading.Event())})]
+        head = {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"}
+        client = threading.Thread(target=post, args=(web.url, asked(user="once more"), head))
+        client.start()
+        third = page.locator(".turns > li").nth(2)
+        third.locator(".badge.streaming").wait_for()
+        third.get_by_text("… lifting Bash (invoke)").wait_for()
+        third.get_by_text("first argument byte").wait_for()
+        go.set()
+        client.join(LIMIT)
+        third.locator("h3 .badge.lifted").wait_for()
+        assert third.locator(".badge.streaming").count() == 0
+        assert page.locator(".turns > li").nth(1).locator("details").first.evaluate("one => one.open")
+
+        third.locator(".facts a", has_text="why").click()
+        page.locator(".why .candidate", has_text="Bash (invoke)").wait_for()
+        assert "7 it is complete\tmet" in page.locator(".why").inner_text()
+        page.go_back()
+        third.locator("h3 .badge.lifted").wait_for()
+        page.set_viewport_size({"width": 400, "height": 800})
+        assert _no_wider_than_the_window(page)
+        page.locator(".facts a").first.click()
+        page.wait_for_url("**/#/flows/*/response*")
+        page.locator(".flow-table").wait_for()
+        assert [url for url in asked_for if not url.startswith((web.page_url, "data:"))] == []
+        assert [one for one in wrong if "favicon" not in one and "404" not in one] == []
+
+        # what mitmweb forgets is forgotten here
+        page.goto(f"{web.page_url}toolcalls")
+        page.evaluate(_CLEAR)
+        page.locator("p", has_text="Nothing yet").wait_for()
+
+
+_CLEAR = """
+fetch("/clear", {method: "POST", headers: {"X-XSRFToken": document.cookie.match(/_xsrf=([^;]*)/)?.[1] ?? ""}})
+"""
+
+
+def _asks_for_the_login(url: str) -> None:
+    for path in ("toolcalls", "toolcalls/", "toolcalls/session?id=ses_7f3a", "toolcalls?since=0", "toolcalls/page.css",
+                 "toolcalls/live.js", "toolcalls/why?id=x"):  # fmt: skip
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(url + path, timeout=LIMIT)
+        assert refused.value.code == 403
+        body = refused.value.read().decode()
+        assert "ses_7f3a" not in body
+        assert "Log in at" in body
+
+
+def test_a_reload_takes_the_old_page_away() -> None:
+    """mitmproxy's hot reload: `done` of the old addon, then `running` of the new one."""
+    with taddons.context(WebAddon()) as context:
+        app = context.master.app = tornado.web.Application()
+        before = list(app.default_router.rules)
+        for _ in range(2):
+            page = PageAddon()
+            page.running()
+            page.running()
+            assert len(app.default_router.rules) == len(before) + 1
+            page.done()
+            assert app.default_router.rules == before

@@ -1,0 +1,119 @@
+"""Rules in the host: replies that say little of themselves, or are in a coding that nobody knows; what the log says."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mitmproxy import http
+from mitmproxy.test import tflow, tutils
+
+from support.addons import addon_with
+from support.loopback import CALL, PATH, asked, streamed, whole
+from toolcalls.config import parse
+from toolcalls.dialects import all_dialects
+from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.judging import recorded
+from toolcalls.wires import all_wires
+
+RULES = "routes: [{name: r, access: {message: NO., rules: [{name: no-bash, action: block, tools: Bash}]}}]"
+
+
+@pytest.fixture
+def addon(tmp_path: Path) -> Iterator[ToolCalls]:
+    path = tmp_path / "c.yaml"
+    path.write_text(RULES)
+    with addon_with(toolcalls_config=str(path)) as made:
+        yield made
+
+
+def answered(
+    addon: ToolCalls, body: bytes, headers: dict[str, str], *, stream: bool, path: str = PATH, request: bytes = b""
+) -> tuple[http.HTTPFlow, bytes]:
+    """A reply that arrives in pieces, and what the client gets of it."""
+    flow = tflow.tflow(req=tutils.treq(method=b"POST", path=path.encode()), resp=True)
+    flow.request.content = request or asked(stream=stream)
+    flow.live = True
+    flow.response = http.Response.make(200)
+    flow.response.headers = http.Headers(**{name.replace("-", "_"): value for name, value in headers.items()})
+    flow.response.raw_content = None
+    for hook in (addon.requestheaders, addon.request, addon.responseheaders):
+        hook(flow)
+    tap = flow.response.stream
+    if not callable(tap):
+        return flow, body
+    out = b""
+    for piece in (body[:50], body[50:], b""):
+        left = tap(piece)
+        out += left if isinstance(left, bytes) else b"".join(left)
+    addon.response(flow)
+    return flow, out
+
+
+@pytest.mark.parametrize("type_", ["", "text/plain", "text/plain; charset=utf-8", "application/octet-stream"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_reply_that_does_not_say_what_it_is_is_what_was_asked_for(addon: ToolCalls, type_: str, stream: bool) -> None:
+    """`StreamingResponse` of FastAPI names no type, and no client minds."""
+    body = b"".join(streamed(CALL)) if stream else whole(CALL)
+    flow, out = answered(addon, body, {"content-type": type_} if type_ else {}, stream=stream)
+    assert b"NO." in out
+    assert b"invoke" not in out
+    assert flow.comment == "1 blocked: no-bash"
+
+
+def test_such_a_reply_is_judged_from_a_file_as_well(addon: ToolCalls) -> None:
+    flow, out = answered(addon, b"".join(streamed(CALL)), {}, stream=True)
+    assert flow.response is not None
+    flow.response.raw_content = out
+    config = parse(RULES, "c.yaml", all_dialects(), all_wires())
+    assert recorded(flow, config).form == "sse"
+    with pytest.raises(ReplyNotParsed):
+        recorded(flow, parse("routes: []", "c.yaml", all_dialects(), all_wires()))
+
+
+def test_ollama_streams_where_nothing_is_said(addon: ToolCalls) -> None:
+    call = {"function": {"name": "Bash", "arguments": {"command": "ls"}}}
+    lines = [
+        {"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": False},
+        {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"},
+    ]
+    for request, body in (
+        ({}, b"".join(json.dumps(line).encode() + b"\n" for line in lines)),
+        ({"stream": False}, json.dumps({**lines[1], "message": lines[0]["message"]}).encode()),
+    ):
+        asks = json.dumps({"model": "m", "messages": [], "tools": json.loads(asked())["tools"], **request}).encode()
+        flow, out = answered(addon, body, {}, stream=True, path="/api/chat", request=asks)
+        assert b"Bash" not in out
+        assert flow.comment == "1 blocked: no-bash"
+
+
+@pytest.mark.parametrize("type_", ["text/html", "image/png", "audio/mpeg"])
+def test_other_types_are_not_read(addon: ToolCalls, type_: str) -> None:
+    body = whole(CALL)
+    assert answered(addon, body, {"content-type": type_}, stream=False)[1] == body
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip", "x-own"])
+def test_nothing_of_a_coding_that_is_not_known_passes_rules(addon: ToolCalls, coding: str) -> None:
+    headers = {"content-type": "application/json", "content-encoding": coding}
+    flow, out = answered(addon, whole(CALL), headers, stream=False)
+    assert out == b""
+    assert flow.comment.startswith("failed: nothing passed")
+
+
+def test_without_rules_a_coding_that_is_not_known_passes() -> None:
+    with addon_with() as other:
+        body = whole(CALL)
+        headers = {"content-type": "application/json", "content-encoding": "x-own"}
+        assert answered(other, body, headers, stream=False)[1] == body
+
+
+def test_the_log_says_what_a_warning_is_about(addon: ToolCalls, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "toolcalls")
+    call = {"index": "0", "id": "a", "function": {"name": "Bash", "arguments": "{}"}}
+    body = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%b]}}]}\n\n' % json.dumps(call).encode()
+    answered(addon, body, {"content-type": "text/event-stream"}, stream=True)
+    lines = [record.message for record in caplog.records]
+    assert any(line.endswith("warning: unread") for line in lines)
+    assert any("unread: a frame with a call that cannot be read was left out" in line for line in lines)

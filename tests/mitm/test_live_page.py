@@ -1,0 +1,422 @@
+"""The page of a running mitmweb without a browser: replies that are awaited and coming, and what of the page is new."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, http
+from mitmproxy.flow import Error
+from mitmproxy.test import taddons, tflow, tutils
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
+
+from support import manyflows, responsesclient
+from support.loopback import CALL, LIMIT, PATH, TOOLS, asked, streamed
+from toolcalls.insight.page import Changes, live_overview, live_session, live_why
+from toolcalls.insight.session_page import Block
+from toolcalls.insight.turn import turn_of
+from toolcalls.mitm import flow_metadata, live, websocket_hooks
+from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.flow_records import record_of
+from toolcalls.mitm.page import state as page_state
+from toolcalls.mitm.page.state import PageState
+from toolcalls.mitm.views import ToolCallsView
+from toolcalls.mitm.views.message import is_ours
+from toolcalls.mitm.websocket import turns as turns_module
+from toolcalls.mitm.websocket.turns import TurnReader, store_original, turns_of
+
+CREATE = {
+    "type": "response.create",
+    "model": "m",
+    "input": "go",
+    "prompt_cache_key": "s7",
+    "tools": [{"type": "function", **one["function"]} for one in TOOLS],
+}
+TEXT = f"Let me look.\n\n{CALL}\n"
+
+
+@contextmanager
+def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, PageState]]:
+    """An addon, and a page that tells all that is new at each look, also a reply that is coming.
+
+    No timer looks at the list: the tests do.
+    """
+    monkeypatch.setattr(page_state, "_REST_FACTOR", 0)
+    monkeypatch.setattr(page_state, "_REFRESH_SECONDS", LIMIT)
+    monkeypatch.setattr(live, "INTERVAL", LIMIT)
+    addon = ToolCalls()
+    with taddons.context(addon) as context:
+        context.configure(addon)
+        yield addon, PageState(lambda: ConfigFile(""))
+
+
+def _flow() -> http.HTTPFlow:
+    request = tutils.treq(
+        method=b"POST", path=PATH.encode(), content=asked(), headers=http.Headers([(b"x-session-id", b"s1")])
+    )
+    flow = tflow.tflow(req=request)
+    flow.live = True
+    return flow
+
+
+def _run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(work())
+
+
+def test_a_turn_is_there_from_its_request_on_and_grows_with_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, page):
+            flow = _flow()
+
+            async def shown() -> str:
+                await page.refresh([flow])
+                return "".join(block.html for block in live_session(page.sessions.one("s1")))
+
+            addon.requestheaders(flow)
+            addon.request(flow)
+            assert "waiting for the reply" in await shown()
+            assert "1 reply coming now" in live_overview(page.sessions)[0].html
+
+            flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+            flow.response.raw_content = None
+            addon.responseheaders(flow)
+            tap: Any = flow.response.stream
+            pieces = streamed(TEXT, 5)
+            for piece in pieces[:14]:
+                tap(piece)
+            html = await shown()
+            assert "the reply is coming" in html
+            assert "… lifting Bash (invoke)" in html
+            assert "so far" in html
+            revision = page.sessions.revision
+            await page.refresh([flow])
+            assert page.sessions.revision == revision, "nothing more came, so nothing is told anew"
+            for piece in pieces[14:-2]:
+                tap(piece)
+            assert "first argument byte" in await shown()
+
+            for piece in (*pieces[-2:], b""):
+                tap(piece)
+            addon.response(flow)
+            html = await shown()
+            assert "the model wrote this call as text (invoke); the client got a native call" in html
+            assert "coming" not in html
+            assert "finish: tool_calls" in html
+            assert page.sessions.scorecard.total.counts == {"success": 1}
+
+    _run(work)
+
+
+def test_a_request_whose_reply_is_not_read_goes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, page):
+            flow = _flow()
+            addon.request(flow)
+            await page.refresh([flow])
+            assert len(page.sessions) == 1
+            flow.response = http.Response.make(200, b"no reply", {"content-type": "text/plain"})
+            addon.responseheaders(flow)
+            addon.response(flow)
+            await page.refresh([flow])
+            assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_request_that_failed_is_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that stands still mostly does so behind an error of the server's."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, page):
+            refused, broken = _flow(), _flow()
+            for flow in (refused, broken):
+                addon.request(flow)
+                await page.refresh([refused, broken])
+            said = json.dumps({"error": {"message": f"overloaded {manyflows.SECRET} <b>"}}).encode()
+            refused.response = http.Response.make(529, said, {"content-type": "application/json"})
+            addon.responseheaders(refused)
+            addon.response(refused)
+            broken.error = Error("peer closed connection")
+            addon.error(broken)
+            await page.refresh([refused, broken])
+            html = "".join(block.html for block in live_session(page.sessions.one("s1")))
+            assert "HTTP 529" in html
+            assert "overloaded &lt;redacted&gt; &lt;b&gt;" in html
+            assert "no reply" in html
+            assert "peer closed connection" in html
+            assert "waiting for the reply" not in html
+            revision = page.sessions.revision
+            await page.refresh([refused, broken])
+            assert page.sessions.revision == revision, "it is told once"
+
+    _run(work)
+
+
+def test_a_reply_that_costs_much_is_told_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, page):
+            monkeypatch.setattr(page_state, "_REST_FACTOR", 1e9)
+            flow = _flow()
+            addon.request(flow)
+            flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+            flow.response.raw_content = None
+            addon.responseheaders(flow)
+            tap: Any = flow.response.stream
+            revisions = []
+            for piece in streamed(TEXT, 5)[:6]:
+                tap(piece)
+                await page.refresh([flow])
+                revisions.append(page.sessions.revision)
+            assert revisions == [1] * 6
+
+    _run(work)
+
+
+def test_only_what_is_new_is_sent() -> None:
+    changes = Changes()
+    changes.put([Block("a", "<p>1</p>"), Block("b", "<p>2</p>")])
+    assert changes.revision == 1
+    assert changes.since(0) == [["a", "<p>1</p>"], ["b", "<p>2</p>"]]
+    changes.put([Block("a", "<p>1</p>"), Block("b", "<p>2</p>")])
+    assert changes.revision == 1
+    changes.put([Block("a", "<p>1</p>"), Block("b", "<p>3</p>"), Block("c", "<p>4</p>")])
+    assert changes.since(1) == [["a", None], ["b", "<p>3</p>"], ["c", "<p>4</p>"]]
+    changes.put([Block("c", "<p>4</p>")])
+    assert (changes.revision, changes.since(2)) == (3, [["c", None]])
+
+
+def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            said = [manyflows.system("s"), manyflows.user("u")]
+            head = {"x-session-id": "s1"}
+            flows: list[object] = [
+                manyflows.flow_of(str(n), said, manyflows.streamed("ok"), headers=head, at=float(n)) for n in range(201)
+            ]
+
+            async def view() -> Changes:
+                return await page.rendered("s1", lambda: live_session(page.sessions.one("s1")))
+
+            await page.refresh(flows[:200])
+            before = (await view()).revision
+            await page.refresh(flows)
+            sent = [key for key, html in (await view()).since(before) if html is not None]
+            assert sent == ["head", f"turn {manyflows.flow_of('200', [], []).id}"]
+
+    _run(work)
+
+
+def test_revisions_of_another_run_count_for_nothing() -> None:
+    page, other = PageState(), PageState()
+    view = Changes()
+    view.put([Block("a", "<p>1</p>")])
+    assert page.known(view, page.revision(view)) == 1
+    assert page.known(view, other.revision(view)) == 0
+    assert [page.known(view, word) for word in ("", "1", "x.y.z", f"{page.revision(view)}x")] == [0, 0, 0, 0]
+
+
+def test_why_on_the_page_is_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            fenced = manyflows.session()[2]
+            blocks = await page.why(fenced)
+            shown = "".join(block.html for block in blocks)
+            assert '<tr class="failed"><td>4  it is not quoted</td><td>FAILED: fenced: it stands in' in shown
+            assert await page.why(fenced) is blocks, "it is worked out once"
+            flow_metadata.annotate(fenced, dict(fenced.metadata[flow_metadata.REPORT]))
+            assert await page.why(fenced) is not blocks
+            for nothing in (None, tflow.tflow(resp=True), tflow.ttcpflow()):
+                assert await page.why(nothing) == live_why(None, [])
+
+    _run(work)
+
+
+def test_hostile_text_is_text_in_why() -> None:
+    (_, head) = live_why(manyflows.MARKUP, [["1", manyflows.MARKUP, "\u202e"]])
+    assert "<script" not in head.html
+    assert "<img" not in head.html
+    assert "\\u202e" in head.html
+
+
+def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a turn from its request on, the list says what it does, and an open view shows its latest message."""
+
+    async def work() -> None:
+        monkeypatch.setattr(websocket_hooks, "injector_for", lambda _: lambda _: None)
+        with _proxy(monkeypatch) as (addon, page):
+            flow = tflow.twebsocketflow()
+            flow.request.path, flow.request.method = "/v1/responses", "GET"
+            flow.request.headers["upgrade"] = "websocket"
+            flow.live = True
+            assert flow.websocket is not None
+            flow.websocket.messages = messages = []
+            monkeypatch.setitem(live.ctx.master.addons.lookup, "view", addon)  # somebody looks at the list
+            addon.websocket_start(flow)
+
+            def say(mine: bool, *said: dict[str, Any]) -> None:
+                for one in said:
+                    at = 102.0 + len(messages)
+                    messages.append(WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), at))
+                    addon.websocket_message(flow)
+
+            async def turns() -> list[tuple[str, str, str]]:
+                await page.refresh([flow])
+                session = page.sessions.one("s7")
+                return [(one.id, one.state, one.summary) for one in session.turns] if session else []
+
+            def shown() -> tuple[bool, str]:
+                metadata = contentviews.Metadata(flow=flow, websocket_message=messages[-1])
+                ours = is_ours(metadata)
+                return ours, ToolCallsView().prettify(messages[-1].content, metadata) if ours else ""
+
+            first = [["Look.\n", CALL[:50], CALL[50:55], CALL[55:]]]
+            events = responsesclient.stream(first)
+            half = next(place for place, one in enumerate(events) if one.get("delta") == CALL[50:55])
+            assert await turns() == []
+            say(True, CREATE)
+            assert await turns() == [(flow.id, "waiting", "")]
+            say(False, *events[: half + 1])
+            assert await turns() == [(flow.id, "streaming", "… lifting Bash (invoke)")]
+            assert "the reply is still coming: … lifting Bash (invoke)" in shown()[1]
+            addon._live._look()
+            assert flow.comment == "… lifting Bash (invoke)"
+            say(False, *events[half + 1 :])
+            assert await turns() == [(flow.id, "ended", "lifted Bash (invoke)")]
+            assert shown()[1].startswith("lifted Bash (invoke)")
+            assert flow.comment == "lifted Bash (invoke)"
+
+            say(True, CREATE)
+            assert await turns() == [
+                (flow.id, "ended", "lifted Bash (invoke)"),
+                (f"{flow.id}.1", "waiting", ""),
+            ]
+            say(False, *events[: half + 1])
+            assert (await turns())[1] == (f"{flow.id}.1", "streaming", "… lifting Bash (invoke)")
+            addon.websocket_end(flow)
+            assert [state for _, state, _ in await turns()] == ["ended", "ended"]
+            await page.refresh([])
+            assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody looks between a message's coming and its being changed, dropped, or preceded by ours."""
+    flow = tflow.twebsocketflow()
+    assert flow.websocket is not None
+    flow.websocket.messages = messages = []
+    reading = TurnReader()
+
+    def read_on() -> None:
+        reading.read(*reading.new_messages(flow))
+        assert reading.turns == turns_of(flow)
+
+    for number in range(3):
+        for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
+            message = WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), 100.0 + len(messages))
+            messages.append(message)
+            read_on()
+            if one.get("delta") == "a":
+                messages.insert(-1, WebSocketMessage(Opcode.TEXT, False, b"{}", message.timestamp, injected=True))
+            elif one.get("delta") == "b":
+                message.dropped = True
+            elif mine:
+                place = sum(one.from_client for one in messages) - 1
+                store_original(flow, message, place, message.content)
+                message.content = b'{"type": "response.create", "rewritten": 1}'
+            if number:
+                read_on()
+    assert [turn.sent is not None for turn in reading.turns] == [True] * 3
+    read = []
+    monkeypatch.setattr(turns_module, "_boundary_type", lambda content: read.append(content) or ("", ""))
+    messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
+    reading.read(*reading.new_messages(flow))
+    assert len(read) == 1, "what was read is not read again"
+
+
+def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the summary of its replies that have ended; a comment of the user's own stays."""
+    coming: list[tuple[int, Any]] = []
+    monkeypatch.setattr(live, "replies_in_progress", lambda _: coming)
+    monkeypatch.setattr(live, "progress_of", lambda said: said)
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (addon, _):
+            flow = tflow.twebsocketflow()
+            flow_metadata.annotate(flow, {"summary": "lifted Bash (invoke)", "worst": "lifted", "verdicts": []})
+            one = live.Live()
+            monkeypatch.setitem(live.ctx.master.addons.lookup, "view", addon)
+            coming.append((1, "… lifting Bash (invoke)"))
+            one.begin(flow)
+            one._look()
+            assert flow.comment == "lifted Bash (invoke) · … lifting Bash (invoke)"
+            one.end(flow)
+            assert flow.comment == "lifted Bash (invoke)"
+            flow.comment = "mine"
+            one.begin(flow)
+            one._look()
+            one.stop()
+            assert flow.comment == "mine"
+
+    _run(work)
+
+
+def test_a_page_that_nothing_has_changed_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks every second, and most of the time nothing is new."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            flows: list[object] = list(manyflows.session())
+            made = []
+
+            def content() -> list[Block]:
+                made.append(page.sessions.revision)
+                return live_overview(page.sessions)
+
+            for _ in range(3):
+                await page.refresh(flows)
+                await page.rendered("overview", content, ())
+            assert len(made) == 1
+            await page.rendered("overview", content, ("other prices",))
+            await page.refresh(flows[:3])
+            await page.rendered("overview", content, ("other prices",))
+            assert len(made) == 3
+
+    _run(work)
+
+
+def test_a_websocket_is_told_as_its_latest_reply() -> None:
+    flow = tflow.twebsocketflow()
+    flow.request.path = "/v1/responses"
+    assert flow.response is not None
+    assert flow.websocket is not None
+    flow.request.timestamp_start, flow.response.timestamp_start = 100.0, 101.0
+    usage = {"input_tokens": 9, "output_tokens": 2}
+    said = [
+        (True, {"type": "response.create", "model": "m1", "input": "first", "tools": []}),
+        (False, {"type": "response.completed", "response": {"id": "r1", "usage": usage}}),
+        (True, {"type": "response.create", "model": "m2", "input": "second", "prompt_cache_key": "s7"}),
+        (False, {"type": "response.output_text.delta", "item_id": "i", "content_index": 0, "delta": "Hello\nyou"}),
+        (True, {"type": "other"}),
+        (False, {"type": "response.completed", "response": {"id": "r2", "usage": usage | {"input_tokens": 11}}}),
+    ]
+    flow.websocket.messages = [
+        WebSocketMessage(Opcode.TEXT, mine, json.dumps(one, indent=1).encode(), 102.0 + number)
+        for number, (mine, one) in enumerate(said)
+    ]
+    flow_metadata.annotate(
+        flow, {"wire": "openai_responses", "summary": "", "worst": None, "verdicts": [], "model": "m2"}
+    )
+    turn = turn_of(record_of(flow))
+    assert (turn.session, turn.model, turn.text) == ("s7", "m2", "Hello\nyou")
+    assert [message.excerpt for message in turn.request.messages] == ["second"]
+    assert (turn.tokens.input, turn.tokens.output) == (11, 2)
+    assert turn.marks()["first byte"] == pytest.approx(5.0)
+    assert turn.seconds == pytest.approx(7.0)
+    assert turn.status == 200
+    flow.websocket.messages = []
+    assert turn_of(record_of(flow)).request.unread

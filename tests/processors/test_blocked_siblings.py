@@ -1,0 +1,54 @@
+"""What a blocked first call leaves behind: the second one whole, with the opener and the closer of their block.
+
+Strategy: two calls in one block, in every dialect that writes blocks, streamed and at once; a rule blocks the first.
+The text client must get what the writer would write for the second alone, and no opener or closer besides.
+"""
+
+import pytest
+
+from support.chatclient import received, stream
+from support.exchanges import of_kind
+from support.processorcases import no_reactors, route_of, words
+from toolcalls.dialects import all_dialects
+from toolcalls.processors import Processors
+from toolcalls.request import Tool
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.wires import all_wires
+from toolcalls.writing.writer import write
+
+PARAMETERS = {"type": "object", "properties": {"command": {"type": "string"}}}
+TOOLS = (Tool("Bash", PARAMETERS), Tool("Read", PARAMETERS))
+FIRST, SECOND = Call("Bash", '{"command":"ls"}'), Call("Read", '{"command":"pwd"}')
+ROUTE = route_of({"access": {"message": "", "rules": [{"name": "r", "action": "block", "tools": "Bash"}]}})
+# The second call keeps its number, or its own beginning; the last two lack their block's opener.
+OTHERWISE = {"harmony_stripped", "kimi_k2_stripped", "kimi_k3", "minimax_m3"}
+
+
+def _block(dialect: str) -> str | None:
+    try:
+        return write(dialect, [FIRST, SECOND], Toolbox(TOOLS))
+    except Unwritable:
+        return None
+
+
+BLOCKS = {name: text for name in sorted(all_dialects()) if name not in OTHERWISE and (text := _block(name)) is not None}
+
+
+@pytest.mark.parametrize("dialect", BLOCKS)
+def test_the_second_call_is_whole_markup(dialect: str) -> None:
+    text = BLOCKS[dialect]
+    for size in (1, 7, len(text)):
+        one = of_kind(
+            all_wires()["openai_chat"],
+            TOOLS,
+            ROUTE,
+            "roundtrip",
+            form="sse",
+            upstream="text",
+            dialect=dialect,
+            processors=Processors(ROUTE, model="m", run=no_reactors),
+        )
+        out = one.feed(stream([text[at : at + size] for at in range(0, len(text), size)])) + one.close()
+        assert received(out).choices[0].text.strip() == write(dialect, [SECOND], Toolbox(TOOLS)).strip()
+        assert words(one) == ["blocked Bash r", "passed Read"]

@@ -1,0 +1,182 @@
+"""The laws of the design as properties, over texts made of the dialects' own markup (`strategies`).
+
+Strategy: each law is stated once, over the reader, and once more over bytes where the exchange adds something that
+could break it.
+"""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from support.readings import arguments, call_policy_for, meaning, read, shown, verdicts
+from support.strategies import (
+    DIALECTS,
+    NOISE,
+    STANDARD,
+    TOOLS,
+    blocks,
+    calls,
+    cut,
+    invoke_of,
+    law,
+    replies,
+    routes,
+    tagged_of,
+)
+from toolcalls.events import CallEnd, CallStart, Markup, Text
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.reading.openers import REASONING_CLOSERS
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.shapes import Call, Unwritable
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.writer import calls_in, write
+
+# ------------------------------------------------------------------------------------------------------- the reader
+
+
+@law
+@given(st.data(), replies, routes, st.booleans())
+def test_the_reply_is_the_same_however_it_is_cut(data: st.DataObject, text: str, route: Route, ends: bool) -> None:
+    once = read(route, [text], ends=ends)
+    again = read(route, data.draw(cut(text)), ends=ends)
+    assert shown(again) == shown(once)
+    assert calls_in(again) == calls_in(once)
+    assert arguments(again) == arguments(once)
+    assert verdicts(again) == verdicts(once)
+
+
+@law
+@given(st.data(), replies, routes, st.booleans())
+def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, route: Route, ends: bool) -> None:
+    quoted = (f"before\n{data.draw(st.sampled_from([text, text[: len(text) // 2], text[1:]]))}\nbehind",)
+    once = read(route, [text], ends=ends, quotable=quoted)
+    again = read(route, data.draw(cut(text)), ends=ends, quotable=quoted)
+    assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
+
+
+@pytest.mark.parametrize(
+    "filling", [' x="' + 3000 * "a" + '"', 3000 * " ", 600 * ' a="b"'], ids=["value", "space", "many"]
+)
+def test_a_tag_past_its_limit_is_read_the_same_however_it_is_cut(filling: str) -> None:
+    text = f'<invoke name="Bash"{filling}><parameter name="command">ls</parameter></invoke>'
+    once = read(STANDARD, [text])
+    assert [verdict.reason for verdict in verdicts(once)] == ["not_a_call"]
+    for size in (1, 7, 1000, 1100):
+        assert verdicts(read(STANDARD, [text[at : at + size] for at in range(0, len(text), size)])) == verdicts(once)
+
+
+@pytest.mark.xfail(reason="behind what overflowed, the next call is lifted or not by where the text is cut")
+def test_what_overflows_behind_an_open_wrapper_is_the_same_however_it_is_cut() -> None:
+    opened = "&lt;function_calls&gt;<function_calls>\n"
+    first = f'<invoke name="Save">\n<parameter name="text">{"x" * 60}</parameter>\n</invoke>\n'
+    text = f'{opened}{first}<invoke name="Bash">\n</invoke>\n</function_calls>'
+    route = Route(client="native", upstream="text", policy="lenient", max_buffer_bytes=80)
+    assert verdicts(read(route, list(text))) == verdicts(read(route, [text]))
+
+
+def without_layout(text: str) -> str:
+    """Without white space, and without closers of reasoning, which go with a call behind them."""
+    for closer in REASONING_CLOSERS:
+        text = text.replace(closer, "")
+    return "".join(text.split())
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_nothing_is_lost(text: str, route: Route, ends: bool) -> None:
+    events = read(route, [text], ends=ends)
+    assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
+    # What a dialect's frame takes away of a message that is no call is no text: so without frames.
+    events = read(route, [text], ends=ends, frames=False)
+    left, at = [], 0
+    for verdict in verdicts(events):
+        if verdict.index is not None:
+            left.append(text[at : verdict.start])
+            at = verdict.end
+    left.append(text[at:])
+    assert without_layout("".join(left)) == without_layout(shown(events))
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_every_candidate_has_one_verdict(text: str, route: Route, ends: bool) -> None:
+    events = read(route, [text], ends=ends)
+    found = verdicts(events)
+    started = [event.index for event in events if isinstance(event, CallStart)]
+    ended = {event.index for event in events if isinstance(event, CallEnd)}
+    assert started == list(range(len(started)))
+    assert sorted(verdict.index for verdict in found if verdict.index is not None) == started
+    for verdict in found:
+        assert 0 <= verdict.start <= verdict.end <= len(text)
+        assert verdict.status in {"lifted", "declined", "truncated", "malformed"}
+        assert (verdict.reason is None) == (verdict.status == "lifted")
+        assert verdict.reason is None or verdict.reason in REASONS
+        assert (verdict.status == "lifted") == (verdict.index in ended)
+    for before, behind in pairwise(found):
+        assert before.end <= behind.start or route.policy == "lenient"  # which looks again behind what never closed
+
+
+@law
+@given(replies, routes, st.booleans())
+def test_a_complete_call_has_one_object_for_arguments(text: str, route: Route, ends: bool) -> None:
+    for call in calls_in(read(route, [text], ends=ends)):
+        assert isinstance(json.loads(call.arguments), dict)
+
+
+@law
+@given(replies, st.data())
+def test_a_reply_that_is_cut_off_completes_nothing(text: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(text)))
+    whole = calls_in(read(STANDARD, [text]))
+    part = calls_in(read(STANDARD, [text[:place]], ends=False))
+    assert part == whole[: len(part)]
+
+
+@law
+@given(
+    st.lists(st.one_of(blocks, st.sampled_from(["\n", "words\n", "```\n", "<b>x</b>\n"])), max_size=4), st.booleans()
+)
+def test_the_payload_of_a_refused_call_is_never_searched(payload: list[str], tagged: bool) -> None:
+    inside = "".join(payload)
+    assume("</text>" not in inside and "</parameter>\n</invoke>\n</invoke>" not in inside)
+    outer = tagged_of("Save", {"text": inside}) if tagged else invoke_of("Save", {"text": inside})
+    route = Route(allowed_tools=("Bash", "Noop"))
+    events = read(route, [outer])
+    assert shown(events) == outer
+    assert [(verdict.status, verdict.name) for verdict in verdicts(events)] == [("declined", "Save")]
+
+
+# ------------------------------------------------------------------------------------------------------- the writer
+
+
+@law
+@given(st.sampled_from(DIALECTS), st.lists(calls, max_size=2), st.booleans())
+@example("invoke", [Call("Save", '{"text":"a && b < c ]]> </parameter> \'q\' \\"d\\""}')], True)
+@example("tagged", [Call("Save", '{"text":"</text>\\n<n>"}')], True)
+def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call], declared: bool) -> None:
+    known = TOOLS if declared else ()
+    try:
+        text = write(dialect, written, Toolbox(known))
+    except Unwritable:
+        return
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=known)))
+    events = [*reader.feed(text), *reader.finish(cut=False)]
+    assert meaning(calls_in(events)) == meaning(written)
+    assert shown(events).strip() == ""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@law
+@given(value=st.lists(st.sampled_from([*NOISE, "<b>", "</b>", "<p>", "if (a<b)"]), max_size=6).map("".join))
+@example(value="  if a < b:\n\treturn\n")
+def test_code_can_be_written_where_the_schema_says_string(dialect: str, value: str) -> None:
+    written = [Call("Save", json.dumps({"text": value}))]
+    text = write(dialect, written, Toolbox(TOOLS))
+    reader = Reader(call_policy_for(STANDARD))
+    assert meaning(calls_in([*reader.feed(text), *reader.finish(cut=False)])) == meaning(written)

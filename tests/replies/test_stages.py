@@ -1,0 +1,321 @@
+"""The stages of a reply's way, each alone: what holds for whatever comes, in whatever order.
+
+Strategy: every stage is fed with generated items in generated batches, is released in between, and ends with a reason
+or a cut, once or twice. Its characters come out as they went in, in order; each native event is answered once, in
+order; nothing is held behind `finish`. The plan is checked as the table that it is.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.strategies import law
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Removed, Text, Verdict, Withdrawn
+from toolcalls.processors import Processors, unavailable
+from toolcalls.processors.reply import Reply
+from toolcalls.processors.screening import ScreenedText
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.calls import Calls, ClientCall
+from toolcalls.replies.plan import PLAN
+from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.replies.stages.act import Act
+from toolcalls.replies.stages.end import Finishing
+from toolcalls.replies.stages.judge import Judge
+from toolcalls.replies.stages.number import Number
+from toolcalls.replies.stages.read import Read
+from toolcalls.replies.stages.reread import NOTE, Reread
+from toolcalls.replies.stages.screen import Screening
+from toolcalls.replies.stages.twins import Twins
+from toolcalls.replies.stages.write import Write
+from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Kind
+from toolcalls.route import Access, AccessRule, Condition, Filter, Route
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.roundtrip import ClientText
+
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
+TOOLS = (Tool("Bash", SCHEMA), Tool("Read", SCHEMA))
+BOX = Toolbox(TOOLS)
+RM = Condition("command", "\\brm\\b")
+ROUTE = Route(
+    access=Access((AccessRule("rm", "block", ("Bash",), arguments=(RM,)),)),
+    filters=(Filter("word", literal="secret", replace="<"),),
+)
+CLIENT = ClientText("invoke", ("invoke",))
+POLICY = CallPolicy(ROUTE, Request(tools=TOOLS))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A stage, the stages before it that it cannot do without, and the calls of its lane."""
+
+    stage: Stage
+    calls: Calls
+    before: tuple[Stage, ...] = ()
+
+
+def _act(_: Calls, *, as_text: bool) -> Stage:
+    reply = Reply(Processors(ROUTE, run=unavailable), whole=False, as_text=as_text)
+    return Act(reply.chain())
+
+
+def _screen(calls: Calls) -> Stage:
+    rules = Reply(Processors(ROUTE, run=unavailable), whole=False, as_text=True).screen()
+    assert rules is not None
+    return Screening(
+        ScreenedText(POLICY, BOX, rules, Write(calls, CLIENT, BOX, ROUTE).round_trip()), calls, room=10_000
+    )
+
+
+def _number(calls: Calls) -> Stage:
+    return Number(calls, BOX, lambda index, name: f"{name}-{index}", room=200)
+
+
+STAGES: dict[str, Callable[[Calls], Stage]] = {
+    "read": lambda calls: Read(Reader(POLICY, tools=BOX), calls),
+    "act": partial(_act, as_text=False),
+    "act, for a text client": partial(_act, as_text=True),
+    "reread": lambda calls: Reread(Reader(POLICY, tools=BOX), calls),
+    "twins": Twins,
+    "number": _number,
+    "write": lambda calls: Write(calls, CLIENT, BOX, ROUTE),
+    "judge": Judge,
+    "screen": _screen,
+    "end": lambda calls: Finishing(calls, as_text=False, broken_is_text=False, stopped=lambda: False),
+}
+FIRST = {"read"}  # its texts are what the model wrote; the others' come with the calls that were read from them
+TEXTS = [
+    "Hello ", "a <b", "\n", "secret", "rm -rf", "```\n", "> ", '<invoke name="Bash">', "\n<invoke name=",
+    '<parameter name="command">', "ls", "</parameter>", "</invoke>", '\n<invoke name="Read"></invoke>\n', "\ud800",
+]  # fmt: skip
+
+
+def built(name: str) -> Built:
+    """A stage of a lane in whose text a call of Bash was made."""
+    calls = Calls()
+    calls.repeatable.add("Bash", '{"command":"ls"}')
+    # `write` knows native calls by what `number` has written down of them.
+    return Built(STAGES[name](calls), calls, (_number(calls),) if name == "write" else ())
+
+
+@st.composite
+def native_rows(draw: st.DrawFn) -> list[Item]:
+    """The events of some native calls, mixed, with ends missing and pieces of calls that never began."""
+    items: list[Item] = []
+    for index in range(draw(st.integers(0, 3))):
+        name = draw(st.sampled_from(["Bash", "Bash", "Read", "Write"]))
+        whole = draw(st.sampled_from(['{"command":"ls"}', '{ "command": "ls" }', '{"command":"rm -rf /"}', "{", ""]))
+        at = draw(st.integers(0, len(whole)))
+        call: list[Item] = [Native((CallStart(index, name, None, f"n{index}"),))]
+        call += [Native((CallPiece(index, piece),)) for piece in (whole[:at], whole[at:])]
+        call += [Native((CallEnd(index),))] * draw(st.integers(0, 2))
+        place = draw(st.integers(0, len(items)))
+        if draw(st.booleans()):
+            items += call
+        else:  # beside the one before it
+            items[place:place] = call
+    return items
+
+
+@st.composite
+def text_call(draw: st.DrawFn, index: int) -> list[Item]:
+    """A call as the reader finds it, whole or broken off, with its verdict."""
+    name, value = draw(st.sampled_from([("Bash", "ls"), ("Bash", "rm"), ("Read", "x")]))
+    call: list[Item] = [
+        Markup(f'<invoke name="{name}">'),
+        CallStart(index, name, "invoke"),
+        Markup(f'<parameter name="command">{value}'),
+        CallPiece(index, f'{{"command":"{value}'),
+        Markup("</parameter></invoke>"),
+        CallPiece(index, '"}'),
+        CallEnd(index),
+    ]
+    if draw(st.booleans()):
+        return [*call, Verdict("lifted", None, "invoke", name, 0, 9, index=index)]
+    return [*call[: draw(st.integers(2, 4))], Verdict("truncated", "cut_off", "invoke", name, 0, 9, index=index)]
+
+
+@st.composite
+def lanes(draw: st.DrawFn, *, raw: bool) -> list[list[Item]]:
+    """What comes to a stage, in the batches in which it was read."""
+    batches: list[list[Item]] = []
+    for index in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(["text", "text", "call", "native", "ours"]))
+        if kind == "text":
+            batches += [[Text(text)] for text in draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6))]
+        elif kind == "native":
+            batches += [[item] for item in draw(native_rows())]
+        elif not raw:
+            batches.append(draw(text_call(index)) if kind == "call" else ["A text of ours."])
+    return batches
+
+
+def characters(items: Iterable[Item]) -> str:
+    """The lane's own text among some items."""
+    return "".join(item.text for item in items if isinstance(item, Text | Markup | Removed))
+
+
+def natives(items: Iterable[Item]) -> list[Native]:
+    return [item for item in items if isinstance(item, Native)]
+
+
+ENDS = st.sampled_from([End("stop"), End("tool_calls"), End("length"), End(None)])
+
+
+def fed(one: Built, batch: Iterable[Item]) -> list[Item]:
+    """What leaves a stage for a batch."""
+    for stage in (*one.before, one.stage):
+        batch = stage.feed(batch)
+    return list(batch)
+
+
+@law
+@given(st.data(), st.sampled_from(sorted(STAGES)), ENDS)
+def test_every_character_leaves_once_and_every_native_event_is_answered(
+    data: st.DataObject, name: str, end: End
+) -> None:
+    batches = data.draw(lanes(raw=name in FIRST))
+    # In a row, `write` is released only together with `read`, which leaves no call open.
+    released = -1 if name == "write" else data.draw(st.integers(-1, len(batches)))
+    one = built(name)
+    out: list[Item] = []
+    for number, batch in enumerate(batches):
+        out += fed(one, batch)
+        out += one.stage.release() if number == released else ()
+    out += one.stage.finish(end)
+    came = [item for batch in batches for item in batch]
+    assert characters(out) == characters(came)
+    for answer, item in zip(natives(out), natives(came), strict=True):
+        (event,) = item.parts
+        same = [part for part in answer.parts if isinstance(part, type(event))]
+        assert not same or same[0] == event or name in {"number", "write"}
+
+
+@law
+@given(st.data(), st.sampled_from(sorted(STAGES)), ENDS, ENDS)
+def test_nothing_is_held_behind_the_end(data: st.DataObject, name: str, first: End, second: End) -> None:
+    """A second end has nothing to give but its reason: no text, no native event, no verdict."""
+    one = built(name)
+    for batch in data.draw(lanes(raw=name in FIRST)):
+        fed(one, batch)
+    list(one.stage.finish(first))
+    second_end = [item for item in one.stage.finish(second) if not isinstance(item, Finish)]
+    # What stays native leaves with each end that the upstream gives, and is judged behind it.
+    assert second_end == [] or (name == "write" and one.calls.natives)
+
+
+@law
+@given(native_rows(), ENDS)
+def test_each_native_call_has_one_verdict_and_is_text_or_leaves(items: list[Item], end: End) -> None:
+    """`number`, `write` and `judge` in a row: a call becomes text or leaves, and is judged once."""
+    one = built("write")
+    write, judge = one.stage, Judge(one.calls)
+    fed(one, items)
+    begun = set(one.calls.natives)
+    out = [*write.finish(end), *judge.finish(end)]
+    verdicts = [item for item in out if isinstance(item, Verdict)]
+    assert len(verdicts) == len(begun)
+    lowered = [verdict for verdict in verdicts if verdict.status == "lowered"]
+    assert bool(lowered) == any(isinstance(item, str) for item in out)
+    assert (end.reason is None) <= (not lowered)
+    left = [item.index for item in out if isinstance(item, CallStart)]
+    assert len(left) == (0 if end.reason is None else len(begun) - len(lowered))
+    assert [*write.finish(end), *judge.finish(end)] == []
+
+
+def test_a_native_call_that_repeats_a_call_of_the_text_is_withdrawn() -> None:
+    one = built("twins")
+    events = [CallStart(0, "Bash", None, "n0"), CallPiece(0, '{ "command": "ls" }'), CallEnd(0)]
+    out = fed(one, [Native((event,)) for event in events])
+    rows = [Native((Withdrawn(0),)), Native((Withdrawn(0),)), Native(())]
+    assert out == [*rows, Verdict("blocked", "repeated", None, "Bash", 0, 0)]
+
+
+def test_text_behind_a_replacement_that_makes_a_call_is_removed() -> None:
+    one = built("reread")
+    texts = ["\n", "<", 'invoke name="Bash"><parameter name="command">ls</parameter></invoke>', " and on"]
+    items: list[Item] = [Text(texts[0]), Removed("secret"), texts[1], Text(texts[2]), Text(texts[3])]
+    assert fed(one, items) == [*items[:3], NOTE, Removed(texts[2]), Removed(texts[3])]
+    assert one.calls.broken_off
+
+
+def test_a_rule_holds_for_text_that_a_text_client_would_read_as_a_call() -> None:
+    one = built("screen")
+    text = '```\n<invoke name="Bash"><parameter name="command">rm x</parameter></invoke>\n```\n'
+    out = [*fed(one, [Text(text)]), *one.stage.finish(End("stop"))]
+    assert "rm x" not in "".join(item.text for item in out if isinstance(item, Text))
+    assert characters(out) == text
+
+
+@pytest.mark.parametrize(
+    ("complete", "stays", "end", "found"),
+    [
+        (True, None, End("stop"), ("native", None)),
+        (True, "unwritable", End("stop"), ("native", "unwritable")),
+        (True, "unwritable", End(None), ("truncated", "cut_off")),
+        (False, None, End("length"), ("truncated", "cut_off")),
+        (False, None, End("stop"), ("malformed", "bad_arguments")),
+    ],
+)
+def test_a_native_call_is_judged(complete: bool, stays: None, end: End, found: tuple[str, str | None]) -> None:
+    one = built("judge")
+    call = one.calls.natives[3] = ClientCall(0, "Bash", None, "n")
+    call.complete, call.stays = complete, stays
+    (verdict,) = one.stage.finish(end)
+    assert isinstance(verdict, Verdict)
+    assert (verdict.status, verdict.reason, verdict.index) == (*found, 0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "calls", "broken_off", "found"),
+    [
+        ("stop", [], False, "stop"),
+        ("stop", [True], False, "tool_calls"),
+        ("tool_calls", [], False, "tool_calls"),
+        ("stop", [True, False], False, "length"),
+        ("stop", [], True, "length"),
+        ("length", [True], False, "length"),
+    ],
+)
+def test_the_finish_reason_fits_what_the_client_was_given(
+    reason: str, calls: list[bool], broken_off: bool, found: str
+) -> None:
+    one = built("end")
+    for index, complete in enumerate(calls):
+        call = one.calls.from_text[index] = ClientCall(index, "Bash", "invoke", "n")
+        call.complete = complete
+    one.calls.broken_off = broken_off
+    assert list(one.stage.finish(End(reason))) == [Finish(found)]
+    assert list(one.stage.finish(End(None))) == []
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------
+
+ORDER = ["read", "act", "reread", "twins", "number", "write", "judge", "screen", "end"]
+
+
+def test_the_plan_shows_every_kind_and_every_stage_in_one_order() -> None:
+    assert set(PLAN) == set(get_args(Kind.__value__))
+    for kind, row in PLAN.items():
+        assert [name for name in row if name in ORDER] == ORDER, kind
+
+
+@pytest.mark.parametrize("kind", PLAN)
+def test_a_reply_that_is_observed_meets_no_stage_that_changes_it(kind: Kind) -> None:
+    changing = {name for name in ("act", "reread", "twins", "write", "screen") if PLAN[kind][name]}
+    assert (
+        changing
+        == {
+            "observe": set(),
+            "process": {"act"},
+            "lift": {"act", "twins"},
+            "lower": {"act", "reread", "write", "screen"},
+            "roundtrip": {"act", "reread", "twins", "write", "screen"},
+        }[kind]
+    )

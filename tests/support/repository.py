@@ -1,0 +1,15 @@
+"""Where things lie: the repository, and the data beside it."""
+
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parents[2]
+
+
+def shared_path(name: str) -> Path:
+    """A file of `shared/`, which lies beside the repository; the test is skipped where it does not."""
+    path = REPO.parent / "shared" / name
+    if not path.exists():
+        pytest.skip(f"shared/{name} does not lie beside the repository")
+    return path

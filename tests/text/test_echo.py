@@ -1,0 +1,308 @@
+"""The echo guard: what stands in the request word for word is no call, what only begins so streams on; and in time.
+
+Strategy: an index that answers as the plain question `text in quoted` would, over texts of few letters, cut anywhere,
+also where more places match than are kept; then the reader; then that the work grows with the texts and no faster, by
+ratios, with 10 MB of request text.
+"""
+
+import html
+import json
+import textwrap
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.growth import grows_with_its_input
+from support.sampling import examples
+from toolcalls.events import CallStart, Event, Text, Verdict
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+from toolcalls.text import echo
+from toolcalls.text.echo import EchoIndex
+
+TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
+MEGABYTE = 1_000_000
+
+
+def call(command: str) -> str:
+    return f'<tool_call>\n{{"name": "Bash", "arguments": {{"command": "{command}"}}}}\n</tool_call>'
+
+
+def reader(quotable: tuple[str, ...], route: Route | None = None) -> Reader:
+    route = route or Route(client="native", upstream="text")
+    return Reader(CallPolicy(route, Request(tools=TOOLS, quotable=quotable)))
+
+
+def read(text: str, quotable: tuple[str, ...], size: int = 4) -> list[Event]:
+    made = reader(quotable)
+    events = [event for at in range(0, len(text), size) for event in made.feed(text[at : at + size])]
+    return [*events, *made.finish(cut=False)]
+
+
+def reasons(events: list[Event]) -> list[str | None]:
+    return [event.reason for event in events if isinstance(event, Verdict)]
+
+
+letters = st.text("ab <\n\r", max_size=90)
+
+
+def stands_in(candidate: str, text: str) -> bool:
+    """The plain question: with one blank wherever lines end, is the one in the other?"""
+    candidate, *texts = (
+        " ".join(filter(None, (line.strip() for line in said.split("\n"))))
+        for said in (candidate, text, text.replace("\r\n", "\n").replace("\r", "\n"))
+    )
+    return any(candidate.strip() in text for text in texts)
+
+
+@examples(400)
+@given(st.lists(letters, max_size=3), letters, st.lists(st.integers(1, 9), max_size=30), st.sampled_from([1, 2, 1024]))
+def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: list[int], places: int) -> None:
+    """`places`: how many are kept; behind that the first one is followed."""
+    candidate = ("".join(texts)[3:60] + tail).lstrip()
+    with patch.object(echo, "_MAX_LOCATIONS", places), patch.object(echo, "_MAX_PREFIXES", 0):
+        quotable = EchoIndex(texts)
+        for _ in range(2):  # the second time its beginning is known
+            trace = None
+            at = 0
+            for size in sizes:
+                before, at = at, at + size
+                if not candidate[:before].strip():
+                    trace = quotable.trace(candidate[:at]) if candidate[:at].strip() else None
+                    stands = trace is not None
+                    if not candidate[:at].strip():
+                        continue
+                elif trace is None:
+                    break
+                else:
+                    stands = trace.grow(candidate[before:at])
+                assert stands == any(stands_in(candidate[:at], text) for text in texts)
+                if not stands:
+                    break
+
+
+def test_what_may_be_searched_is_bounded() -> None:
+    with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_BUDGET_PER_CHAR", 1):
+        quotable = EchoIndex(["x" * 600])
+        assert quotable.trace("<a>") is None
+        assert quotable.trace("<b>") is not None, "past the bound a doubt is an echo"
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_an_echo_is_text(size: int) -> None:
+    """Q20: word for word in a tool result, with other words around it."""
+    text = f"The file says:\n\n{call('rm -rf build')}\n"
+    events = read(text, (f"# notes\n{call('rm -rf build')}\nbye\n",), size)
+    assert reasons(events) == ["echo"]
+    assert "".join(event.text for event in events if isinstance(event, Text)) == text
+
+
+@pytest.mark.parametrize("other", [" build", "rm -rf build ", "rm -rf buil", "rm  -rf build"])
+def test_what_differs_is_a_call(other: str) -> None:
+    assert reasons(read(call(other), (call("rm -rf build"),))) == [None]
+
+
+def test_it_streams_on_as_soon_as_it_differs() -> None:
+    made = reader((f"Do not write {call('rm -rf build')}, ever.",))
+    text = call("rm -rf tmp")
+    differs = text.index("tmp") + 1
+    events = [event for character in text[: differs - 1] for event in made.feed(character)]
+    assert not events
+    assert any(isinstance(event, CallStart) for event in made.feed(text[differs - 1]))
+
+
+SAID = f"# notes\n\n{call('rm -rf build')}\n\nbye \U0001f44b\n"
+NUMBERED = list(enumerate(SAID.split("\n"), 1))
+TOLD = {
+    "JSON": json.dumps({"output": SAID, "metadata": {"exit_code": 0}}),
+    "JSON without escapes of letters": json.dumps([{"type": "text", "text": SAID}], ensure_ascii=False),
+    "lines of JSON": f'{{"a": 1}}\n{json.dumps({"stdout": SAID})}',
+    "JSON behind words": f"The tool answered: {json.dumps(SAID)}, and that was all.",
+    "JSON that was cut": json.dumps({"output": SAID})[:-12],
+    "JSON with escaped markup": json.dumps(SAID).replace("<", r"\u003c").replace(">", r"\u003E").replace("/", r"\/"),
+    "JSON in JSON": json.dumps({"result": json.dumps({"text": SAID})}),
+    "the words of Python": repr({"out": SAID}),
+    "cat -n": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED),
+    "numbers and arrows": "".join(f"{number:6}\u2192{line}\n" for number, line in NUMBERED),
+    "numbers and bars": "".join(f"{number:05}| {line}\n" for number, line in NUMBERED),
+    "grep -n": "".join(f"{number}:{line}\n" for number, line in NUMBERED),
+    "numbers in JSON": json.dumps({"content": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED)}),
+    "a diff": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n")),
+    "a quotation": "".join(f"> {line}\n" for line in SAID.split("\n")),
+    "HTML": f"<p>{html.escape(SAID)}</p>",
+    "an indented block": "".join(f"    {line}\n" for line in SAID.split("\n")),
+    "line ends of Windows": SAID.replace("\n", "\r\n"),
+    "blanks at the ends of lines": SAID.replace("\n", " \t\n"),
+    "line ends of old machines": SAID.replace("\n", "\r"),
+    "HTML in numbers": SAID.replace("<", "&#60;").replace(">", "&#x3e;").replace('"', "&#34;"),
+    "HTML twice": html.escape(html.escape(SAID)),
+    "HTML in JSON": json.dumps({"o": html.escape(SAID)}),
+    "JSON in HTML": html.escape(json.dumps({"o": SAID})),
+    "JSON in JSON in JSON": json.dumps([json.dumps({"r": json.dumps({"o": SAID})})]),
+    "JSON with line ends of Windows": json.dumps({"o": SAID.replace("\n", "\r\n")}),
+    "bytes of Python": repr(SAID.encode()),
+    "a row of CSV": '1,"' + SAID.replace('"', '""') + '"',
+    "wrapped lines": "\n".join(textwrap.fill(line, 20, break_on_hyphens=False) for line in SAID.split("\n")),
+    "one line": " ".join(SAID.split()),
+    "twice as many lines": SAID.replace("\n", "\n\n"),
+    "a diff without its head": "".join(f"+{line}\n" for line in SAID.split("\n")),
+    "a diff in JSON": json.dumps({"o": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n"))}),
+    "a numbered diff": "   0\t@@ -1,9 +1,9 @@\n"
+    + "".join(f"{number:4}\t{'+ '[number % 2]}{line}\n" for number, line in NUMBERED),
+    "colours": "".join(f"\x1b[32m{line}\x1b[0m\n" for line in SAID.split("\n")),
+}
+# What tools write in front of each line, `#` for its number.
+GUTTERS = {
+    "nl": "    #  ", "dots": "#. ", "parentheses": "#) ", "brackets": "[#] ", "L": "L#: ", "a blank": "# ",
+    "grep -rn": "docs/notes.md:#:", "context of grep": "#-", "context of grep -rn": "docs/no-tes.md-#-",
+    "line comments": "// ", "Python's comments": "# ", "SQL's comments": "-- ", "TeX's comments": "%% ",
+    "a block comment": " * ", "quotation by bars": "| ", "deeper quotation": "> > ", "a shell's prompt": "$ ",
+    "dates": "2026-01-01T10:00:# ", "a log": "[10:00:#] INFO web-1 - ", "containers": "web-1  | ",
+    "hard blanks": "\u00a0\u00a0", "marks of a diff": "+", "a box": " # \u2502 ", "arrows": "#\u2192", "tabs": "#\t\t",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+def test_it_is_found_in_what_a_tool_puts_round_it(told: str, size: int) -> None:
+    text = f"The file says:\n\n{call('rm -rf build')}\n"
+    events = read(text, (told,), size)
+    assert reasons(events) == ["echo"]
+    assert "".join(event.text for event in events if isinstance(event, Text)) == text
+    assert reasons(read(call("rm -rf other"), (told,), size)) == [None]
+
+
+TWO_LINES = '<invoke name="Bash">\n<parameter name="command">a\n\nb - c\n</parameter>\n</invoke>'
+
+
+@pytest.mark.parametrize("made", [call("rm -rf build"), TWO_LINES], ids=["hermes", "invoke"])
+@pytest.mark.parametrize("gutter", GUTTERS.values(), ids=GUTTERS)
+def test_it_is_found_behind_what_stands_before_each_line(gutter: str, made: str) -> None:
+    """Whatever that is: it is learnt from what stands before the first line."""
+    lines = f"# notes\n\n{made}\n\nbye".split("\n")
+    told = "\n".join(gutter.replace("#", str(number)) + line for number, line in enumerate(lines, 8))
+    for form in (told, json.dumps({"o": told})):
+        for size in (1, 1000):
+            assert reasons(read(f"So:\n\n{made}\n", (form,), size)) == ["echo"], form
+        other = made.replace("rm -rf", "rm -rg").replace("b - c", "b - d")
+        assert reasons(read(f"So:\n\n{other}\n", (form,), 1000)) == [None], form
+
+
+ALIKE = {
+    "cut where the tool cut it": (f"# notes\n{call('rm -rf build')[:-20]}", call("rm -rf build")),
+    "cut with a mark": (f"{call('rm -rf build')[:-20]}... [300 more characters]", call("rm -rf build")),
+    "another number in its lines": ("1: <tool_call>\n2: {", call("ls")),
+    "its lines in another order": ("\n".join(reversed(call("ls").split("\n"))), call("ls")),
+    "one that goes on": (call("ls"), call("ls -a")),
+    "one that is shorter": (call("ls -a"), call("ls")),
+    "with two blanks": (call("ls -a"), call("ls  -a")),
+    "in capitals": (call("ls -a"), call("LS -A")),
+    "its arguments alone": ('{"command": "ls"}', call("ls")),
+    "with a comma behind its name": (call("ls"), call("ls").replace('"Bash",', '"Bash" ,')),
+    "gutters of other forms": ("a> <tool_call>\nb< " + "\nc= ".join(call("ls").split("\n")[1:]), call("ls")),
+    "lines with text between them": ("x\n".join(call("ls").split("\n")), call("ls")),
+}
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(("told", "made"), ALIKE.values(), ids=ALIKE)
+def test_what_merely_looks_alike_is_a_call(told: str, made: str, size: int) -> None:
+    assert reasons(read(f"So:\n\n{made}\n", (told,), size)) == [None]
+
+
+@pytest.mark.parametrize("ends", ["\r\n", " \n", "\n   "])
+def test_white_space_around_line_ends_makes_no_difference(ends: str) -> None:
+    text = call("rm -rf build").replace("\n", ends)
+    for size in (1, 2, 1000):
+        assert reasons(read(text, (call("rm -rf build"),), size)) == ["echo"]
+
+
+def test_what_was_written_with_backslashes_is_found_as_it_was_written() -> None:
+    text = call(r"grep \"a\\.b\" C:\new")
+    assert reasons(read(text, (f"so: {text}",))) == ["echo"]
+    assert reasons(read(text, (json.dumps({"out": text}),))) == ["echo"]
+
+
+def test_the_guard_can_be_dropped() -> None:
+    quoted = (call("ls"),)
+    made = reader(quoted, Route(client="native", upstream="text", take=("echo",)))
+    assert reasons([*made.feed(call("ls")), *made.finish(cut=False)]) == [None]
+
+
+def test_nothing_is_looked_at_without_a_candidate() -> None:
+    quotable = EchoIndex(["x" * 100])
+    assert quotable._by_head == {}
+    call_policy = CallPolicy(Route(client="native", upstream="text"), Request(tools=TOOLS, quotable=("x" * 100,)))
+    made = Reader(call_policy)
+    made.feed("Nothing here but text, and a < b.\n")
+    made.finish(cut=False)
+    assert "echo_index" not in call_policy.__dict__
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+QUOTED = {
+    "many numbers": f"{'1 ' * 58}> <tool_call>\n{'1' * 120}x\n{'1 ' * 60}x\n",
+    "numbered calls": "".join(f"{number:6}\t{line}\n" for number, line in enumerate(call("echo one").split("\n"))),
+    "escapes": json.dumps(call("echo one two three")) + "\n",
+    "prose": "The quick brown fox jumps over the lazy dog.\n",
+    "calls": call("echo one two three") + "\n",
+    "one call's beginning": '<tool_call>\n{"name": "Bash", "arguments": {"command": "e',
+    "openers": "<tool_call>\n",
+    "brackets": "<",
+}
+CALLS = {
+    "alike at first": lambda number: call(f"echo one two {number}"),
+    "echoes": lambda _: call("echo one two three"),
+    "each its own": lambda number: (
+        f'<tool_call>{" " * (number % 40)}\n{{"name": "Bash", "arguments": {{}}}}</tool_call>'
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", QUOTED)
+@pytest.mark.parametrize("calls", CALLS)
+def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
+    """2.5 MB and 10 MB of request text, one reply of 60 calls."""
+    text = "\n".join(CALLS[calls](number) for number in range(60))
+
+    def work(size: int) -> Callable[[], object]:
+        quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
+        return lambda: read(text, quoted, 20)
+
+    grows_with_its_input(work, 10 * MEGABYTE // 4)
+
+
+@pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
+def test_the_work_grows_with_the_reply(kind: str) -> None:
+    """10 MB of request text, replies of 50 and 200 calls that begin like it."""
+    quoted = (QUOTED[kind] * (10 * MEGABYTE // len(QUOTED[kind])),)
+
+    def work(count: int) -> Callable[[], object]:
+        text = "\n".join(CALLS["alike at first"](number) for number in range(count))
+        return lambda: read(text, quoted, 20)
+
+    grows_with_its_input(work, 50)
+
+
+def test_one_long_echo_is_followed_in_linear_time() -> None:
+    """A candidate that stays alike to its end, in deltas."""
+
+    def work(size: int) -> Callable[[], object]:
+        text = call("echo one; " * (size // 10))
+        route = Route(client="native", upstream="text", max_buffer_bytes=1 << 30)
+        quoted = ("x" * 1000 + text + "x",)
+
+        def run() -> None:
+            made = reader(quoted, route)
+            events = [event for at in range(0, len(text), 4) for event in made.feed(text[at : at + 4])]
+            assert reasons([*events, *made.finish(cut=False)]) == ["echo"]
+
+        return run
+
+    grows_with_its_input(work, 20_000)

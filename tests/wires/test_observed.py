@@ -1,0 +1,94 @@
+"""The wires without a place for calls: whatever the route says, each byte leaves as it came, and verdicts are told.
+
+Strategy: one text with a call, in the forms of each wire, on routes that would change it; and the recorded streams.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from support.casefiles import openai_tools
+from support.exchanges import in_pieces, of_request, run, words
+from support.repository import shared_path
+from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
+
+CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+REQUEST = b'{"model": "m", "prompt": "Go."}'
+
+
+def _generate(text: str, **more: Any) -> bytes:
+    return json.dumps({"model": "m", "created_at": "t", "response": text, "done": False, **more}).encode()
+
+
+def _completion(text: str, reason: str | None = None) -> bytes:
+    return json.dumps({"id": "c", "choices": [{"text": text, "index": 0, "finish_reason": reason}]}).encode()
+
+
+BODIES: dict[str, tuple[str, Form, bytes]] = {
+    "generate, lines": (
+        "ollama_generate",
+        "ndjson",
+        b"\n".join([_generate(CALL[:20]), _generate(CALL[20:]), _generate("", done=True, done_reason="stop"), b""]),
+    ),
+    "generate, whole": ("ollama_generate", "whole", _generate(CALL, done=True, done_reason="stop")),
+    "completions, events": (
+        "openai_completions",
+        "sse",
+        b"".join(
+            b"data: " + data + b"\n\n"
+            for data in (_completion(CALL[:20]), _completion(CALL[20:]), _completion("", "stop"), b"[DONE]")
+        ),
+    ),
+    "completions, no reason": (
+        "openai_completions",
+        "sse",
+        b"".join(b"data: " + data + b"\n\n" for data in (_completion(CALL), b"[DONE]")),
+    ),
+    "completions, whole": ("openai_completions", "whole", _completion(CALL, "stop")),
+}
+
+
+@pytest.mark.parametrize("client", ["native", "text"])
+@pytest.mark.parametrize("upstream", ["native", "text"])
+@pytest.mark.parametrize(("name", "form", "body"), BODIES.values(), ids=BODIES)
+def test_nothing_changes_and_the_verdict_is_told(
+    name: str, form: Form, body: bytes, client: Any, upstream: Any
+) -> None:
+    wire = all_wires()[name]
+    request = wire.request(REQUEST)
+    route = Route(client=client, upstream=upstream)
+    decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
+    call_policy, tools = call_policy_of(route, request, decision)
+    assert decision.kind == "observe"
+    assert ("the API has no place for calls" in decision.evidence) == ((client, upstream) != ("native", "native"))
+    for size in (len(body), 1, 7):
+        exchange = Exchange(wire, call_policy, decision, tools, form=form)
+        assert run(exchange, in_pieces(body, size)) == body
+        assert words(exchange) == ["declined api_without_calls Bash (invoke)"]
+
+
+@pytest.mark.parametrize("name", ["ollama_generate", "openai_completions"])
+def test_a_request_is_read(name: str) -> None:
+    request = all_wires()[name].request(b'{"model":"m","prompt":"Go.","system":"Be brief.","tools":[{}]}')
+    assert (request.model, request.tools, request.carries_calls) == ("m", (), False)
+    assert request.quotable == ("Go.",)
+
+
+@pytest.mark.parametrize(("name", "form"), [("ollama-generate", "ndjson"), ("openai-completions", "sse")])
+@pytest.mark.parametrize("size", [0, 7, 997])
+def test_a_recorded_stream_leaves_as_it_came(name: str, form: Form, size: int) -> None:
+    wire = all_wires()[name.replace("-", "_")]
+    for row in map(json.loads, shared_path(f"suites/streams/{name}.jsonl").read_text(encoding="utf-8").splitlines()):
+        body = row["body"].encode("utf-8", "surrogatepass")
+        request = wire.request(json.dumps(row["request"]).encode())
+        assert run(of_request(wire, request, form=form), in_pieces(body, size)) == body, row["id"]
+
+
+def test_tools_that_were_declared_are_no_matter() -> None:
+    body = json.dumps({"prompt": "Go.", "tools": openai_tools({"Bash": {}})}).encode()
+    assert all_wires()["openai_completions"].request(body).tools == ()
