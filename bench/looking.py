@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from mitmproxy import contentviews
 
-from manyflows import flow_of, streamed, user, written
+from support.manyflows import flow_of, streamed, user, written
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.views import add_views

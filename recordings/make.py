@@ -31,9 +31,9 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "addon")]
 
 from quirks import QUESTION, QUIRKS, START, Quirk  # noqa: E402
 
-from agentclient import SDKS, Answer, Line  # noqa: E402 - they lie beside the tests
-from live import EVENTS, PATH, Host, Reply, encoded, host, post  # noqa: E402
-from sdk import BROKEN, client  # noqa: E402
+from support.agentclient import SDKS, Answer, Line  # noqa: E402 - they lie beside the tests
+from support.loopback import EVENTS, PATH, Host, Reply, encoded, host, post  # noqa: E402
+from support.sdk import BROKEN, client  # noqa: E402
 from toolcalls.mitm import flow_metadata  # noqa: E402
 
 PACE = 20  # milliseconds between two pieces of a reply
@@ -181,7 +181,7 @@ RECORDINGS: dict[str, Callable[[], Recording]] = {
     "lifted-whole": lambda: Recording(whole(), streamed=False),
     "stray-word": lambda: Recording(plain(f"I'll look at the file.\n\ncourt\n{CALL}")),
     "fenced-example": lambda: Recording(plain(MENTION)),
-    "cut-in-a-tag": lambda: Recording(Reply(said(CUT), cut="rst", hold=0.2)),
+    "cut-in-a-tag": lambda: Recording(Reply(said(CUT), cut="rst", stays=True)),
     "lowered-for-a-text-client": lambda: Recording(
         Reply([*said("I'll look at the file."), *called(0), *ended("tool_calls")]), tools=False, system=TAUGHT
     ),

@@ -122,15 +122,16 @@ Status = Literal["lifted", "lowered", "native", "declined", "truncated", "malfor
 # Why a call was not taken, not delivered, or did not come whole.
 Reason = Literal[
     "observed",
+    "api_without_calls",
     "no_tools",
     "undeclared",
     "not_allowed",
     "tool_choice_none",
     "inline",
+    "escaped",
     "fenced",
     "indented_code",
     "inline_code",
-    "escaped",
     "block_quote",
     "html_comment",
     "reasoning",
@@ -141,6 +142,9 @@ Reason = Literal[
     "multiple_calls",
     "missing_argument",
     "not_terminal",
+    "not_alone",
+    "code",
+    "response_format",
     "overflow",
     "max_call_chars",
     "max_depth",
@@ -153,7 +157,10 @@ Reason = Literal[
     "invented_result",
     "dropped_result",
     "unwritable",
+    "other_dialect",
     "bad_arguments",
+    "unknown_arguments",
+    "no_arguments",
     "access",
     "undecided",
     "loop",
@@ -196,6 +203,9 @@ Repair = Literal[
     "nameless_argument",
     "misspelt_tag",
     "value_as_text",
+    "flat_arguments",
+    "left_out",
+    "name",
 ]
 
 
@@ -227,6 +237,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
     `reason` is None when all went cleanly. `index` is the call's index, None when
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
+    `nearest` are the declared tools whose names come close to one that is not declared, the closest first.
     """
 
     status: Status
@@ -239,6 +250,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     index: int | None = None
     rule: str | None = None
     changes: tuple[Change, ...] = ()
+    nearest: tuple[str, ...] = ()
 
 
 type Event = (

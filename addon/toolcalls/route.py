@@ -23,6 +23,7 @@ Taken = Literal[
     "reasoning",
     "echo",
     "duplicate",
+    "no_arguments",
 ]
 Required = Literal["complete", "arguments", "terminal"]
 
@@ -162,14 +163,15 @@ class Route:
     """What a configuration says about one kind of traffic.
 
     client, upstream   what each side speaks; "auto" is decided per request from evidence
-    client_dialect     the dialect that a text client is written to; None: what its prompt or history uses, else invoke
+    client_dialect     the dialect that a text client is written to; None: what its prompt or history shows (`evidence`)
     dialects           the dialects that are read from an upstream's text; None: all of them
     policy             when text is a call (`policy.py`)
     take               the conditions that do not count here; None: those that the policy drops
     require            what is asked of a call beyond them; None: what the policy asks
     allowed_tools      None: all; (): nothing; else regular expressions, each matched against the whole name
     tools              tools declared here in addition to the request's own
-    multiple_calls     False: only the first call of a reply is lifted
+    multiple_calls     False: a client is given only the first call of a reply; None: all, but for a text client that is
+                       known to take one call a message
     drop_invented_results   a tool result that the model wrote itself behind its call is not shown
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
@@ -201,7 +203,7 @@ class Route:
     require: tuple[Required, ...] | None = None
     allowed_tools: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
-    multiple_calls: bool = True
+    multiple_calls: bool | None = None
     drop_invented_results: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024

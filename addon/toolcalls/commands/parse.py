@@ -40,7 +40,9 @@ def run(arguments: Namespace) -> int:
         return 0
     text = decode(read_input(arguments.file))
     result = parsed(
-        _pieces(text, arguments.chunk), CallPolicy(route, Request(tools=tools)), cut=arguments.finish in _CUT
+        _pieces(text, arguments.chunk),
+        CallPolicy(route, Request(tools=tools), open_calls=True),
+        cut=arguments.finish in _CUT,
     )
     write_line(as_json(result, pretty=sys.stdout.isatty()))
     if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
@@ -88,7 +90,7 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
     )
     return parsed(
         _text(job, arguments.chunk),
-        CallPolicy(asked, replace(request, tools=with_tools(request.tools, declared))),
+        CallPolicy(asked, replace(request, tools=with_tools(request.tools, declared)), open_calls=True),
         cut=job.text("finish", arguments.finish) in _CUT,
         starts_in_reasoning=job.flag("starts_in_reasoning"),
     )

@@ -90,6 +90,17 @@ def flag(name: str) -> Reader:
     return read
 
 
+def optional_flag(name: str, otherwise: str) -> Reader:
+    """A key that is true, false or null, which means what `otherwise` says."""
+
+    def read(node: Node, where: str) -> dict[str, Any]:
+        if node.value is not None and not isinstance(node.value, bool):
+            raise expected(f"true, false or null ({otherwise})", node, where)
+        return {name: node.value}
+
+    return read
+
+
 def one_of(name: str, names: Collection[str]) -> Reader:
     """A key that is one of `names`."""
     return lambda node, where: {name: as_choice(node, where, names)}

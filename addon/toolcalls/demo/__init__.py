@@ -5,15 +5,15 @@ front of it in reverse mode (`proxy`), and a client streams through mitmdump (`c
 see to one queue (`observations`), which is printed in two columns as it fills (`display`). Then mitmdump reads all
 recordings, including the one just made, and judges them again.
 
-The command line comes in; a printed demo and an exit status go out. There is one deadline for everything. Processes and
-files are removed when `run` returns, whatever happened. Anything unexpected is printed, and the exit status is 1.
+The command line comes in; a printed demo and an exit status go out. It waits as long as something new happens
+(`observations`). Processes and files are removed when `run` returns, whatever happened. Anything unexpected is printed,
+and the exit status is 1.
 """
 
 import json
 import shutil
 import signal
 import sys
-import time
 from argparse import Namespace
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +28,6 @@ from toolcalls.demo.proxy import mitmdump, output_of, port_of
 from toolcalls.insight.report import summarize_verdicts, visible
 from toolcalls.insight.vocabulary.reasons import REASONS
 
-SECONDS = 27.0  # for all of it
 EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}
 
 _LOADER = "from toolcalls.mitm.addon import ToolCalls\n\naddons = [ToolCalls()]\n"
@@ -39,7 +38,7 @@ def run(arguments: Namespace) -> int:
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with TemporaryDirectory(prefix="toolcalls-demo-") as folder:
-            _demo(Path(folder), pause=not arguments.no_pause, deadline=time.monotonic() + SECONDS)
+            _demo(Path(folder), pause=not arguments.no_pause)
     except DemoError as wrong:
         print(f"toolcalls demo: {visible(str(wrong))}", file=sys.stderr)
         return 1
@@ -51,7 +50,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
+def _demo(folder: Path, *, pause: bool) -> None:
     recordings, main = _files(folder)
     request, events = read_script((recordings / "demo.sse").read_text(encoding="utf-8"))
     show("Tool calls that a model wrote as text", "heading")
@@ -63,16 +62,17 @@ def _demo(folder: Path, *, pause: bool, deadline: float) -> None:
         options = ["--mode", f"reverse:http://127.0.0.1:{server}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
         show(f"  $ mitmdump -s {_as_typed(main)} --mode reverse:http://127.0.0.1:{server}\n", "command")
         with mitmdump(folder, main, "live", [*options, "-w", str(folder / "live.flow")]) as process:
-            port = port_of(process, folder, deadline)
-            with streaming_client(port, request, observed, deadline) as received:
-                show_timeline(observed, deadline)
-            verdicts = wait_for(lambda: _verdicts_in(folder / "live.jsonl"), deadline, "no verdict was logged")
+            port = port_of(process, folder)
+            with streaming_client(port, request, observed) as received:
+                show_timeline(observed)
+            verdicts = wait_for(folder, lambda: _verdicts_in(folder / "live.jsonl"), "no verdict was logged")
     show("\nWhat became of each place that looked like a call (the verdicts, from the addon's log):\n")
     for verdict in verdicts:
         show(f"  {visible(_sentence(verdict))}", "call" if verdict["status"] == "lifted" else "")
     _check(received, verdicts)
-    show("\nThe call arrived natively, while the reply was still coming. The quoted example stayed text.", "heading")
-    _replay(folder, recordings, main, deadline)
+    early = ", while the reply was still coming" if observed.called_early else ""
+    show(f"\nThe call arrived natively{early}. The quoted example stayed text.", "heading")
+    _replay(folder, recordings, main)
     show("\nNext", "heading")
     show("  put it between your agent and your model server, then point the agent at http://127.0.0.1:8080:")
     if main.parent == folder:  # it is removed in a moment: an installed wheel has no file for -s
@@ -98,7 +98,7 @@ def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
         raise DemoError(f"the verdicts are others than they must be: {summarize_verdicts(verdicts)}")
 
 
-def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None:
+def _replay(folder: Path, recordings: Path, main: Path) -> None:
     """Judge all recordings again."""
     files = [folder / "live.flow", *sorted(recordings.glob("*.flow"))]
     joined = folder / "all.flow"
@@ -106,10 +106,10 @@ def _replay(folder: Path, recordings: Path, main: Path, deadline: float) -> None
         for file in files:
             with file.open("rb") as recording:
                 shutil.copyfileobj(recording, whole)
-    show("\nThe same from recordings; mitmdump recorded the reply above, too:\n")
-    show(f"  $ mitmdump -nr FILE -s {_as_typed(main)}\n", "command")
-    with mitmdump(folder, main, "again", ["-n", "-r", str(joined)]) as process:
-        wait_for(lambda: process.poll() is not None, deadline, "mitmdump did not come to the end of the recordings")
+    show("\nThe same from recordings, judged again; mitmdump recorded the reply above, too:\n")
+    show(f"  $ mitmdump -nr FILE -s {_as_typed(main)} --set toolcalls_rejudge=true\n", "command")
+    with mitmdump(folder, main, "again", ["-n", "-r", str(joined), "--set", "toolcalls_rejudge=true"]) as process:
+        wait_for(folder, lambda: process.poll() is not None, "mitmdump did not come to the end of the recordings")
     if process.returncode:
         raise DemoError(f"mitmdump could not read the recordings: {output_of(folder)[-300:]}")
     found: dict[str, list[dict[str, Any]]] = {}

@@ -3,13 +3,12 @@
 import http.client
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolcalls.demo.observations import Observations, choice_parts
+from toolcalls.demo.observations import PATIENCE, Observations, choice_parts
 
 
 @dataclass(slots=True)
@@ -22,12 +21,12 @@ class Received:
 
 
 @contextmanager
-def streaming_client(port: int, request: bytes, observed: Observations, deadline: float) -> Iterator[Received]:
+def streaming_client(port: int, request: bytes, observed: Observations) -> Iterator[Received]:
     """A client that sends `request` and receives the reply in a thread; the reply is complete when the block ends."""
     received = Received()
 
     def ask() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=max(1.0, deadline - time.monotonic()))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         try:
             connection.request("POST", "/v1/chat/completions", request, {"content-type": "application/json"})
             response = connection.getresponse()
@@ -43,7 +42,7 @@ def streaming_client(port: int, request: bytes, observed: Observations, deadline
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     yield received
-    thread.join(max(0.0, deadline - time.monotonic()))
+    thread.join(PATIENCE)
 
 
 def _receive(received: Received, chunk: dict[str, Any], observed: Observations) -> None:

@@ -4,9 +4,8 @@ import os
 import queue
 import shutil
 import sys
-import time
 
-from toolcalls.demo.observations import DemoError, Observation, Observations
+from toolcalls.demo.observations import PATIENCE, DemoError, Observation, Observations
 from toolcalls.insight.report import visible
 
 _TOGETHER = 0.03  # seconds within which what the client gets is printed beside what was sent
@@ -18,18 +17,18 @@ def show(text: str, kind: str = "") -> None:
     print(_painted(text, kind), flush=True)
 
 
-def show_timeline(observed: Observations, deadline: float) -> None:
-    """Print what both sides see as it happens, until the client has seen the end. Raises DemoError at the deadline."""
+def show_timeline(observed: Observations) -> None:
+    """Print what both sides see as it happens, until the client has seen the end. Raises DemoError if it never does."""
     width = max(30, min(54, (shutil.get_terminal_size().columns - 13) // 2))
     show(f"  seconds  {'the model server sends':{width}}  the client gets", "heading")
     first: float | None = None
     sent: Observation | None = None  # printed once it is known whether the client gets something at once
     while True:
         try:
-            item = observed.next(_TOGETHER if sent else max(0.1, deadline - time.monotonic()))
+            item = observed.next(_TOGETHER if sent else PATIENCE)
         except queue.Empty:
             if sent is None:
-                raise DemoError("the reply did not end in time") from None
+                raise DemoError(f"the reply did not end, and nothing has come for {PATIENCE:g} s") from None
             item = sent  # the client got nothing at once: a row of its own
         if item is not None and first is None:
             first = item.time

@@ -5,30 +5,42 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from toolcalls.demo.observations import Observations, choice_parts
+from toolcalls.demo.observations import PATIENCE, Observations, choice_parts
 
 
-def read_script(text: str) -> tuple[bytes, list[tuple[float, bytes]]]:
-    """Read a script (`recordings/demo.sse`): the request's body, and each event with the seconds to wait before it."""
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a script. It is sent `pause` seconds after the one before, and not before the client has a call."""
+
+    pause: float
+    data: bytes
+    after_call: bool = False
+
+
+def read_script(text: str) -> tuple[bytes, list[Event]]:
+    """Read a script (`recordings/demo.sse`): the request's body and the events."""
     request, pace, events = b"", 0.0, []
     for block in text.split("\n\n"):
-        sent = []
+        sent, after_call = [], False
         for line in block.splitlines():
             if line.startswith(": request "):
                 request = line.removeprefix(": request ").encode()
             elif line.startswith(": pace "):
                 pace = float(line.removeprefix(": pace ")) / 1000
+            elif line == ": until call":
+                after_call = True
             elif not line.startswith(":"):
                 sent.append(line)
         if sent:
-            events.append((pace, ("\n".join(sent) + "\n\n").encode()))
+            events.append(Event(pace, ("\n".join(sent) + "\n\n").encode(), after_call))
     return request, events
 
 
 @contextmanager
-def model_server(events: list[tuple[float, bytes]], *, pause: bool) -> Iterator[tuple[int, Observations]]:
+def model_server(events: list[Event], *, pause: bool) -> Iterator[tuple[int, Observations]]:
     """A server on a free port that answers each request with `events`. Gives its port, and what it observes."""
     observed = Observations()
 
@@ -42,10 +54,12 @@ def model_server(events: list[tuple[float, bytes]], *, pause: bool) -> Iterator[
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             try:
-                for seconds, event in events:
-                    time.sleep(seconds if pause else 0)
-                    observed.add("upstream", *_observation(event))
-                    self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+                for event in events:
+                    time.sleep(event.pause if pause else 0)
+                    if event.after_call and not observed.called.wait(PATIENCE):
+                        return  # the demo gives up by itself
+                    observed.add("upstream", *_observation(event.data))
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(event.data), event.data))
                 self.wfile.write(b"0\r\n\r\n")
             except OSError:
                 self.close_connection = True  # mitmdump is gone: the demo was interrupted

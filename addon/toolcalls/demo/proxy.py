@@ -12,6 +12,7 @@ from pathlib import Path
 
 from toolcalls.demo.observations import DemoError, wait_for
 
+_ENDING = 30.0  # seconds that it may take to end; it is killed then
 _LISTENING = re.compile(r"listening at \S*?:(\d+)\.?\s")
 
 
@@ -60,7 +61,7 @@ def _signals_deferred() -> Iterator[None]:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(3)
+        process.wait(_ENDING)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -71,7 +72,7 @@ def output_of(folder: Path) -> str:
     return " ".join((folder / "output.txt").read_text(encoding="utf-8", errors="replace").split())
 
 
-def port_of(process: subprocess.Popen[bytes], folder: Path, deadline: float) -> int:
+def port_of(process: subprocess.Popen[bytes], folder: Path) -> int:
     """The port that mitmdump listens at, which it prints once it does."""
 
     def port() -> str:
@@ -80,4 +81,4 @@ def port_of(process: subprocess.Popen[bytes], folder: Path, deadline: float) -> 
         found = _LISTENING.search(output_of(folder) + " ")
         return found[1] if found else ""
 
-    return int(wait_for(port, deadline, "mitmdump did not start"))
+    return int(wait_for(folder, port, "mitmdump did not start"))

@@ -19,7 +19,7 @@ from toolcalls.shapes import About, Dialect
 # Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the same
 # as `morph_xml`, and both are likelier. DeepSeek's tokens in ASCII are usually Kimi's or Step's, and a wrapper of
 # `function_elements` is usually another dialect's. The text behind `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
-_LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
+LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
 
 # Their markup is escaped for HTML, as quoted markup often is: `reading/policy.py` has a condition for it, `escaped`.
 ESCAPED = frozenset({"invoke_escaped"})
@@ -71,7 +71,7 @@ def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     """
     known = all_dialects()
     if names is None:
-        return tuple(sorted(known.values(), key=lambda dialect: dialect.name in _LAST))
+        return tuple(sorted(known.values(), key=lambda dialect: dialect.name in LAST))
     return tuple(
         known[each] for each in dict.fromkeys(each for name in names for each in (name, *_READ_WITH.get(name, ())))
     )

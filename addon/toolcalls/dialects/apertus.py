@@ -36,7 +36,7 @@ class _Keyed(CallReader):
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
             return False
-        self.begin(self.tools.resolve(name), repairs)
+        self.begin(name, repairs)
         if not (yield from value(scan, self.sink, self.sink.piece)):
             return False
         if (yield from self.lacks_braces()):

@@ -46,10 +46,6 @@ class _Atem:
         """What a header begins with: its token, or the recipient, where the prompt has the token."""
         return (_START, "to=")
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call in its namespace."""
-        return "<atem:invoke name=" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

@@ -21,8 +21,10 @@ ABOUT = About(
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
 )
 
+# `{"name": function name, "parameters": dictionary of argument name and its value}`, as Llama 3.1's template says it
+TAUGHT = r'\{"name": [^"{}<\n]+, ?"(?:parameters|arguments)": [^"{}<\n]+\}'
+
 DIALECT = OpenJson(
     "bare_json",
     brackets=("{",),
-    taught=('{"name": function name, "parameters": dictionary of argument name and its value}',),
 )

@@ -40,10 +40,6 @@ class _Action:
         """The word."""
         return (_OPENER,)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` teaches this form."""
-        return f"{_OPENER}\n{_FENCE}json\n[" in text or "'Action:' followed by" in text
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One array in its fence."""
         if not (yield from scan.starts(_OPENER)):
@@ -75,5 +71,7 @@ class _Action:
         ]
         return f"{_OPENER}\n{_FENCE}json\n[\n{',\n'.join(items)}\n]\n{_FENCE}" if items else ""
 
+
+TAUGHT = r"'Action:' followed by"
 
 DIALECT = _Action()

@@ -29,9 +29,11 @@ BEGIN_ARG: path
 src/a.ts
 END_ARG
 ```""",
+    one_call=True,
 )
 
 _FENCE, _FENCE_END = "```tool", "```"
+_OPENERS = tuple(f"{_FENCE}{end}" for end in ("\n", "\r", " ", "\t"))  # "```tool_code" is Gemma's
 _NAMED = ("TOOL_NAME:", "tool_name:", "Tool_name:")
 _BEGIN = ("BEGIN_ARG:", "begin_arg:", "Begin_arg:")
 _END = ("END_ARG", "end_arg", "End_arg")
@@ -46,11 +48,7 @@ class _ContinueCodeblock:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The fence, and the first word where it is missing."""
-        return (_FENCE, *_NAMED)
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows an argument."""
-        return _NAMED[0] in text and _BEGIN[0] in text and _END[0] in text
+        return (*_OPENERS, *_NAMED)
 
     # Reading
 
@@ -77,8 +75,7 @@ class _ContinueCodeblock:
             whole = scan.ended and not scan.cut and scan.rest() == space
             if not whole:
                 return False
-        name = tools.resolve(written)
-        sink.begin(name)
+        name = sink.begin(written)
         arguments = Arguments(sink, tools, name)
         while (begin := (yield from scan.among(_BEGIN, (space := (yield from scan.space()))))) is not None:
             scan.take(space + len(begin))

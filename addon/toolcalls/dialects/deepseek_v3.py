@@ -48,5 +48,4 @@ DIALECT = Header(
     fences=("```",),
     template=("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{arguments}\n```<｜tool▁call▁end｜>"),
     between="\n",
-    shows=("<｜tool▁calls▁begin｜>", "function<｜tool▁sep｜>"),
 )

@@ -37,5 +37,4 @@ DIALECT = Header(
     closers=_tokens("tool calls end"),
     fences=("```",),
     template="<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{arguments}<｜tool▁call▁end｜>",
-    shows=("<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"),
 )

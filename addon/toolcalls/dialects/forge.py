@@ -6,7 +6,8 @@ by the table of ADR-0019; CDATA and quotes force a string, and the quotes are re
 object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
 A string argument streams; a value that may be an array waits for the next element, which may be its next item.
-Everything that only this form has is in this file, hence more than 300 lines.
+A tool of a server other than `local` is called `server.tool`, or as the request declares it. Everything that only this
+form has is in this file, hence more than 300 lines.
 """
 
 import re
@@ -21,7 +22,7 @@ from toolcalls.shapes.nested import Members, Rules, SchemaPlace, Spelling, Wrong
 from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
-from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.toolbox import LOCAL, Toolbox
 from toolcalls.values.transducer import Transducer
 
 ABOUT = About(
@@ -44,6 +45,7 @@ ABOUT = About(
 RESULT = "Tool '{name}' result:\n{text}"
 
 _MAX_NAME = 256
+_SERVER, _TOOL = "server_name", "tool_name"
 _SPELLINGS = ("tool", "TOOL", "Tool")
 _TOOL_END = tuple(f"</{name}" for name in _SPELLINGS)
 _ARGUMENTS_END = ("</arguments", "</ARGUMENTS", "</Arguments")
@@ -63,10 +65,6 @@ class Forge:
         """The opening tag, also in capitals and with attributes."""
         return tuple(f"<{name}{behind}" for name in _SPELLINGS for behind in "> \t\r\n")
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call with its parts."""
-        return all(f"<{tag}>" in text for tag in ("tool", "tool_name", "arguments"))
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -78,20 +76,21 @@ class Forge:
         if (yield from scan.starts("{", offset)):
             scan.take(offset)
             return (yield from self._legacy(scan, sink, tools))
-        name = ""
+        named = {_SERVER: "", _TOOL: ""}
         for _ in range(2):
-            for element in ("server_name", "tool_name"):
+            for element in named:
                 found = yield from _short(scan, element, offset)
                 if found is not None:
-                    name = found[0] if element == "tool_name" else name
+                    named[element] = found[0]
                     offset = yield from scan.space(found[1])
-        if not name:
+        if not named[_TOOL]:
             return False
+        name = tools.served(named[_SERVER], named[_TOOL])
         arguments = yield from _named(scan, "arguments", offset)
         if arguments is None and not (yield from _closing(scan, _TOOL_END, offset)):
             return False
         scan.take(arguments[0] if arguments else offset)
-        call = _Call(scan, sink, tools, tools.resolve(name))
+        call = _Call(scan, sink, tools, name)
         return (yield from call.read(without=arguments is None or arguments[1]))
 
     def _legacy(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -117,11 +116,14 @@ class Forge:
     def _write_call(self, call: Call, tools: Toolbox) -> str:
         if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
             raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        server, _, name = call.name.rpartition(".")
+        if not name or server in {"", LOCAL} or tools.served(server, name) != call.name:
+            server, name = LOCAL, call.name
         spelling = Spelling(_spelt, repeated=True)
         pairs = members(call.arguments)
         lines = [f"  {spelling.member(key, raw, SchemaPlace(tools, call.name, (key,)))}\n" for key, raw in pairs]
         return (
-            f"<tool>\n<server_name>local</server_name>\n<tool_name>{_escaped(call.name)}</tool_name>\n"
+            f"<tool>\n<{_SERVER}>{_escaped(server)}</{_SERVER}>\n<{_TOOL}>{_escaped(name)}</{_TOOL}>\n"
             f"<arguments>\n{''.join(lines)}</arguments>\n</tool>"
         )
 
@@ -136,10 +138,9 @@ class _Call:
         self._scan = scan
         self._sink = sink
         self._tools = tools
-        self._name = name
-        self._rules = Rules(untyped=lambda text, marked: _inferred(text, infer=tools.infer and not marked))
-        sink.begin(name)
-        self._arguments = Arguments(sink, tools, name)
+        self._rules = Rules(untyped=lambda text, marked: _inferred(text, infer=tools.types_by_form and not marked))
+        self._name = sink.begin(name)
+        self._arguments = Arguments(sink, tools, self._name)
         self._several = Members(self._arguments, self._in_schema)
 
     def read(self, *, without: bool) -> Step[bool]:
@@ -343,7 +344,7 @@ def _escaped(text: str) -> str:
 
 def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:
     """A value between its tags: CDATA where it has several lines or must be kept a string, else entities."""
-    forced = place.types is None and is_string and _inferred(text, infer=place.tools.infer) != quote(text)
+    forced = place.types is None and is_string and _inferred(text, infer=place.tools.types_by_form) != quote(text)
     if forced or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text)):
         return f"{CDATA}{text.replace(CDATA_END, SPLIT)}{CDATA_END}"
     return _escaped(text) if is_string else text

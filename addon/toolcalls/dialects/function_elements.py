@@ -25,9 +25,5 @@ class _Elements(Attributed):
         """The wrappers' tags, and a call's up to its name."""
         return (*(f"<{wrapper}>" for wrapper in self.wrappers), f"<{self.call} name=")
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form with a parameter."""
-        return super().shown_in(text) and f"<{self.parameter} name=" in text
-
 
 DIALECT = _Elements("function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function")

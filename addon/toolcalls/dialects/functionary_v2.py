@@ -38,10 +38,6 @@ class _Functionary:
         """The tokens, or a recipient that a reply may begin with."""
         return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a message to somebody."""
-        return _RECIPIENT in text and _CONTENT in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -51,7 +47,7 @@ class _Functionary:
             name, size = header
             if name != _ALL or _ALL in tools.names:
                 scan.take(size)
-                if not (yield from json_call(scan, sink, tools.resolve(name))):
+                if not (yield from json_call(scan, sink, name)):
                     return False
                 space = yield from scan.space()
                 if (yield from scan.starts(_STOP, space)):

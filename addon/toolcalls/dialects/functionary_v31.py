@@ -34,7 +34,7 @@ class _Element(JsonElement):
         if not head or not (yield from scan.starts("{", len(self.start) + len(head))):
             return (yield from super().read(scan, sink, tools))
         scan.take(len(self.start) + len(head))
-        return (yield from self._call(scan, sink, tools, head.rstrip(" =(,")))
+        return (yield from self._call(scan, sink, head.rstrip(" =(,")))
 
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The brackets that close the tag behind the object."""

@@ -40,10 +40,6 @@ class _Functionary:
         """The mark, or a recipient that a reply may begin with."""
         return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a message to everybody."""
-        return f"{_MARK}{_ALL}\n" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -53,7 +49,7 @@ class _Functionary:
             name, size = header
             if name != _ALL:
                 scan.take(size)
-                if not (yield from json_call(scan, sink, tools.resolve(name))):
+                if not (yield from json_call(scan, sink, name)):
                     return False
             elif not sink.may_remove_frame():
                 return some
@@ -107,5 +103,7 @@ class _Functionary:
         """A message a call; "" for no calls."""
         return "\n".join(f"{_MARK}{call.name}\n{call.arguments}" for call in map(checked, calls))
 
+
+TAUGHT = r"^>>>all$"
 
 DIALECT = _Functionary()

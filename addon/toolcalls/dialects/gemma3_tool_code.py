@@ -18,6 +18,8 @@ print(default_api.read_file(path="src/a.ts"))
 ```""",
 )
 
+TAUGHT = r"^[ \t]*```tool_code$"
+
 DIALECT = Pythonic(
     "gemma3_tool_code",
     opening=("```tool_code", "<tool_code>"),

@@ -27,10 +27,6 @@ class _Naked(KeyValue):
         """Each declared name with a key behind it, also on the next line, as GLM 4.5 writes it."""
         return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002
-        """No prompt teaches it."""
-        return False
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call without its opener."""
         opener = yield from scan.among(self.openers(tools.names))

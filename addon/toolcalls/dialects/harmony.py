@@ -57,10 +57,6 @@ class _Harmony:
         glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
         return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a message with a channel."""
-        return "<|channel|>" in text and _MESSAGE in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -129,8 +125,8 @@ class _Harmony:
         if recipient in tools.names and recipient not in _BUILTIN:
             return recipient
         if recipient.startswith(_PREFIX):
-            return tools.resolve(recipient.removeprefix(_PREFIX))
-        return "" if recipient.partition(".")[0] in _BUILTIN else tools.resolve(recipient)
+            return recipient.removeprefix(_PREFIX)
+        return "" if recipient.partition(".")[0] in _BUILTIN else recipient
 
     def _call(self, scan: Scanner, sink: CallSink, name: str, *, framed: bool) -> Step[bool]:
         """The body of a message to a function."""

@@ -53,10 +53,6 @@ class _Stripped:
         """The beginnings of headers."""
         return (f"to={_PREFIX}", *_CALLS, *_FRAMES, *_ANALYSIS)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows two messages that run into each other."""
-        return f"assistantcommentary to={_PREFIX}" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

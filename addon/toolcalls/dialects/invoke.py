@@ -1,8 +1,8 @@
 """`invoke`: Claude's prompt-level form, which every model imitates that has seen it.
 
 Claude leaks it with a namespace before each tag or name, and with a stray word alone in front of it. The wrapper may be
-missing, and so may its closer. One line end on either side of a value is layout. Known slips are read: `<rivoke name=`,
-`<parameter rname=`, `< invoke name=`.
+missing, and so may its closer. The line ends around a value on lines of its own are layout. Known slips are read:
+`<rivoke name=`, `<parameter rname=`, `< invoke name=`.
 
 Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke_legacy`.
 """

@@ -36,10 +36,6 @@ class _Angleless(Attributed):
         wrappers = (*spelt(_NAMESPACES, "function_calls>"), *spelt("<", ("", *_NAMESPACES), "function_calls>"))
         return (*wrappers, *spelt(_NAMESPACES, "invoke name="))
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
-        """Never."""
-        return False
-
     @cached_property
     def wrapper_tag(self) -> Tags:
         """With or without the bracket."""

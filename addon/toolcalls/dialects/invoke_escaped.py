@@ -56,10 +56,6 @@ class _Escaped:
         """The wrapper's tag, and the call's up to its name."""
         return (*spelt("&lt;", _PREFIXES, "function_calls&gt;"), *spelt("&lt;", _PREFIXES, "invoke name="))
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - a leak is nothing that a prompt teaches
-        """Never."""
-        return False
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -76,8 +72,7 @@ class _Escaped:
             if tag is None or tag.element != "invoke" or following not in {"parameter", "/invoke"}:
                 break
             scan.take(space + tag.length)
-            name = tools.resolve(tag.name)
-            sink.begin(name)
+            name = sink.begin(tag.name)
             begun = True
             if not (yield from _body(scan, sink, tools, name)):
                 return False
@@ -147,14 +142,18 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
             arguments.end()
             return True
         value = arguments.value(tools.key(name, tag.name))
-        scan.take((yield from line_end(scan)))
-        if not (yield from _value(scan, value)):
+        lines = yield from line_end(scan)
+        scan.take(lines)
+        if not (yield from _value(scan, value, own_lines=lines > 0)):
             return False
         value.end()
 
 
-def _value(scan: Scanner, value: Value) -> Step[bool]:
-    """The decoded text up to the closer that counts. Returns False when the reply ends before."""
+def _value(scan: Scanner, value: Value, *, own_lines: bool) -> Step[bool]:
+    """The decoded text up to the closer that counts. Returns False when the reply ends before.
+
+    own_lines   a line end stood behind the opening tag, so the one before the closer is layout
+    """
     depth = 0  # of whole calls that it quotes
     while True:
         found = scan.text.find("&", scan.pos)
@@ -177,7 +176,10 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
         elif tag is not None and tag.element == "/parameter" and not depth:
             behind = kept + tag.length
             if (yield from _behind(scan, behind)) in _BEHIND_VALUE or _ends(scan, behind):
-                scan.take(behind)
+                last = scan.take(kept)
+                if not own_lines:
+                    value.add(last)
+                scan.take(tag.length)
                 return True
         entity = yield from scan.among(_ENTITIES, kept)
         if tag is None and scan.ended and scan.rest() - kept < max(map(len, _TAGS)) and _half(scan, kept):

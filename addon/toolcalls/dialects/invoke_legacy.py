@@ -1,7 +1,7 @@
 """`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
 
-`</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags, one line end
-on either side is layout. A parameter is an element that the tool declares; where it declares none, any element.
+`</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags or on lines of
+their own. A parameter is an element that the tool declares; where it declares none, any element.
 """
 
 import re
@@ -60,10 +60,6 @@ class _Legacy:
         """The wrapper's tag, and the call's, which has no attributes."""
         return "<function_calls>", "<invoke>"
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call with its name in an element."""
-        return "<invoke>" in text and "<tool_name>" in text and "</invoke>" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -103,8 +99,7 @@ def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         return None
     written, size = opening
     scan.take(size)
-    name = tools.resolve(written)
-    sink.begin(name)
+    name = sink.begin(written)
     return (yield from _body(scan, sink, tools, name))
 
 
@@ -176,8 +171,9 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
         closed = True
         scan.take(space + len(key) + 2)
         value = arguments.value(key)
-        scan.take((yield from line_end(scan)))
-        repair = yield from tag_value(scan, value, _Value(key, declared))
+        lines = yield from line_end(scan)
+        scan.take(lines)
+        repair = yield from tag_value(scan, value, _Value(key, declared), own_lines=lines > 0)
         if repair is None:
             return False
         value.end()
@@ -218,7 +214,6 @@ def _inside(key: str) -> tuple[Tags, Tags]:
 class _Value:
     """The place of one parameter's value."""
 
-    layout = True
     behind = _ENDS
 
     def __init__(self, key: str, declared: tuple[str, ...]) -> None:

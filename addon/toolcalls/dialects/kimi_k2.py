@@ -46,7 +46,7 @@ class _Kimi(Header):
             return written
         name = _COUNTER.sub("", written, count=1)
         name = name if name in tools.names else name.removeprefix(_PREFIX)
-        return "" if name.isdigit() and name not in tools.names else tools.resolve(name)
+        return "" if name.isdigit() and name not in tools.names else name
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """Not a word alone between the marks of a call."""
@@ -83,5 +83,4 @@ DIALECT = _Kimi(
     end=("<|tool_call_end|>",),
     closers=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
     template="<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>",
-    shows=("<|tool_call_begin|>", "<|tool_call_argument_begin|>"),
 )

@@ -40,6 +40,5 @@ DIALECT = _Stripped(
     header=re.compile(r"functions\.(?P<name>[^\n{}\"]+):\d+\s*"),
     end=(),
     template="functions.{name}:{index}{arguments}",
-    shows=("functions.", "## Return of functions."),
     place="start",
 )

@@ -59,10 +59,6 @@ class _Xtml:
         """What every mark begins with."""
         return _BOTH
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows marks."""
-        return _OPEN in text and _SEP in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -125,8 +121,7 @@ class _Xtml:
             if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
                 break
             scan.take(space + mark.length)
-            name = tools.resolve(mark.attributes["tool"])
-            sink.begin(name)
+            name = sink.begin(mark.attributes["tool"])
             begun = True
             if not (yield from self._body(scan, sink, Arguments(sink, tools, name))):
                 return False
@@ -203,7 +198,7 @@ class _Xtml:
         for key, raw in members(call.arguments):
             text, is_string = to_text(raw)
             kind = "string" if is_string else _kind(raw)
-            if not is_string and to_json(text, frozenset(), infer=tools.infer) != raw:
+            if not is_string and to_json(text, frozenset(), infer=tools.types_by_form) != raw:
                 raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
             head = f'{_OPEN}argument key="{_escaped(key)}" type="{kind}"{_SEP}'
             parts.append(f"{head}{text}{_CLOSE}argument{_SEP}")

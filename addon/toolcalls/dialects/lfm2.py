@@ -39,9 +39,10 @@ class _Collected:
         self.arguments: list[str] = []
         self.broke = False
 
-    def begin(self, name: str, refused: Reason | None = None) -> None:  # noqa: ARG002 - neither form refuses any
+    def begin(self, name: str, refused: Reason | None = None) -> str:  # noqa: ARG002 - neither form refuses any
         self.names.append(name)
         self.arguments.append("")
+        return name
 
     def piece(self, json: str) -> None:
         if len(self.arguments[-1]) <= _MAX_ECHO:
@@ -79,9 +80,9 @@ class _Both(_Collected):
         super().__init__()
         self._sink = sink
 
-    def begin(self, name: str, refused: Reason | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> str:
         super().begin(name, refused)
-        self._sink.begin(name, refused)
+        return self._sink.begin(name, refused)
 
     def piece(self, json: str) -> None:
         super().piece(json)
@@ -110,10 +111,6 @@ class _Lfm2:
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The marker."""
         return _CODE.openers(names)
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows the markers."""
-        return _CODE.shown_in(text)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The block, and its echo."""

@@ -42,7 +42,7 @@ class _Llama3(JsonList):
             return False
         scan.take(key_at)
         block = self._reader(scan, sink, tools)
-        block.begin(tools.resolve(dotted.removesuffix(_CALL)), [])
+        block.begin(dotted.removesuffix(_CALL), [])
         return (yield from _keywords(scan, sink)) and (yield from self._close(scan, sink, block))
 
 

@@ -48,10 +48,6 @@ class Marker:
         """The words."""
         return self.markers
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a word with an object behind it that names its tool as the form does."""
-        return any(re.search(re.escape(word) + r"\W{0,16}\{\s*[\"']tool_name[\"']", text) for word in self.markers)
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -76,12 +72,12 @@ class Marker:
                 if call.begun:
                     sink.fail()
                 else:
-                    sink.begin(call.name, "bad_arguments")
+                    sink.begin(call.written, "bad_arguments")
                 yield from _rest_of_line(scan)
                 return False
             reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
             if reason is not None and not call.begun:
-                sink.begin(call.name, reason)
+                sink.begin(call.written, reason)
             another, missing = yield from _behind(scan, fence, listed=listed)
             if missing and scan.ended and scan.cut:
                 return False

@@ -40,10 +40,9 @@ class _MiMo(FunctionTag):
         tag = yield from function_tag(scan, wrapper)
         if tag is None or not tag.closed or not (yield from self._takes_text(scan, wrapper, tag, tools)):
             return (yield from super().read(scan, sink, tools))
-        name = tools.resolve(tag.name)
-        key = (tools.keys(name) or (_FREE,))[0]
         scan.take(wrapper + tag.length)
-        sink.begin(name)
+        name = sink.begin(tag.name)
+        key = (tools.keys(name) or (_FREE,))[0]
         arguments, values = Arguments(sink, tools, name), Parameters(self, tools, name)
         value = arguments.value(values.given(key), string=True)
         repair = yield from tag_value(scan, value, values)

@@ -42,10 +42,6 @@ class _Arrow:
         """The mark."""
         return (_OPENER,)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows the mark and an arrow."""
-        return _OPENER in text and "{tool =>" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -64,8 +60,7 @@ class _Arrow:
         for literal in ("args", "=>", "{"):
             if not (yield from accept(scan, literal)):
                 return False
-        name = tools.resolve(written)
-        sink.begin(name)
+        name = sink.begin(written)
         if not (yield from _arguments(scan, sink, tools, name)):
             if scan.rest():
                 sink.fail()
@@ -122,7 +117,7 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
         sink.piece(f"{',' if seen else ''}{quote(key)}:")
         seen.add(key)
         if line_ends and (yield from scan.among(("--", "}"))) is not None:  # the rest of its line is empty
-            sink.piece(to_json("", tools.types(name, key), infer=tools.infer))
+            sink.piece(to_json("", tools.types(name, key), infer=tools.types_by_form))
         elif (yield from scan.among(('"', "{", "["))) is not None:
             if not (yield from value(scan, sink, sink.piece)):
                 return False
@@ -130,7 +125,7 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
             text = yield from _bare(scan, tools.keys(name))
             if text is None:
                 return False
-            sink.piece(to_json(text, tools.types(name, key), infer=tools.infer))
+            sink.piece(to_json(text, tools.types(name, key), infer=tools.types_by_form))
 
 
 def _bare(scan: Scanner, keys: tuple[str, ...]) -> Step[str | None]:
@@ -170,7 +165,7 @@ def _write_call(call: Call, tools: Toolbox) -> str:
     for key, raw in members(call.arguments):
         if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
             raise Unwritable(f"{call.name}: the key {key!r} is not a word")
-        if raw[0] not in '"{[' and to_json(raw, tools.types(call.name, key), infer=tools.infer) != raw:
+        if raw[0] not in '"{[' and to_json(raw, tools.types(call.name, key), infer=tools.types_by_form) != raw:
             raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
         lines.append(f"  --{key} {raw}\n")
     body = "\n" + "".join(lines) if lines else ""

@@ -53,10 +53,6 @@ class MinimaxM3:
         """The wrapper, and a call without one."""
         return _WRAPPER, _CALL
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call."""
-        return _CALL in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -71,8 +67,7 @@ class MinimaxM3:
                 break
             scan.take(space + tag.length)
             begun = True
-            name = tools.resolve(tag.name)
-            sink.begin(name)
+            name = sink.begin(tag.name)
             if not (yield from _Body(scan, sink, tools, name).read(empty=tag.empty)):
                 return False
         if not begun:

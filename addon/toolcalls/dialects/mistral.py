@@ -121,5 +121,4 @@ DIALECT = _Mistral(
     end=(),
     closers=(_CLOSER,),
     template="[TOOL_CALLS]{name}[ARGS]{arguments}",
-    shows=(_MARK,),
 )

@@ -46,10 +46,6 @@ class Morph:
         empty = (opener for name in known for opener in (f"<{name}/", f"<{name} ", f"< {name}/", f"< {name} "))
         return (*_FORM.openers(names), *empty)
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002
-        """Never: tags are what any prompt holds."""
-        return False
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         if (yield from scan.among(_FORM.openers(tools.names))) is not None:

@@ -43,13 +43,9 @@ class _Elements:
         """The call's tags."""
         return tuple(f"<{name}>" for name in _CALLS)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form."""
-        return any(f"<{name}>\n<name>" in text for name in _CALLS) and "<arguments>{" in text
-
     # Reading
 
-    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
         opener = yield from scan.among(self.openers(()))
         if opener is None:
@@ -72,7 +68,7 @@ class _Elements:
         empty = given == end or (given is not None and (yield from scan.starts(_closer(given), inside)))
         if given is None or not (empty or (yield from scan.starts("{", inside))):
             return False
-        sink.begin(tools.resolve(written))
+        sink.begin(written)
         if given == end:
             scan.take(space)
         else:

@@ -18,14 +18,9 @@ Call: read_file(path="src/a.ts")<bot_end>""",
 
 _END = "<bot_end>"
 
+TAUGHT = _END
 
-class _NexusRaven(Pythonic):
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call with the token behind it: the word alone stands in any prompt."""
-        return _END in text and super().shown_in(text)
-
-
-DIALECT = _NexusRaven(
+DIALECT = Pythonic(
     "nexusraven",
     opening=("Call:",),
     closing=(_END,),

@@ -19,6 +19,7 @@ ABOUT = About(
 <parameter=command>ls -l</parameter>
 </function>""",
     call=Call("execute_bash", '{"command": "ls -l"}'),
+    one_call=True,
 )
 
 DIALECT = FunctionTag(

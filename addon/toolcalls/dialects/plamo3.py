@@ -44,5 +44,4 @@ DIALECT = Header(
         f"{_mark('begin_tool_arguments')}<|plamo:constrain|>json<|plamo:msg|>{{arguments}}"
         f"{_mark('end_tool_arguments')}{_mark('end_tool_request')}"
     ),
-    shows=(_mark("begin_tool_request"), _mark("begin_tool_name")),
 )

@@ -15,4 +15,7 @@ ABOUT = About(
 [read_file(path="src/a.ts")]""",
 )
 
-DIALECT = Pythonic("pythonic", opening=("[",), taught=("[func_name1(params_name1=",), place="message")
+# `[func_name1(params_name1=params_value1, params_name2=params_value2...), func_name2(params)]`
+TAUGHT = r"\[\w+\(\w+=\w+, ?\w+=\w+(?:\.\.\.)?\)"
+
+DIALECT = Pythonic("pythonic", opening=("[",), place="message")

@@ -34,6 +34,7 @@ ABOUT = About(
 Thought: I have to look at the file.
 Action: read_file
 Action Input: {"path": "src/a.ts"}""",
+    one_call=True,
 )
 
 _INPUTS = ("Action Input:", "**Action Input:**", "Action Input :")
@@ -47,10 +48,6 @@ _LINE = re.compile(r"[^\r\n]*+")
 
 
 class _ReAct(NamedJson):
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` teaches this form or holds a call in it."""
-        return super().shown_in(text) or "\nAction Input: the input to the action" in text
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A name and its input, or an object that holds both."""
         opener = (yield from scan.among(self.opening)) or ""
@@ -62,17 +59,16 @@ class _ReAct(NamedJson):
         head = yield from _head(scan, start)
         if head is None:
             return False
-        name = tools.resolve(head.name)
         fence, brace = yield from _object_at(scan, head.end)
         if brace:
             scan.take(brace)
-            sink.begin(name)
+            sink.begin(head.name)
             if not (yield from value(scan, sink, sink.piece)):
                 if not scan.ended:
                     sink.fail()
                 return False
             return (yield from _ends(scan, sink, fence or (")" if head.mark == "(" else "")))
-        return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, name, head.end))
+        return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, head.name, head.end))
 
 
 class _Head(NamedTuple):
@@ -121,13 +117,14 @@ def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) ->
     start = end + len((yield from word(scan, _BLANKS, end)))
     empty = (yield from character(scan, start)) in {"", "\r", "\n"}
     text = (yield from word(scan, _LINE, start)).rstrip()  # "" also for one that is long
-    keys = tools.keys(name)
+    tool = tools.resolve(name)
+    keys = tools.keys(tool)
     nothing = text in _NOTHING or (empty and not keys)
-    if name not in tools.names or not (nothing or (len(keys) == 1 and not empty)):
+    if tool not in tools or not (nothing or (len(keys) == 1 and not empty)):
         return False
     scan.take(start)
     sink.begin(name)
-    arguments = Arguments(sink, tools, name)
+    arguments = Arguments(sink, tools, tool)
     written = yield from take_run(scan, _LINE)
     if text.startswith('"') and is_json(text):
         arguments.member(keys[0], text)
@@ -168,5 +165,8 @@ DIALECT = _ReAct(
     layout="Action: {name}\nAction Input: {json}",
     place="start",
 )
+
+# `Action: the action to take` above `Action Input: …`, or a blob with `"action": $TOOL_NAME` and `"action_input": …`.
+TAUGHT = r"^Action:[^\n]*\n(?:[^\n]*\n)?Action Input:|\"action\":[^\n]*\n?[^\n]*\"action_input\":"
 
 RESULT = "Observation: {text}"

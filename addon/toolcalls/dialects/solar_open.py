@@ -25,5 +25,4 @@ DIALECT = Header(
     end=("<|tool_call:end|>",),
     closers=("<|calls|>",),
     template="<|tool_call:begin|>call{index}<|tool_call:name|>{name}<|tool_call:args|>{arguments}<|tool_call:end|>",
-    shows=("<|tool_call:begin|>", "<|tool_call:args|>"),
 )

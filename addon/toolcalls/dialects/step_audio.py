@@ -27,7 +27,6 @@ DIALECT = Header(
     header=re.compile(r"\s*(?P<name>[^\s<>{}\"]+)\s*"),
     end=("</tool_call>",),
     template=_OPENING + "{name}\n{arguments}</tool_call>",
-    shows=(_OPENING,),
     between="\n",
     place="line",
 )

@@ -31,6 +31,7 @@ ABOUT = About(
 <read_file>
 <path>src/a.ts</path>
 </read_file>""",
+    one_call=True,
 )
 
 _TOOLS = """

@@ -25,10 +25,6 @@ class _Element(JsonElement):
         """Each declared tool's tag."""
         return tuple(f"<{name}>" for name in names)
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002 - it would have to know the tools
-        """No prompt is known to teach it."""
-        return False
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         opener = yield from scan.among(self.openers(tools.names))

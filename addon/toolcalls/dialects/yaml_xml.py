@@ -60,10 +60,6 @@ class YamlXml:
         """One tag for each declared tool."""
         return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
-    def shown_in(self, text: str) -> bool:  # noqa: ARG002
-        """Never: a tag with words and colons behind it is what any prompt holds."""
-        return False
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -221,7 +217,7 @@ class _Reading:
         text = str(event.value)
         if types is not None and (text or event.style or "string" in types):
             return to_json(text, types)
-        if types is None and (event.style or not self._tools.infer):
+        if types is None and (event.style or not self._tools.types_by_form):
             return quote(text)
         if text in _WORDS:
             return _WORDS[text]

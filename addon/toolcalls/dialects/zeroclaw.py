@@ -44,10 +44,6 @@ class _Zeroclaw:
         short = [name for name in names if _NAME.fullmatch(name)]
         return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call in a fence."""
-        return _FENCE + "\n" in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from toolcalls.insight.conversation import RequestSummary
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.redaction import redacted_text
+from toolcalls.requests.client_memory import SESSION_HEADERS
 
 _LENGTH = 80  # characters of a label or an id
 
@@ -28,10 +29,6 @@ _AGENTS = {
     "aider": "Aider",
     "zed/": "Zed",
 }
-_SESSION_HEADERS = (
-    *("x-claude-code-session-id", "session-id", "x-session-id", "agent-session-id", "session_id"),
-    *("x-session-affinity", "thread-id"),
-)
 
 
 def agent_of(record: ExchangeRecord) -> str:
@@ -51,7 +48,7 @@ def agent_of(record: ExchangeRecord) -> str:
 
 def session_of(record: ExchangeRecord, request: RequestSummary) -> str:
     """The id of the session, the same for all of its exchanges; it begins with `~` where the agent sent none."""
-    for header in _SESSION_HEADERS:
+    for header in SESSION_HEADERS:
         if value := record.header(header):
             return redacted_text(value)[:_LENGTH]
     if request.session:

@@ -6,11 +6,13 @@ The words are those of the vocabulary. Verdicts are plain data, as `report` make
 from collections.abc import Mapping
 from typing import Any
 
-from toolcalls.insight.vocabulary.entries import Description, StatusEntry
-from toolcalls.insight.vocabulary.reasons import A_CALL, REASONS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.entries import A_CALL, Description, StatusEntry
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.statuses import NOT_GOT, STATUSES
 
+_NAME = 80  # characters of a tool's name
 _OTHER_DIALECT = "got it as text in another dialect ({})"
+_BEGINNING_WITHHELD = "got the beginning of it, which is never completed"
 _BEGINNING = "got the beginning of a native call, which is never completed"
 
 
@@ -19,7 +21,9 @@ def describe(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str
     status, dialect, found = _status(verdict), verdict["dialect"], _description(verdict)
     client = found.client.format(dialect=dialect)
     begun = verdict.get("index") is not None and report.get("kind") == "lift"
-    if verdict.get("changes") and status.changed:
+    if _is_withheld(verdict):
+        client = _BEGINNING_WITHHELD if verdict.get("index") is not None else client
+    elif verdict.get("changes") and status.changed:
         client = status.changed
     elif found is status.text and status.code == "lowered" and dialect != report.get("dialect"):
         client = _OTHER_DIALECT.format(report.get("dialect"))
@@ -32,7 +36,7 @@ def describe_briefly(verdict: Mapping[str, Any]) -> str:
     """The same in a few words: `text (invoke) → native call`."""
     dialect, found = verdict["dialect"], _description(verdict)
     form = "text" if dialect is None else f"text ({dialect})"
-    if found is _status(verdict).native:
+    if found is _status(verdict).native or (dialect is None and _is_withheld(verdict)):
         form = "native"
     return f"{form} → {found.became.format(dialect=dialect)}"
 
@@ -54,10 +58,24 @@ def _status(verdict: Mapping[str, Any]) -> StatusEntry:
     return STATUSES.get(verdict["status"], STATUSES["declined"])
 
 
+def _is_withheld(verdict: Mapping[str, Any]) -> bool:
+    """Whether a processor kept the call from the client, for whatever reason."""
+    return verdict["status"] == "blocked" or bool(verdict.get("rule"))
+
+
 def _description(verdict: Mapping[str, Any]) -> Description:
     reason = REASONS.get(verdict["reason"] or "")
     if reason is not None and reason.subject.description is not None:
         return reason.subject.description
     status = _status(verdict)
+    if _is_withheld(verdict) and status.code != "blocked":
+        made = status.native if verdict["dialect"] is None else status.text
+        return Description(made.model, NOT_GOT, STATUSES["blocked"].native.became)
     lowered = status.code == "lowered" and not verdict["end"]
     return status.native if verdict["dialect"] is None or lowered else status.text
+
+
+def did_you_mean(verdict: Mapping[str, Any]) -> str:
+    """A question that names the declared tools closest to an undeclared name; "" where none is close."""
+    nearest = [f"`{name[:_NAME]}`" for name in verdict.get("nearest", ())]
+    return f"did you mean {' or '.join(nearest)}?" if nearest else ""

@@ -20,6 +20,7 @@ VERSION = 1
 _NAME = 40  # characters of a tool's name in a summary; an undeclared one may be as long as the model likes
 
 # What a failure of our own does to a reply, and where a rule was written to block.
+NO_CALLS = "no tool calls"  # instead of a summary, where there is nothing to sum up
 FAILED = "the upstream's bytes passed as they are"
 GUARDED = "nothing passed from there on, since the route blocks calls"
 
@@ -97,6 +98,7 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
         "id": call.id if call else None,
         "arguments": call.arguments if call else None,
         **_processed(verdict),
+        **({"nearest": list(verdict.nearest)} if verdict.nearest else {}),
     }
 
 
@@ -116,16 +118,18 @@ def worst(data: Mapping[str, Any]) -> str | None:
     found = {verdict["status"] for verdict in data["verdicts"]}
     if data["failure"]:
         found.add(FAILED_STATUS)
-    return max(found, key=SEVERITY.index, default=None)
+    return max(found & set(SEVERITY), key=SEVERITY.index, default=None)  # a file of a newer version may hold others
 
 
 def summarize(data: Mapping[str, Any]) -> str:
     """One line about a whole report: its verdicts, then what processors changed and what they warn of."""
-    line = summarize_verdicts(data["verdicts"], data["failure"], passed=not data["guarded"])
+    line = summarize_verdicts(
+        data["verdicts"], data["failure"], passed=not data["guarded"], client_dialect=data["dialect"] or ""
+    )
     changed = [
         str(change["rule"])
         for verdict in data["verdicts"]
-        if verdict["status"] != "blocked"
+        if verdict["status"] != "blocked" and not verdict.get("rule")
         for change in verdict.get("changes", ())
     ]
     warnings = [str(note["rule"]) for note in data["notes"] if note["warns"]]
@@ -138,24 +142,43 @@ def summarize(data: Mapping[str, Any]) -> str:
 
 
 def summarize_verdicts(
-    verdicts: Sequence[Mapping[str, Any]], failure: str | None = None, *, passed: bool = True
+    verdicts: Sequence[Mapping[str, Any]],
+    failure: str | None = None,
+    *,
+    passed: bool = True,
+    client_dialect: str | None = None,
 ) -> str:
     """One line: `lifted write_file (invoke) · 1 declined: fenced`; "" when there was nothing to judge.
 
     What went well is named by tool, what did not by reason, or by the rule that blocked it: mitmweb's column for it has
-    room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed.
+    room for some twenty characters. `passed`: after a failure of ours the upstream's bytes passed. `client_dialect`:
+    what calls are written in for a text client, "" where nothing is; None where that is not known.
     """
     parts = [f"failed: {FAILED if passed else GUARDED}"] if failure else []
+    unchanged = [one for one in verdicts if client_dialect is not None and is_unchanged(one, client_dialect)]
+    if unchanged:
+        parts.append(f"unchanged {_counted([_called(verdict) for verdict in unchanged])}")
     for status in IN_SUMMARY:
-        found = [verdict for verdict in verdicts if verdict["status"] == status]
+        found = [verdict for verdict in verdicts if verdict["status"] == status and verdict not in unchanged]
         well = [_called(verdict) for verdict in found if verdict["reason"] is None]
-        ill = [verdict.get("rule") or str(verdict["reason"]) for verdict in found if verdict["reason"] is not None]
+        ill = [cause_of(verdict) for verdict in found if verdict["reason"] is not None]
         reasons = [_short(visible(word)) for word in ill]
         if well:
             parts.append(f"{status} {_counted(well)}")
         if reasons:
             parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
     return " · ".join(parts)
+
+
+def is_unchanged(verdict: Mapping[str, Any], client_dialect: str) -> bool:
+    """Whether a text client got a call as the model wrote it, in its own dialect."""
+    stood = verdict["status"] == "lowered" and bool(verdict["end"]) and not verdict.get("changes")
+    return stood and client_dialect in {"", verdict["dialect"]}
+
+
+def cause_of(verdict: Mapping[str, Any]) -> str:
+    """What kept a call from being delivered as one: the rule that blocked it, else the reason."""
+    return str((verdict["status"] == "blocked" and verdict.get("rule")) or verdict["reason"])
 
 
 def filter_words(report: Mapping[str, Any]) -> str:

@@ -104,7 +104,9 @@ def _colour(turn: Turn) -> str:
     found = {verdict.outcome for verdict in turn.verdicts}
     if turn.failure or turn.error or not 200 <= (turn.status or 200) < 300:
         return "broken"
-    return next((name for name in ("broken", "leak", "repair", "success", "decline") if name in found), "quiet")
+    return next(
+        (name for name in ("broken", "leak", "blocked", "repair", "success", "decline") if name in found), "quiet"
+    )
 
 
 def _scale(longest: float) -> float:
@@ -132,10 +134,18 @@ def _turn(session: Session, place: int, scale: float, anchor: str, links: Links,
         f'<li id="{anchor}-t{place + 1}" data-key="{escaped(f"turn {turn.id}")}"><article>'
         f"<h3>Turn {place + 1} {_badges(turn)}{status} "
         f"<small>at {duration(turn.started - session.started)} · {escaped(turn.model)}</small></h3>"
-        f"{error}{failure}{_doing(turn)}{listed}{_times(turn, scale)}"
+        f"{error}{failure}{_doing(turn)}{_verdicts_of(turn)}{listed}{_times(turn, scale)}"
         f"{_request(session, place, anchor)}{said if turn.text else ''}"
         f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
     )
+
+
+def _verdicts_of(turn: Turn) -> str:
+    """Whose the verdicts are, where there is a question."""
+    said = f"Judged {turn.judged}; the bodies are as recorded." if turn.judged else ""
+    if turn.current:
+        said = f"Recorded verdicts. The current configuration says of it: {turn.current}"
+    return f'<p class="told">{escaped(said)}</p>' if said else ""
 
 
 def _badges(turn: Turn) -> str:
@@ -209,7 +219,7 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
     unless = f"It is taken all the same where {remedy}." if remedy else ""
-    lines = [line for line in (reason, unless, rule, repairs if verdict.repairs else "") if line]
+    lines = [line for line in (reason, verdict.guess, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
     badge = f'<span class="badge {escaped(verdict.status)}">{escaped(verdict.status)}</span>{leak} ' if badged else ""

@@ -12,10 +12,11 @@ from typing import Any
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Known, RequestSummary, excerpt, request_summary
-from toolcalls.insight.descriptions import describe
+from toolcalls.insight.descriptions import describe, did_you_mean
 from toolcalls.insight.exchange_record import ExchangeRecord, State
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Moments, Reply, Tokens
+from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import STATUSES
@@ -34,7 +35,7 @@ class Verdict:
     """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it.
 
     `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
-    `model` is what the model did, and `client` what the client got (`describe`).
+    `model` is what the model did, and `client` what the client got (`describe`). `guess` asks for a name that is close.
     """
 
     status: str
@@ -50,11 +51,16 @@ class Verdict:
     changed: tuple[tuple[str, str], ...] = ()
     model: str = ""
     client: str = ""
+    guess: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One exchange. `finish` is "" for a reply that broke off, None for one that was not read or is not over."""
+    """One exchange. `finish` is "" for a reply that broke off, None for one that was not read or is not over.
+
+    judged    where the verdicts come from, "" where they are those of when the reply passed
+    current   what the current configuration says instead of these verdicts, "" for the same
+    """
 
     id: str
     session: str
@@ -83,6 +89,8 @@ class Turn:
     ended: float | None
     request: RequestSummary
     state: State = "ended"
+    judged: str = ""
+    current: str = ""
 
     def after(self, moment: int | None) -> float | None:
         """A moment of the reply, in seconds since the request began."""
@@ -144,7 +152,14 @@ def turn_of(record: ExchangeRecord, known: Known | None = None, request: Request
         ended=record.ended,
         request=request,
         state=record.state,
+        judged=excerpt(str(report.get("judged") or "")),
+        current=_current(report),
     )
+
+
+def _current(report: Mapping[str, Any]) -> str:
+    current = report.get("current")
+    return excerpt(str(current.get("summary") or NO_CALLS)) if isinstance(current, dict) else ""
 
 
 def _error(record: ExchangeRecord) -> str:
@@ -209,6 +224,7 @@ def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool
         ),
         model=excerpt(model, _NAME),
         client=excerpt(client, _NAME),
+        guess=excerpt(did_you_mean(plain), _NAME),
     )
 
 

@@ -131,6 +131,7 @@ class ToolCalls:
             flow.request.headers["accept-encoding"] = "identity"
         if plan.request is not None and flow_metadata.original_request_body(flow) is None:
             flow_metadata.replace_request_body(flow, *plan.request)
+        flow_metadata.store_recognised_client(flow, plan.recognised)
         log_losses(flow, plan)
 
     def _plan(self, flow: http.HTTPFlow) -> ExchangePlan | None:
@@ -142,7 +143,10 @@ class ToolCalls:
             return None
         original = flow_metadata.original_request_body(flow)
         try:
-            plan = plan_for(wire, flow.request, config_file.current(), original, self._reporter.calls)
+            plan = plan_for(
+                wire, flow.request, config_file.current(), original, self._reporter.calls,
+                self._reporter.clients if flow.live else None, flow_metadata.recognised_client(flow),
+            )  # fmt: skip
         except ReplyNotParsed as reason:
             logger.info(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(reason))}")
             plan = None
@@ -251,7 +255,7 @@ class ToolCalls:
             self._judge(flow, response, cut=cut)
 
     def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
-        """Judge a flow from a file by the current configuration. Its bodies stay as recorded."""
+        """Read a flow from a file by the current configuration. Its bodies and its verdicts stay as recorded."""
         plan = self._plan(flow)
         form = form_of(plan.wire, flow.request, response, guarded=plan.may_block) if plan else None
         self._plans.pop(flow, None)
@@ -266,9 +270,9 @@ class ToolCalls:
             tap.abort()
         else:
             tap.close()
-        self._report(flow, tap.exchange, recorded=flow.metadata.get(flow_metadata.REPORT))
+        self._report(flow, tap.exchange, held=flow.metadata.get(flow_metadata.REPORT))
 
-    def _report(self, flow: http.HTTPFlow, exchange: Exchange, recorded: object = LIVE) -> None:
+    def _report(self, flow: http.HTTPFlow, exchange: Exchange, held: object = LIVE) -> None:
         """Report on a flow's only reply."""
         self._reported.add(flow)
-        self._reporter.report(flow, exchange, recorded=recorded)
+        self._reporter.report(flow, exchange, held=held)

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from toolcalls.insight.report import visible
@@ -36,6 +37,7 @@ class AppendFile:
 
     def __init__(self, open_: Callable[[], OpenFile]) -> None:
         self.missing = 0
+        self._counting = Lock()  # of `missing`: what comes too fast is counted in another thread than what is written
         self._open = open_
         self._warned = False
         self.path, self._file = open_()
@@ -54,9 +56,10 @@ class AppendFile:
 
     def count_missing(self, why: str) -> None:
         """Count a record that is not written, and log the first one."""
-        self.missing += 1
-        if not self._warned:
-            self._warned = True
+        with self._counting:
+            self.missing += 1
+            first, self._warned = not self._warned, True
+        if first:
             logger.warning(f"toolcalls: {visible(str(self.path))} cannot be written: {why}; the traffic goes on")
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ no reference to the flow, because a tap holds the plan.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -18,7 +19,8 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.call_memory import REFUSED, CallMemory, missing_call_notes, missing_calls, with_missing_calls
-from toolcalls.requests.evidence import Decision, call_policy_of, decide
+from toolcalls.requests.client_memory import ClientMemory, session_of
+from toolcalls.requests.evidence import Decision, call_policy_of, client_pattern, decide
 from toolcalls.requests.processing import loop_watch_for, processors_for, with_steering_texts, without_blocked_tools
 from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
@@ -46,6 +48,7 @@ class ExchangePlan:
     processors       the route's; None for none
     watch            a loop guard that only reports; None for none
     call_memory      remembers the calls that are lifted; None if no later request can refer to them
+    recognised       the pattern that an earlier request of the session matched; None for none
     may_be_refused   the request has the result of a lifted call, and the server has kept that call as text
     """
 
@@ -59,6 +62,7 @@ class ExchangePlan:
     watch: LoopWatch | None = None
     call_memory: CallMemory | None = None
     may_be_refused: bool = False
+    recognised: str | None = None
 
     @property
     def may_change(self) -> bool:
@@ -104,11 +108,15 @@ def plan_for(
     config: Config,
     original: bytes | None = None,
     call_memory: CallMemory | None = None,
+    clients: ClientMemory | None = None,
+    recognised: str | None = None,
 ) -> ExchangePlan:
     """The plan for a request. Raises ReplyNotParsed if its body is missing or cannot be read.
 
     original      the body that the client sent, without content coding, if the request holds a rewritten one
     call_memory   the calls that were lifted so far; None for a request on its own
+    clients       the clients that were recognised so far; None for a request on its own
+    recognised    the pattern that is recorded for the request's session; None for none
     """
     fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
@@ -126,7 +134,9 @@ def plan_for(
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = {name.lower(): request.headers[name] for name in request.headers}
-    decision = decide(route, asked, headers, config.vtc_client_patterns)
+    if clients is not None:
+        recognised = _recognised(clients, session_of(headers, request.pretty_host, body, asked), headers, config)
+    decision = decide(route, asked, headers, config.vtc_client_patterns, recognised=recognised)
     call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")
     processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
@@ -140,8 +150,18 @@ def plan_for(
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
     request_body = (body, made) if made else None
     return ExchangePlan(
-        wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused
-    )
+        wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
+        recognised,
+    )  # fmt: skip
+
+
+def _recognised(clients: ClientMemory, session: bytes, headers: Mapping[str, str], config: Config) -> str | None:
+    """The pattern that an earlier request of the session matched. One that this request matches is remembered."""
+    matched = client_pattern(headers, config.vtc_client_patterns)
+    if matched is None:
+        return clients.recall(session)
+    clients.remember(session, matched)
+    return None
 
 
 def _rewritten(

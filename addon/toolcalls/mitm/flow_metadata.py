@@ -2,12 +2,13 @@
 
 `raw_content` is what the client got, as always. `flow.metadata` holds besides:
 
-toolcalls            the report (`report.make_report`), plain data
+toolcalls            the report (`report.make_report`, `recorded_verdicts`), plain data
 toolcalls_words      what a filter finds it by (`report.filter_words`): `status:declined reason:fenced …`
 toolcalls_upstream   what the upstream sent, without content coding, only where that is not what the client got
 toolcalls_request    what the client sent, without content coding, only where the upstream was sent something else
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
                      {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
+toolcalls_client     the client pattern that an earlier request of the session matched, only where there was one
 
 mitmproxy drops a flow whose metadata it cannot write, silently, so everything is made writable first.
 """
@@ -26,6 +27,7 @@ FILTER_WORDS = "toolcalls_words"
 UPSTREAM = "toolcalls_upstream"
 REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
+CLIENT = "toolcalls_client"
 
 # They describe the bytes of the body (RFC 9530, RFC 1864), and those may change.
 _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
@@ -92,13 +94,6 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
         flow.marked = MARKS.get(str(data["worst"]), "")
 
 
-def is_as_recorded(was: object, report: dict[str, Any]) -> bool:
-    """Whether the verdicts are those of the report that was written when the reply passed. `was` comes from a file and
-    may be of any type.
-    """
-    return isinstance(was, dict) and not was.get("judged") and was.get("verdicts") == writable(report["verdicts"])
-
-
 def add_comment(flow: http.HTTPFlow, text: str) -> None:
     """Comment and mark a flow without a report, unless the user has."""
     flow.comment = flow.comment or text
@@ -136,6 +131,19 @@ def original_request_body(flow: http.HTTPFlow) -> bytes | None:
     """The body that the client sent; None if the upstream was sent the same."""
     came = flow.metadata.get(REQUEST)
     return came if isinstance(came, bytes) else None
+
+
+def store_recognised_client(flow: http.HTTPFlow, pattern: str | None) -> None:
+    """Store the pattern that an earlier request of the session matched; None for none."""
+    flow.metadata.pop(CLIENT, None)
+    if pattern is not None:
+        flow.metadata[CLIENT] = pattern
+
+
+def recognised_client(flow: http.HTTPFlow) -> str | None:
+    """The pattern that an earlier request of the session matched, as it was stored; None for none."""
+    pattern = flow.metadata.get(CLIENT)
+    return pattern if isinstance(pattern, str) else None
 
 
 def clear(flow: http.HTTPFlow) -> None:

@@ -80,7 +80,8 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
             body = decoded(flow.response.raw_content, flow.response.headers.get("content-encoding", ""))
         except (CodingError, LookupError) as error:
             raise ReplyNotParsed(f"its reply cannot be read: {error}") from error
-    plan = plan_for(wire, flow.request, config, flow_metadata.original_request_body(flow))
+    original, client = flow_metadata.original_request_body(flow), flow_metadata.recognised_client(flow)
+    plan = plan_for(wire, flow.request, config, original, recognised=client)
     if not plan.may_block and form_of(wire, flow.request, flow.response) is None:
         raise ReplyNotParsed("it has no reply that can be read")
     return Recorded(plan, form, body, cut=flow.error is not None)
@@ -266,6 +267,8 @@ class _Case:
         before = self._text[: self._verdict.start].rpartition("\n")[2].strip("> \t")
         if reason in _QUOTED and before and dialect is not None and dialect.place != "anywhere":
             reason = "inline"  # the quotation was asked for first
+        if reason == "not_alone":
+            return (True, "") if self._call_policy.takes("inline") else (False, with_sentence(reason))
         return self._taken(reason) if reason == "inline" else (True, "")
 
     def _quotation(self) -> tuple[bool | None, str]:

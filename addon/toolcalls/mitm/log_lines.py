@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from toolcalls.insight import report
-from toolcalls.insight.descriptions import describe_briefly, subject_of
+from toolcalls.insight.descriptions import describe_briefly, did_you_mean, subject_of
 from toolcalls.insight.vocabulary.reasons import with_sentence
 
 _NAME = 40  # characters of a tool's name
@@ -26,7 +26,8 @@ def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str
     for verdict in islice(ill, _LINES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
-        yield f"{name}, {describe_briefly(verdict)}. {rule}{with_sentence(str(verdict['reason']))}"
+        guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
+        yield f"{name}, {describe_briefly(verdict)}. {rule}{with_sentence(str(verdict['reason']))}{guess}"
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
     warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]

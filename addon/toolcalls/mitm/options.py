@@ -25,6 +25,11 @@ class Options:
         self.journal: Journal | None = None
         self.recorder: Recorder | None = None
 
+    @property
+    def rejudges(self) -> bool:
+        """Whether the verdicts of flows from a file are replaced by those of the current configuration."""
+        return bool(ctx.options.toolcalls_rejudge)
+
     def declare(self, loader: Loader) -> None:
         """Add the options to mitmproxy's. A mistake in those given ends mitmproxy."""
         loader.add_option(
@@ -33,6 +38,12 @@ class Options:
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
         loader.add_option(
             "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
+        )
+        loader.add_option(
+            "toolcalls_rejudge",
+            bool,
+            False,
+            "Replace the verdicts of flows from a file by those of the current configuration.",
         )
         mistake = _mistake(ctx.options)
         if mistake and _is_starting():

@@ -37,6 +37,8 @@ class Recorder:
         self._lock = Lock()  # of the two counts below
         self._waiting = 0
         self._flows = 0
+        self._writing = Lock()  # held while something is written, so that the file is not closed meanwhile
+        self._closed = False
         self._thread = Thread(target=self._work, name="toolcalls-record", daemon=True)
         self._thread.start()
 
@@ -58,22 +60,31 @@ class Recorder:
         """Write what waits, as far as there is time for it."""
         self._queue.put(None)
         self._thread.join(_CLOSE_SECONDS)
-        with self._lock:
-            left = self._flows
-        for _ in range(left):
-            self.file.count_missing("mitmproxy ends")
-        self.file.close()
+        with self._writing:
+            self._closed = True
+            with self._lock:
+                left = self._flows
+            for _ in range(left):
+                self.file.count_missing("mitmproxy ends")
+            self.file.close()
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
             flow, size = item
             try:
-                self.file.append(_serialized(flow))
+                record, why = _serialized(flow), ""
             except Exception as error:  # noqa: BLE001 - one flow that cannot be written must not end the recording
-                self.file.count_missing(f"{type(error).__name__} in flow {flow.id}")
-            with self._lock:
-                self._waiting -= size
-                self._flows -= 1
+                record, why = b"", f"{type(error).__name__} in flow {flow.id}"
+            with self._writing:
+                if self._closed:  # it is counted as missing
+                    return
+                if why:
+                    self.file.count_missing(why)
+                else:
+                    self.file.append(record)
+                with self._lock:
+                    self._waiting -= size
+                    self._flows -= 1
 
 
 def _create_file(folder: Path) -> OpenFile:

@@ -2,6 +2,7 @@
 
 import logging
 from traceback import format_tb
+from typing import Any
 
 from mitmproxy import http
 
@@ -11,51 +12,63 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ExchangePlan
 from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
+from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
+from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory
+from toolcalls.requests.client_memory import ClientMemory
 
 logger = logging.getLogger(__name__)
 
-LIVE = object()  # as `recorded` of a reply that does not come from a file
+LIVE = object()  # as `held` of a reply that does not come from a file
 _FROM_FILE = "when it was read from a file"
 
 
 class Reporter:
-    """Writes the reports of replies. `calls` remembers the calls that were lifted."""
+    """Writes the reports of replies. `calls` remembers the calls that were lifted, `clients` those recognised."""
 
     def __init__(self, options: Options) -> None:
         self.calls = CallMemory()
+        self.clients = ClientMemory()
         self._options = options
 
-    def report(
-        self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None, recorded: object = LIVE
-    ) -> None:
+    def report(self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None, held: object = LIVE) -> None:
         """Write the report of a reply.
 
-        number     which of the client's messages asked for it, on a WebSocket
-        recorded   the report that the file held, for a reply from a file; None where it held none
+        number   which of the client's messages asked for it, on a WebSocket
+        held     the report that the file holds, for a reply from a file; None where it holds none
         """
         self.calls.reply_ended(exchange)
         data = report.make_report(exchange, model=exchange.call_policy.request.model)
-        if recorded is not LIVE and not flow_metadata.is_as_recorded(recorded, data):
-            data["judged"] = _FROM_FILE
+        if held is not LIVE:
+            data = self._from_file(held, flow_metadata.writable(data))
         if number is None:
             flow_metadata.annotate(flow, data)
         else:
             store_report(flow, number, data)
-            flow_metadata.annotate(flow, joined_report(turn_reports(flow)))
-        if data["summary"]:
+            flow_metadata.annotate(flow, joined(turn_reports(flow)))
+        current = data.get("current")
+        if data["summary"] or current:
             level = logging.WARNING if data["failure"] else logging.INFO
-            logger.log(level, f"{exchange_label(flow)}: {report.visible(data['summary'])}")
+            logger.log(level, f"{exchange_label(flow)}: {report.visible(data['summary'] or report.NO_CALLS)}")
             for line in log_lines(data["verdicts"], data["notes"]):
                 logger.info(f"toolcalls:   {line}")
+            if current:
+                said = report.visible(current["summary"] or report.NO_CALLS)
+                logger.info(f"toolcalls:   by the current configuration: {said}")
         if exchange.failure is not None:
             # Without the exception's message, which may quote the reply.
             where = "".join(format_tb(exchange.failure.__traceback__))
             logger.debug(f"toolcalls: where it failed ({type(exchange.failure).__name__}):\n{where}")
         if self._options.journal is not None:
             self._options.journal.write(flow, flow_metadata.writable(data))
+
+    def _from_file(self, held: object, now: dict[str, Any]) -> dict[str, Any]:
+        """The report of a reply from a file: that of when it passed, unless there is none or the user wants `now`."""
+        recorded = as_recorded(held)
+        if recorded is None or (self._options.rejudges and not same_verdicts(recorded, now)):
+            return judged(now, _FROM_FILE, held)
+        return beside(recorded, now)
 
     def record(self, flow: http.HTTPFlow) -> None:
         """Add a flow that has ended to the recording."""

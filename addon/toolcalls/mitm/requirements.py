@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from mitmproxy import version
 
 OLDEST = "12.2.2"
-# What we import and mitmproxy does not bring: module, and what installs it. tests/test_host.py knows pyproject.toml.
+# What we import and mitmproxy does not bring: module, and what installs it. tests/mitm/test_requirements.py compares it
+# with pyproject.toml.
 NEEDED = {"msgspec": "msgspec", "yaml": "pyyaml", "regex": "regex", "lxml": "lxml", "pygal": "pygal"}
 
 

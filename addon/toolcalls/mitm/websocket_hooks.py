@@ -9,6 +9,7 @@ from toolcalls.insight import report
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
+from toolcalls.mitm.recorded_verdicts import as_recorded
 from toolcalls.mitm.reporting import Reporter, exchange_label, log_losses
 from toolcalls.mitm.websocket.connection import Connection, open_connections, replay
 from toolcalls.mitm.websocket.injection import injector_for
@@ -94,7 +95,7 @@ class WebSocketHooks:
             self.end(flow)
 
     def _replay(self, flow: http.HTTPFlow) -> None:
-        """Judge a connection from a file by the current configuration. Its messages stay as recorded."""
+        """Read a connection from a file by the current configuration. Its messages and verdicts stay as recorded."""
         if self._options.config_file is None:
             return
         try:
@@ -102,10 +103,8 @@ class WebSocketHooks:
         except ReplyNotParsed:
             return
         self._replayed.add(flow)
-        recorded = {one["number"]: one for one in turn_reports(flow)}
-        flow.metadata.pop(TURNS_KEY, None)
-        logger.debug(
-            f"{exchange_label(flow)}: {len(found)} replies read again, {len(recorded)} of them reported before"
-        )
+        held = {one["number"]: one for one in turn_reports(flow) if as_recorded(one) is not None}
+        flow.metadata[TURNS_KEY] = [*held.values()]
+        logger.debug(f"{exchange_label(flow)}: {len(found)} replies read again, {len(held)} of them reported before")
         for number, exchange in found:
-            self._reporter.report(flow, exchange, number, recorded=recorded.get(number))
+            self._reporter.report(flow, exchange, number, held=held.get(number))

@@ -85,10 +85,10 @@ class Chain:
         self._send_decided()
         return self._taken_out()
 
-    def finish(self) -> list[Left]:
-        """Nothing follows: everything is decided now."""
+    def finish(self, *, cut: bool) -> list[Left]:
+        """Nothing follows: everything is decided now. `cut`: what is not whole was cut off, and may have been sound."""
         decisions = self._decisions
-        decisions.finish()
+        decisions.finish(cut=cut)
         self._send_decided()
         self._flush()
         for text in decisions.late_texts:
@@ -100,6 +100,11 @@ class Chain:
         self._out.extend(decisions.notes)
         decisions.notes.clear()
         return self._taken_out()
+
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether there is text of our own that leaves behind everything else."""
+        return bool(self._decisions.late_texts)
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
         """The verdict of a native call that was let through, with what happened to it here."""

@@ -118,11 +118,13 @@ class CallDecisions:
             elif call.state == "undecided":
                 self.break_off(call)
 
-    def finish(self) -> None:
+    def finish(self, *, cut: bool) -> None:
         """The lane has ended: decide what is undecided."""
         for call in self.calls.values():
             if call.state == "undecided":
                 self.break_off(call)
+            if not cut and call.arguments is not None and not call.is_valid:
+                call.unreadable = True
 
     def block_unsent(self, loop: Loop, *, but: PendingCall) -> None:
         """The reply was stopped: block each call of which nothing was sent yet, except one."""
@@ -192,6 +194,7 @@ class CallDecisions:
         """A piece of a call that is looked at: what became final in it may decide."""
         judgement = call.judgement
         if arguments.broken and judgement is not None:
+            call.unreadable = True
             judgement.mark_invalid()
             if judgement.refusal is not None:
                 self._block(call, judgement.refusal)

@@ -31,8 +31,12 @@ class Processing(Protocol):
     def release(self) -> list[Left]:
         """No more can be held: calls that are not decided are taken for ones that will never be whole."""
 
-    def finish(self) -> list[Left]:
-        """Nothing follows: everything is decided now."""
+    def finish(self, *, cut: bool) -> list[Left]:
+        """Nothing follows: everything is decided now. `cut`: what is not whole was cut off."""
+
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether there is text of our own that leaves behind everything else."""
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
         """The verdict of a native call that passed, with what happened to it here."""

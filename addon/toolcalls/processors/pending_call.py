@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Change, Event, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Change, Event, Status, Verdict
 from toolcalls.processors.access import Judgement, Refusal
 from toolcalls.processors.arguments import Arguments
 
@@ -27,6 +27,7 @@ class PendingCall:
     needs_whole      it is decided only when all of it is here
     keeps_pieces     its pieces are kept, `room` more characters of them
     known_arguments  those that are final, as key and raw JSON
+    unreadable       its arguments are no JSON object, and not for want of an end
     unsent           pieces that are sent together with its beginning
     counted          the loop guard has counted it
     begun            its beginning was sent, or what replaces it
@@ -38,7 +39,7 @@ class PendingCall:
     __slots__ = (
         "arguments", "begun", "changes", "counted", "judgement", "keeps_pieces", "known_arguments", "name_open",
         "name_pieces", "native", "needs_whole", "pieces", "refusal", "replacement", "reported", "room", "start",
-        "state", "texts", "unsent",
+        "state", "texts", "unreadable", "unsent",
     )  # fmt: skip
 
     def __init__(self, start: CallStart, *, native: bool) -> None:
@@ -53,6 +54,7 @@ class PendingCall:
         self.room = SHOWN
         self.arguments: Arguments | None = None
         self.known_arguments: list[tuple[str, str]] = []
+        self.unreadable = False
         self.pieces: list[str] = []
         self.unsent: list[str] = []
         self.counted = False
@@ -107,6 +109,10 @@ class PendingCall:
             before = (changes[-1].after if changes else None) or self.call
             changes = (*changes, Change(refusal.rule, before, None))
         index = verdict.index if self.state == "broken_off" else None
+        status: Status = "blocked"
+        reason = refusal.reason
+        if reason == "undecided" and (self.unreadable or verdict.status == "malformed"):
+            status, reason = "malformed", "bad_arguments"
         return msgspec.structs.replace(
-            verdict, status="blocked", reason=refusal.reason, rule=refusal.rule, index=index, changes=changes
+            verdict, status=status, reason=reason, rule=refusal.rule, index=index, changes=changes
         )

@@ -44,11 +44,11 @@ class ScreenedText:
     def __init__(self, call_policy: CallPolicy, tools: Toolbox, rules: Chain, trip: RoundTrip) -> None:
         route = replace(
             call_policy.route,
-            dialects=(trip.dialect,),
+            dialects=trip.client.dialects or None,
             take=get_args(Taken),
             require=(),
             allowed_tools=None,
-            multiple_calls=True,
+            multiple_calls=None,
             max_calls=_NO_LIMIT,
             max_buffer_bytes=_NO_LIMIT,
             max_call_chars=_NO_LIMIT,
@@ -95,7 +95,7 @@ class ScreenedText:
     def finish(self) -> Iterator[Event | str]:
         """What is decided when no more text follows. Clients that run what they have do so also where it broke off."""
         yield from self._decided(self._reader.finish(cut=False))
-        for what in self._rules.finish():
+        for what in self._rules.finish(cut=False):
             yield from self._as_text(what)
         yield from self._shown(self._trip.flush())
         self._indent, self._quoted = True, False
@@ -128,7 +128,7 @@ class ScreenedText:
         for what in outcomes:
             if isinstance(what, Text | Markup | Removed | str):
                 yield what
-            elif isinstance(what, Verdict) and what.status == "blocked":
+            elif isinstance(what, Verdict) and what.rule is not None:
                 self.removing = False
                 yield what
 

@@ -103,11 +103,18 @@ class Block:
 
     # Calls (`shapes.CallSink`)
 
-    def begin(self, name: str, refused: Reason | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> str:
         """A call's name is complete and its arguments follow: the commit point."""
+        tool = self._ledger.tools.resolve(name)
+        self._begin(tool, refused, respelt=tool != name.strip() and tool in self._ledger.tools)
+        return tool
+
+    def _begin(self, name: str, refused: Reason | None, *, respelt: bool) -> None:
         ledger = self._ledger
         if ledger.overflows():  # first of all, as though it had come in pieces: what is shown is no payload yet
             ledger.spill()
+        if ledger.current is not None and ledger.current.held_to_value:
+            ledger.take_value(ledger.current)
         if ledger.current is not None and not ledger.current.waits:
             ledger.judge(ledger.current)
         candidate = Candidate(self._dialect, name or None, self._start, ledger.limits.max_depth)
@@ -116,8 +123,12 @@ class Block:
         candidate.held_to_end = self._whole_message or self._call_policy.waits(self._place)
         ledger.current = candidate
         ledger.limits.reset()
+        if respelt:
+            candidate.repairs.append("name")
         self._first = self._first or candidate
         candidate.reason = self._declines(name, refused)
+        if candidate.reason == "undeclared":
+            candidate.nearest = ledger.tools.nearest(name)
         if candidate.reason is None:
             ledger.begin(candidate)
             return
@@ -135,6 +146,8 @@ class Block:
         if candidate is None or candidate.reason is not None:
             return
         limit = ledger.limits.add(candidate, json)
+        if candidate.held_to_value and candidate.has_value:
+            ledger.take_value(candidate)
         if limit is not None:
             ledger.exceed(candidate, limit)
 
@@ -223,11 +236,12 @@ class Block:
     def _declines(self, name: str, refused: Reason | None) -> Reason | None:
         """Why a call of this name is none, by what is known at its commit point; None for nothing."""
         ledger, route = self._ledger, self._call_policy.route
+        refused = None if refused is not None and self._call_policy.takes(refused) else refused
         reason = (self._call_policy.declines(name, self._place) if name else None) or refused
         if reason is not None:
             return reason
         count = ledger.committed + ledger.waiting
-        if count and not route.multiple_calls:
+        if count and route.multiple_calls is False:
             return "multiple_calls"
         if count >= route.max_calls:
             return "max_calls"
@@ -236,6 +250,8 @@ class Block:
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
         ledger = self._ledger
+        if candidate.held_to_value:
+            ledger.take_value(candidate)
         candidate.reason = "overflow" if ledger.releasing else "cut_off" if ledger.scan.cut else "unclosed"
         if candidate.echoes_to_limit():
             candidate.reason = "echo"

@@ -1,11 +1,16 @@
 """One call that a grammar reports, from its name to its verdict."""
 
+import re
+
 from toolcalls.events import Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
 from toolcalls.values.nesting import Nesting
 
 # Limits at which a call that was committed stays open.
 _LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
+# Argument JSON as far as its first value. One that has a longer key begins with the key.
+_FIRST_VALUE = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\S', re.DOTALL)
+_LONGEST_KEY = 256
 
 
 class Candidate:
@@ -18,8 +23,10 @@ class Candidate:
     complete       all its arguments are closed
     index          its number among the calls of the reply, from its commit on; None before
     repairs        what the grammar accepted that its dialect does not write
+    nearest        the declared tools whose names come close to one that is not declared
     pieces         argument JSON that was not emitted yet
     waits          it is undecided, and its text is held
+    held_to_value  it is decided when its first value begins: before that, nothing of it is shown
     held_to_end    it is decided when it is complete, and not before
     whole_message  it counts only where the whole message is calls
     size           characters of its argument JSON so far
@@ -36,8 +43,10 @@ class Candidate:
         "echo",
         "end",
         "held_to_end",
+        "held_to_value",
         "index",
         "name",
+        "nearest",
         "nesting",
         "pieces",
         "reason",
@@ -56,11 +65,22 @@ class Candidate:
         self.complete = False
         self.index: int | None = None
         self.repairs: list[Repair] = []
+        self.nearest: tuple[str, ...] = ()
         self.pieces: list[str] = []
-        self.waits = self.held_to_end = self.whole_message = False
+        self.waits = self.held_to_end = self.held_to_value = self.whole_message = False
         self.size = self.collected = 0
         self.nesting = Nesting(max_depth)
         self.echo: EchoWatch | None = None
+
+    @property
+    def between_arguments(self) -> bool:
+        """Whether some of its arguments have come, and none of them is open."""
+        return self.size > 0 and not (self.collected or self.nesting.in_string or self.nesting.depth > 1)
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the first value of its arguments has begun, by the pieces that were not emitted yet."""
+        return self.size >= _LONGEST_KEY or _FIRST_VALUE.match("".join(self.pieces)) is not None
 
     @property
     def may_echo(self) -> bool:
@@ -83,4 +103,5 @@ class Candidate:
         elif self.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"
         span = self.start, self.end
-        return Verdict(status, self.reason, self.dialect, self.name, *span, tuple(self.repairs), self.index)
+        repairs = tuple(self.repairs)
+        return Verdict(status, self.reason, self.dialect, self.name, *span, repairs, self.index, nearest=self.nearest)

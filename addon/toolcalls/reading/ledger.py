@@ -8,7 +8,7 @@ complete first. Such a call waits, with its text HELD: under `strict`, at a plac
 text so far repeats the request (the echo condition), and where the reply carries a native call of that name (the
 duplicate one).
 
-A little over 300 lines: every fate of text is decided on the same few fields, and here only.
+Over 300 lines: every fate of text is decided on the same few fields, and here only.
 """
 
 from enum import Enum, auto
@@ -18,6 +18,7 @@ from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.echo_watch import watched
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.shown_text import ShownText
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.call_index import CallIndex
@@ -41,6 +42,7 @@ class Ledger:
     out          events that the reader has not fetched yet
     natives      the native calls of the reply
     limits       what a call may come to
+    tools        the tools that are declared
     current      the call that is being read, or was read last in its block; None for none
     quoted       the block that is being read stands in quoted text
     fate         what becomes of the text that is consumed now
@@ -49,6 +51,7 @@ class Ledger:
     committed    calls that were emitted
     spilled      held text of this block was shown at the limit for held text
     releasing    no more may be held, though more text may come
+    shown        text that is shown
     """
 
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
@@ -57,6 +60,7 @@ class Ledger:
         self.limits = CallLimits(call_policy.route.max_call_chars, call_policy.route.max_depth)
         self.current: Candidate | None = None
         self.quoted = False
+        self.shown = ShownText(position)
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
         self.spilled = self.releasing = False
@@ -64,7 +68,7 @@ class Ledger:
         self.call_policy = call_policy
         self._half = self.limits.half
         self._max_held = call_policy.route.max_buffer_bytes
-        self._tools = tools
+        self.tools = tools
         self._position = position
         self._waiting: list[Candidate] = []
 
@@ -105,6 +109,11 @@ class Ledger:
     def rewind(self, start: int) -> None:
         """What was consumed from the offset `start` on is to be read again."""
         self.scan.rewind(start - self.drained)
+
+    def pass_on(self, text: str) -> None:
+        """Text just passes."""
+        self.shown.advance(text, self.drained)
+        self.drained += len(text)
 
     def streams(self, piece: str) -> list[Event] | None:
         """The events of a piece that is all string argument, None where it cannot leave as it comes."""
@@ -150,6 +159,9 @@ class Ledger:
         else:
             self.commit_waiting()
             self.take()  # white space behind the last call
+        if not self.releasing:
+            self.shown.end(cut=self.scan.cut)
+            self.out.extend(self.shown.verdicts())
 
     # Blocks
 
@@ -199,13 +211,18 @@ class Ledger:
         start = candidate.start - self.drained
         candidate.echo = watched(self.scan, self.call_policy.echo_index, start, self._max_held)
         self._waiting.append(candidate)
-        candidate.waits = True
-        if not self._must_wait(candidate):
+        candidate.waits = candidate.held_to_value = True
+
+    def take_value(self, candidate: Candidate) -> None:
+        """The first value of a call's arguments has begun, or the call will not be read any further."""
+        candidate.held_to_value = False
+        if candidate.waits and not self._must_wait(candidate):
             self.commit_waiting()
 
     def complete(self, candidate: Candidate) -> None:
         """Every argument of a call is closed."""
         candidate.complete = True
+        candidate.held_to_value = False
         candidate.end = self.at
         must_be_last = candidate.whole_message and not self.call_policy.takes("inline")
         if candidate.waits:
@@ -264,13 +281,16 @@ class Ledger:
 
     def flush(self, candidate: Candidate) -> None:
         """Emit the argument JSON that a committed call has collected."""
-        if candidate.pieces and candidate.index is not None:
-            self.out.append(CallPiece(candidate.index, "".join(candidate.pieces)))
+        if candidate.index is not None:
+            if collected := "".join(candidate.pieces):
+                self.out.append(CallPiece(candidate.index, collected))
             candidate.pieces.clear()
 
     def judge(self, candidate: Candidate) -> None:
         """Emit a call's verdict."""
         self.judged += 1
+        self.out.extend(self.shown.verdicts())
+        self.shown.judged(candidate.start, candidate.end)
         self.out.append(candidate.verdict())
 
     def stop_reading(self) -> None:
@@ -287,7 +307,14 @@ class Ledger:
         return size > limit or self.scan.weight() > limit
 
     def spill(self) -> None:
-        """Too much is held: it is text, and a call that begins behind it in the same block is one no more."""
+        """Too much is held: it is text, and a call that begins behind it in the same block is one no more.
+
+        A call that waits for its first value alone need wait no longer.
+        """
+        if self.current is not None and self.current.held_to_value:
+            self.take_value(self.current)
+            if self.fate is Fate.TAKEN:
+                return
         self.decline_waiting("overflow")
         self.spilled = True
 
@@ -295,7 +322,7 @@ class Ledger:
 
     def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
         native = not self.call_policy.takes("duplicate") and (candidate.name or "") in self.natives
-        return (echo and candidate.may_echo) or native or candidate.held_to_end
+        return (echo and candidate.may_echo) or native or candidate.held_to_end or candidate.held_to_value
 
     def _compare_again(self, candidate: Candidate) -> None:
         """A possible echo that differs by now is none. One that still matches at the limit for held text is one."""
@@ -320,7 +347,7 @@ class Ledger:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
         if self.call_policy.requires("arguments"):
             keys = {key for key, _ in members(arguments)}
-            return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
+            return None if keys.issuperset(self.tools.required(candidate.name or "")) else "missing_argument"
         return None
 
     def _all_waiting(self) -> list[Candidate]:
@@ -357,9 +384,9 @@ class Ledger:
         if not text:
             return
         self.drained += len(text)
-        if self.fate is Fate.TAKEN:
-            self.out.append(Markup(text))
-            return
-        self.out.append(Text(text))
-        if self.current is None or self.quoted:  # the payload of a declined call is not Markdown
-            self._position.advance(text)
+        if self.fate is not Fate.TAKEN and (self.current is None or self.quoted):
+            self.shown.advance(text, self.drained - len(text))
+        else:  # the payload of a declined call is not Markdown
+            self.shown.end()
+        self.out.extend(self.shown.verdicts())
+        self.out.append(Markup(text) if self.fate is Fate.TAKEN else Text(text))

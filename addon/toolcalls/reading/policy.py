@@ -21,7 +21,7 @@ from toolcalls.text.patterns import Pattern, any_fullmatch, compiled
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
     "standard": ("escaped",),
     "strict": (),
-    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "inline_code"),
+    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "inline_code", "no_arguments"),
 }
 REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
     "standard": (),
@@ -35,17 +35,23 @@ class CallPolicy:
     """What a route and a request say about the calls of one reply.
 
     lift              False: everything is observed, nothing lifted
+    unlifted          the reason that a call has then
     allow_undeclared  undeclared names pass: a text client's tools are not known
     remove_frames     the frames of a dialect's messages (channels) may be removed
     emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
+    open_calls        calls in JSON or Python that stand where nobody reads them have verdicts, too
+    first             the dialects that are asked before all others that share an opener: those of a text client
     """
 
     route: Route
     request: Request
     lift: bool = True
+    unlifted: Reason = "observed"
     allow_undeclared: bool = False
     remove_frames: bool = True
     emit_incomplete: bool = False
+    open_calls: bool = False
+    first: tuple[str, ...] = ()
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -77,7 +83,7 @@ class CallPolicy:
         `place` is the reason that its place gives ("inline", "fenced", ...), None where a call may stand.
         """
         if not self.lift:
-            return "observed"
+            return self.unlifted
         if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any_fullmatch(self._allowed, name):

@@ -10,7 +10,7 @@ A little over 300 lines: text, openers, what stands between them and the limits 
 """
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 
 from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
 from toolcalls.events import Event, Reason, Text
@@ -18,6 +18,7 @@ from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.invented_results import INVENTED_RESULTS, read_invented_result
 from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.open_calls import open_text_of
 from toolcalls.reading.openers import Opener, openers_of
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.stray_closers import take_stray_closers
@@ -43,6 +44,7 @@ class Reader:
     ) -> None:
         route = call_policy.route
         self._route = route
+        self._first = call_policy.first
         self._anywhere = call_policy.takes("inline")
         # A route that names such a dialect means it.
         self._escaped = frozenset() if route.dialects or call_policy.takes("escaped") else ESCAPED
@@ -56,12 +58,12 @@ class Reader:
             structured=call_policy.request.response_format,
         )
         self._position = Position(reasoning=starts_in_reasoning)
-        self._keep = self._position.keep
         self._scan = Scanner()
-        self._ledger = Ledger(self._scan, call_policy, self._tools, self._position)
-        self._limits = self._ledger.limits
-        self._gave_up = False
-        self.inside = False  # a candidate is being read
+        self._ledger = ledger = Ledger(self._scan, call_policy, self._tools, self._position)
+        open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
+        ledger.shown.look_for_calls(open_text)
+        self._limits = ledger.limits
+        self._gave_up = self.inside = False  # inside: a candidate is being read
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._message_start = True  # only white space stands before this place in its message
         self._look_for(results=False)
@@ -70,8 +72,7 @@ class Reader:
         next(self._run)
 
     def _look_for(self, *, results: bool) -> None:
-        anywhere = self._anywhere
-        self._openers = openers_of(self._dialects, self._tools.names, anywhere=anywhere, results=results)
+        self._openers = openers_of(self._dialects, self._tools.names, anywhere=self._anywhere, results=results)
         self._results = results
 
     @property
@@ -79,23 +80,29 @@ class Reader:
         """Whether nothing is being read or held."""
         return self._idle
 
+    @property
+    def unclosed(self) -> Candidate | None:
+        """The call that was committed and is not complete, where the text so far ends inside one."""
+        call = self._ledger.current if self.inside else None
+        is_open = call is not None and call.index is not None and call.reason is None and not call.complete
+        return call if is_open else None
+
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         special = self._special
         if special is not None and special(piece) is None:
             self._ledger.drained += len(piece)
             if len(piece) >= SHORT:
-                self._position.note(piece)
+                self._note(piece)
             elif piece:
                 self._keep(piece)
             return True
         if not self._idle or not piece:
             return False
-        position, message_start = self._position, self._message_start
-        if self._openers.possible(piece, line_start=position.line_start, message_start=message_start):
+        message_start = self._message_start
+        if self._openers.possible(piece, line_start=self._position.line_start, message_start=message_start):
             return False
-        position.advance(piece)
-        self._ledger.drained += len(piece)
+        self._ledger.pass_on(piece)
         self._message_start = message_start and not piece.strip(SPACE)
         self._set_idle(idle=True)
         return True
@@ -105,6 +112,7 @@ class Reader:
         matters to the Markdown. A piece without any of it is text. At the start of a line everything matters.
         """
         self._idle = idle
+        self._note, self._keep = self._ledger.shown.in_line
         special = self._position.special if idle and not self._message_start else None
         self._special = self._openers.special(special) if special is not None else None
 
@@ -154,7 +162,15 @@ class Reader:
         return self._events()
 
     def release(self) -> list[Event]:
-        """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew."""
+        """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew.
+
+        A call that waits for its first value alone is one from here on, and is read on.
+        """
+        call = self._ledger.current if self.inside else None
+        if call is not None and call.held_to_value:
+            self._ledger.take_value(call)
+            if call.index is not None:
+                return self._events()
         self._ledger.releasing = True
         try:
             return self.finish(cut=True)
@@ -329,7 +345,7 @@ class Reader:
         start, ended = ledger.at, scan.ended
         quoted = self._position.reason()
         place: Reason | None = None
-        for dialect in opener.dialects:
+        for dialect in self._in_order(opener.dialects):
             whole_message = dialect.place == "message"
             if whole_message and (self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)):
                 continue
@@ -365,6 +381,10 @@ class Reader:
         else:
             self._no_call(opener.dialects[0], place or "not_a_call", start)
         return False
+
+    def _in_order(self, dialects: tuple[Dialect, ...]) -> Iterable[Dialect]:
+        """Dialects that share an opener, in the order in which they are asked."""
+        return sorted(dialects, key=lambda one: one.name not in self._first) if self._first else dialects
 
     def _no_call(self, dialect: Dialect, reason: Reason, start: int) -> None:
         """The text from `start` to here began as an opener, most likely of `dialect`, and is no call."""

@@ -21,6 +21,8 @@ class ClientCall:
     pieces     its argument JSON as far as it came and is kept
     stays      why a native call stays native although the client reads text; None where it need not become text
     complete   all of it is there
+    ended      a native call has ended, complete or not
+    malformed  a call that was read from text turned out to be none
     room       how many more characters of a native call are kept; below 0 none are; None: all are
     """
 
@@ -32,14 +34,18 @@ class ClientCall:
     space: str = ""
     stays: Reason | None = field(default=None, init=False)
     complete: bool = field(default=False, init=False)
+    ended: bool = field(default=False, init=False)
+    malformed: bool = field(default=False, init=False)
     room: int | None = field(default=None, init=False)
     pieces: list[str] = field(default_factory=list, init=False)
+    _begun: bool = field(default=False, init=False)  # some of its arguments came
     # Of the pieces so far; None behind the first whole value.
     _nesting: Nesting | None = field(default_factory=lambda: Nesting(sys.maxsize), init=False)
     _examined: int = field(default=0, init=False)  # how many pieces that are
 
     def take(self, piece: CallPiece) -> None:
         """The next piece of a native call, which may bring more of its name."""
+        self._begun = self._begun or not (not piece.json or piece.json.isspace())
         if self.room is not None:
             self.room -= len(piece.json)
         if self.room is None or self.room >= 0:
@@ -68,6 +74,11 @@ class ClientCall:
         """All of a call that was read from text is there."""
         self.complete = True
         self.pieces = [self.arguments]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more of a native call's arguments must come."""
+        return self._begun and not self.ended
 
     @property
     def is_object(self) -> bool:
@@ -102,7 +113,7 @@ class Calls:
     grown          native ones of which more came since the latest text, by the index that they came with
     renumbers      a native call did not leave, so those behind it get new indices
     broken_off     what the client was given lacks its end: the reply cannot end as a whole one
-    all_lowered    there were native calls, and every one became text
+    all_lowered    there were native calls, and every one became text or was withheld
     """
 
     def __init__(self, mark: Callable[[int, Verdict], Verdict] | None = None) -> None:
@@ -123,6 +134,10 @@ class Calls:
         """The native calls that turn out to be whole since the latest text: some APIs end them only with the reply."""
         grown, self.grown = self.grown, {}
         return [call for call in grown.values() if call.closes()]
+
+    def withhold(self, index: int | None) -> None:
+        """The client is not given the call with this index of its own."""
+        self.client_calls = [call for call in self.client_calls if call.index != index]
 
     def judge_natives(self) -> None:
         """Every native call has its verdict."""

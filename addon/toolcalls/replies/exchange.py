@@ -4,8 +4,8 @@ A reply is a row of frames. Each frame is decoded to events, its text and its ca
 then leaves as it came, the same bytes, or is encoded anew if something of it changed. Frames with anything undecided
 wait, and everything behind them (`waiting.py` has the states of a frame). A reply that comes whole is one frame.
 
-A stream's finish reason ends a reply only where nothing follows: some servers send one in every frame. So where it
-would decide something, its frame waits for what comes; if that is more text, the reply goes on as if nothing had ended.
+A stream's finish reason ends a reply only where nothing follows: some servers send one in every frame. Its frame leaves
+at once all the same, except inside a call (`LaneFrames`); if more text follows, the reply goes on.
 
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 Only where a rule was written to block nothing passes any more: a fault must not open what was closed.
@@ -190,6 +190,7 @@ class Exchange:
         if not isinstance(event, Text):
             return self._take(frames, parts)
         lane = self._lanes.get(number) or self._lane(number)
+        lane.reasonless = True
         raw = frames[0].raw
         if self._codec.must_encode:
             return self._text_alone(lane, raw, payload, event.text)
@@ -261,7 +262,7 @@ class Exchange:
                 parts = None
                 if payload == STREAM_END:
                     for lane in self._lanes.values():
-                        lane.finish()
+                        lane.finish(waiting)
             self._queue.applied(waiting)
             self._move()
             if self._streamed and self._queue.size > self.call_policy.route.max_frame_bytes:
@@ -286,10 +287,8 @@ class Exchange:
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 lane.native(waiting, event)
             elif isinstance(event, Finish):
-                lane.ends(waiting, event)
                 # Parts that follow each other end where they do.
-                if not self._streamed or self.wire.sequential_lanes or not lane.decides_at_end:
-                    lane.finish()
+                lane.ends(waiting, event, last=not self._streamed or self.wire.sequential_lanes)
             else:
                 waiting.parts.append((number, event))
 
@@ -297,7 +296,15 @@ class Exchange:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
         lane = self._plan.lane(number, seed)
         return self._lanes.setdefault(
-            number, LaneFrames(lane, number, self.verdicts, self.notes, keeps_markup=self._keeps_markup)
+            number,
+            LaneFrames(
+                lane,
+                number,
+                self.verdicts,
+                self.notes,
+                keeps_markup=self._keeps_markup,
+                broken_is_text=self._plan.broken_is_text,
+            ),
         )
 
     def _make_room(self, waiting: WaitingFrame) -> None:
@@ -307,8 +314,8 @@ class Exchange:
         choices, comments that keep the connection alive.
         """
         for lane in self._lanes.values():
-            if lane.endings:
-                lane.finish()
+            if lane.ending_waits:
+                lane.finish(waiting)
             elif lane.is_open:
                 lane.release(waiting)
         self._move()
@@ -323,7 +330,7 @@ class Exchange:
             if broken and (lane.is_open or lane.lane.has_open_call):
                 lane.goes_on()
             else:
-                lane.finish()
+                lane.finish(waiting)
             if lane.is_open or not lane.lane.finished:
                 lane.cut(waiting)
         self._queue.lead(WaitingFrame(Frame(b"", None)))

@@ -85,8 +85,52 @@ class Lane:
         row, calls = self._row, self._calls
         if calls.from_text or row.screen is not None or row.read.holds:
             return True
-        natives = calls.natives.values()
-        return not all(call.complete and (row.write is None or row.write.leaves(call)) for call in natives)
+        return self.writes_at_end or not all(call.complete for call in calls.natives.values())
+
+    @property
+    def writes_at_end(self) -> bool:
+        """Whether there are native calls that are written as text when the lane ends."""
+        write = self._row.write
+        return write is not None and not all(map(write.leaves, self._calls.natives.values()))
+
+    @property
+    def reads_candidate(self) -> bool:
+        """Whether the text so far ends inside a candidate, whatever has become of it."""
+        return self._row.read.inside
+
+    @property
+    def text_call_unclosed(self) -> bool:
+        """Whether the text so far ends inside a call, if only because its closers are missing."""
+        return self._row.read.call_unclosed
+
+    @property
+    def text_argument_open(self) -> bool:
+        """Whether the text so far ends inside a call of whose arguments more must come."""
+        return self._row.read.argument_open
+
+    @property
+    def native_call_open(self) -> bool:
+        """Whether a native call has begun of whose arguments more must come."""
+        return any(call.is_open for call in self._calls.natives.values())
+
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether processors have text that leaves behind everything else."""
+        act = self._row.act
+        return act is not None and act.adds_at_end
+
+    @property
+    def decides_calls(self) -> bool:
+        """Whether processors decide on calls, of which an open one may still be blocked."""
+        return self._row.act is not None
+
+    def reason(self, reason: str) -> str:
+        """The finish reason that the client is given if the lane ends now with this one."""
+        return self._row.end.reason(reason)
+
+    def keeps(self, reason: str) -> bool:
+        """Whether the client is given this finish reason whatever follows."""
+        return self._row.write is None and self._row.end.keeps(reason)
 
     def text(self, piece: str) -> Sequence[Item]:
         """The next piece of text, where it does not just pass."""

@@ -27,6 +27,7 @@ from toolcalls.replies.stages.write import Write
 from toolcalls.requests.evidence import Decision, Kind
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire
+from toolcalls.writing.roundtrip import ClientText
 
 # When a stage is in the row: never, always, or where the route has processors (or none), filters, rules that may block,
 # or does not take calls that come natively, too.
@@ -58,6 +59,7 @@ class Plan:
 
     guarded      a rule was written to block, so after a fault nothing may pass
     whole_calls  a call is shown when it is complete: one that has no end becomes text again, so its markup is kept
+    broken_is_text  a call that broke off is text to the client
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Plan:
         self.guarded = self._processors is not None and self._processors.blocks
         # A call that processors stopped in its middle is not for the client, as text neither.
         self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
+        self.broken_is_text = self.whole_calls and not wire.shows_open_calls
 
     def lane(self, number: int, seed: bytes) -> Lane:
         """The lane with this number. `seed` tells the reply from other replies."""
@@ -105,7 +108,9 @@ class Plan:
 
         stopped = (lambda: False) if processing is None else processing.is_stopped
         calls = Calls(None if processing is None else processing.judged)
-        write = Write(calls, self._decision.dialect or "", tools, call_policy.route) if "write" in row else None
+        decision = self._decision
+        client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
+        write = Write(calls, client, tools, call_policy.route) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
             screened = ScreenedText(call_policy, tools, rules, write.round_trip())
@@ -120,7 +125,7 @@ class Plan:
                 write=write,
                 judge=Judge(calls),
                 screen=screen,
-                end=Finishing(calls, as_text=write is not None, stopped=stopped),
+                end=Finishing(calls, as_text=write is not None, broken_is_text=self.broken_is_text, stopped=stopped),
                 releases_text="text is released" in row,
             ),
             calls,

@@ -19,10 +19,13 @@ a wire need not show a message whose whole text turns out to be calls.
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
 from toolcalls.replies.lane import Lane
-from toolcalls.replies.stages import Item, Native
+from toolcalls.replies.stages import CUT_REASONS, Item, Native
 from toolcalls.wires import Part
 from toolcalls.wires.frames import Frame
 
@@ -98,16 +101,33 @@ class FrameQueue:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A finish reason and its frame, until it is known that nothing follows. `waits`: the frame has not left."""
+
+    frame: WaitingFrame
+    finish: Finish
+    waits: bool
+
+
 class LaneFrames:
     """One lane and the frames in which its undecided text and events stand.
 
+    Some servers give a finish reason in every frame, some another one behind their last text. So a reason ends a lane
+    only when nothing follows, but its frame leaves at once where it can: with the reason that holds for all that came
+    so far. Text that is held is decided by a reason, unless every frame of the lane has had one. The frame waits where
+    a call is open, since what the client is to be given then depends on what follows.
+
     verdicts, notes  where the lane's are to be added, each with the lane's number
     keeps_markup     whether the codec is given the markup of calls, too
-    endings          the finish reasons that wait for what follows, each with its frame
+    broken_is_text   a call that broke off is text to the client
+    endings          the latest finish reasons, behind which nothing has come
+    reasonless       a frame of the lane had text or a call, and no finish reason
     """
 
     __slots__ = (
-        "_cursor", "_keeps_markup", "_natives", "_notes", "_text", "_verdicts", "endings", "lane", "number", "passes",
+        "_broken_is_text", "_content", "_cursor", "_keeps_markup", "_natives", "_notes", "_text", "_verdicts",
+        "endings", "lane", "number", "passes", "reasonless",
     )  # fmt: skip
 
     def __init__(
@@ -118,17 +138,21 @@ class LaneFrames:
         notes: list[tuple[int, Note]],
         *,
         keeps_markup: bool,
+        broken_is_text: bool,
     ) -> None:
         self.lane = lane
         self.passes = lane.passes
         self.number = number
-        self.endings: list[tuple[WaitingFrame, Finish]] = []
+        self.endings: list[Ending] = []
+        self.reasonless = False
         self._verdicts = verdicts
         self._notes = notes
         self._keeps_markup = keeps_markup
+        self._broken_is_text = broken_is_text
         self._text: deque[tuple[WaitingFrame, int, Place | None]] = deque()
         self._natives: deque[tuple[WaitingFrame, Event]] = deque()
         self._cursor: WaitingFrame | None = None  # the frame of the latest text that was decided
+        self._content: WaitingFrame | None = None  # the latest frame with text or a call, until it gives a reason
 
     @property
     def is_open(self) -> bool:
@@ -136,9 +160,9 @@ class LaneFrames:
         return bool(self._text or self._natives)
 
     @property
-    def decides_at_end(self) -> bool:
-        """Whether a finish reason would decide something."""
-        return self.is_open or self.lane.decides_at_end
+    def ending_waits(self) -> bool:
+        """Whether the frame of a finish reason waits."""
+        return any(ending.waits for ending in self.endings)
 
     @property
     def undecided(self) -> int:
@@ -155,36 +179,54 @@ class LaneFrames:
     def expect_text(self, frame: WaitingFrame, size: int, place: Place | None = None) -> None:
         """So many characters of this frame are undecided."""
         self._cursor = None
+        self._has_content(frame)
         self._text.append((frame, size, place))
         frame.undecided += size
 
     def native(self, frame: WaitingFrame, event: CallStart | CallPiece | CallEnd) -> None:
         """The next event of a native call is in this frame."""
         self._cursor = None
+        self._has_content(frame)
         self._natives.append((frame, event))
         frame.undecided += 1
         self.apply(frame, self.lane.native(event))
 
-    def ends(self, frame: WaitingFrame, finish: Finish) -> None:
-        """This frame says that the lane has ended. It waits until `goes_on` or `finish` is called."""
-        self.endings.append((frame, finish))
+    def ends(self, frame: WaitingFrame, finish: Finish, *, last: bool) -> None:
+        """This frame gives the lane's finish reason. `last`: nothing of the lane follows.
+
+        Else the lane ends when `finish` is called, and goes on with `goes_on`.
+        """
+        self.reasonless = self.reasonless or self._content not in {None, frame}
+        self._content = None
+        if not last and self._leaves_at_once(finish):
+            reason = self.lane.reason(finish.reason)
+            frame.parts.append((self.number, Finish(reason)))
+            frame.changed = frame.changed or reason != finish.reason
+            self.endings = [Ending(frame, finish, waits=False)]
+            return
+        self.endings.append(Ending(frame, finish, waits=True))
         frame.undecided += 1
+        if last or self._is_end(finish):
+            self.finish(frame)
 
     def goes_on(self) -> None:
-        """The lane goes on behind a finish reason: it was none. A frame that is encoded anew loses it."""
-        for frame, _ in self.endings:
-            frame.undecided -= 1
+        """The lane goes on behind a finish reason: it was none. A frame that waits and is encoded anew loses it."""
+        for ending in self.endings:
+            ending.frame.undecided -= ending.waits
         self.endings.clear()
 
-    def finish(self) -> None:
-        """Nothing follows the finish reasons that wait."""
+    def finish(self, frame: WaitingFrame) -> None:
+        """Nothing follows the latest finish reasons. `frame` is the one that is being read."""
         endings, self.endings = self.endings, []
-        for frame, finish in endings:
+        for ending in endings:
             self._cursor = None
-            items = self.lane.finish(finish.reason)
-            self.apply(frame, items)
-            frame.undecided -= 1
-            frame.changed = frame.changed or items[-1] != finish
+            items = self.lane.finish(ending.finish.reason)
+            if not ending.waits:
+                self.apply(frame, items[:-1])
+                continue
+            self.apply(ending.frame, items)
+            ending.frame.undecided -= 1
+            ending.frame.changed = ending.frame.changed or items[-1] != ending.finish
 
     def release(self, frame: WaitingFrame) -> None:
         """No more may be held."""
@@ -195,6 +237,49 @@ class LaneFrames:
         """Nothing follows, and the lane may not have ended."""
         self._cursor = None
         self.apply(frame, self.lane.cut())
+
+    # The end
+
+    def _has_content(self, frame: WaitingFrame) -> None:
+        """This frame has text or a call."""
+        if self._content is not frame:
+            self.reasonless = self.reasonless or self._content is not None
+            self._content = frame
+
+    def _leaves_at_once(self, finish: Finish) -> bool:
+        """Whether the frame of this reason leaves, whatever follows: it would hold the same if the lane ended here."""
+        lane = self.lane
+        if not lane.decides_at_end or self.is_open or self.ending_waits or lane.writes_at_end or lane.adds_at_end:
+            return False
+        if lane.text_call_unclosed or lane.native_call_open:
+            # Where a call is shown whole, one that never ends is text, in front of the reason.
+            return lane.keeps(finish.reason) and not self._keeps_markup and not lane.decides_calls
+        return True
+
+    def _is_end(self, finish: Finish) -> bool:
+        """Whether this reason ends the lane, which may go on behind it all the same."""
+        lane = self.lane
+        if not lane.decides_at_end and not self.is_open:
+            return True
+        if not self.reasonless and (self.is_open or lane.reads_candidate):
+            return False
+        if finish.reason in CUT_REASONS:
+            return True
+        if lane.native_call_open or self._holds_part_of_call:
+            return False
+        # What is held inside a call is mostly its last closer, behind which others are missing.
+        return bool(self._text) or not lane.text_argument_open
+
+    @property
+    def _holds_part_of_call(self) -> bool:
+        """Whether the arguments of a native call that is held have begun and not ended."""
+        open_ = set()
+        for _, event in self._natives:
+            if isinstance(event, CallPiece) and event.json and not event.json.isspace():
+                open_.add(event.index)
+            elif isinstance(event, CallEnd):
+                open_.discard(event.index)
+        return bool(open_)
 
     # Out
 
@@ -227,11 +312,7 @@ class LaneFrames:
             elif isinstance(item, Markup | Removed):
                 self._decide(item.text, shown=False, markup=isinstance(item, Markup))
             elif isinstance(item, Verdict):
-                self._verdicts.append((self.number, item))
-                if self._keeps_markup:  # the markup so far is this candidate's
-                    of_text = item.index is not None and item.dialect is not None
-                    broken = of_text and item.status in {"truncated", "malformed"}
-                    self._place(frame, Markup(""), changed=broken)
+                self._judge(frame, item)
             elif isinstance(item, Native):
                 self._answer(item)
             elif isinstance(item, Note):
@@ -242,6 +323,16 @@ class LaneFrames:
                 frame.parts.append((self.number, item))
             else:
                 self._place(frame, item, changed=True)
+
+    def _judge(self, frame: WaitingFrame, verdict: Verdict) -> None:
+        """Report a verdict. Where calls are shown whole, the markup so far is this one's, and text if it broke."""
+        if self._keeps_markup:
+            of_text = verdict.index is not None and verdict.dialect is not None
+            broken = of_text and verdict.status in {"truncated", "malformed"}
+            self._place(frame, Markup(""), changed=broken)
+            if broken and self._broken_is_text:
+                verdict = msgspec.structs.replace(verdict, index=None)
+        self._verdicts.append((self.number, verdict))
 
     def _answer(self, item: Native) -> None:
         """The next native event is decided."""
@@ -255,6 +346,12 @@ class LaneFrames:
     def _place(self, frame: WaitingFrame, event: Event, *, changed: bool) -> None:
         """Put an event behind the text that was decided last, or in front of what is undecided."""
         target = self._cursor or (self._text[0][0] if self._text else frame)
+        latest = target.parts[-1] if target.parts else None
+        if isinstance(event, CallPiece) and latest is not None and latest[0] == self.number:
+            before = latest[1]
+            if isinstance(before, CallPiece) and before.index == event.index and before.update is event.update is None:
+                target.parts.pop()  # one frame holds one piece of a call
+                event = CallPiece(event.index, before.json + event.json)
         target.parts.append((self.number, event))
         target.changed = target.changed or changed
 

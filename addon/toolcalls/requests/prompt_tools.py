@@ -1,10 +1,11 @@
-"""Tools that a prompt declares in prose, as agents do that write their calls as text.
+"""Tools that a prompt declares, as agents do that write their calls as text.
 
 Read: the Cline family's sections (`## read_file`, `Description: …`, `Parameters:`, `- path: (required) …`), all of
 whose parameters are strings; and those of OpenHands (`---- BEGIN FUNCTION #1: terminal ----`, `  (1) command (string,
 required): …`), which name types and allowed values: `fn_call_converter` in
 https://github.com/OpenHands/software-agent-sdk. What the latter tell of an object's or a list's inside stays in the
-parameter's description.
+parameter's description. Also JSON Schemas, as the templates of Hermes, Qwen, Llama and Mistral write them into the
+prompt: objects with a name and an object of parameters, bare or as OpenAI's `{"type": "function", "function": …}`.
 """
 
 import json
@@ -23,12 +24,36 @@ _FUNCTION_END = re.compile(r"^---- END FUNCTION #\d+ ----$", re.MULTILINE)
 _NUMBERED = re.compile(r"^  \((\d+)\) ([^\s()]+) \(([^()\n]*), (required|optional)\):[ ]?", re.MULTILINE)
 _ALLOWED = re.compile(r"^Allowed values: \[`([^\n]*)`\]$\n?", re.MULTILINE)
 _TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
+_OBJECT = re.compile(r'\{\s*"(?:type|function|name|description)"\s*:')
+_MAX_OBJECTS = 1000  # of a prompt; each is read once
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+_DECODER = json.JSONDecoder()
+
 _UNSAID = "No description provided"
 
 
 def tools_in(prompt: str) -> tuple[Tool, ...]:
     """The tools that `prompt` declares, in its order; () for a prompt that declares none in a form known here."""
-    return tuple(_functions(prompt)) or tuple(_sections(prompt))
+    return tuple(_functions(prompt)) or tuple(_sections(prompt)) or tuple(_schemas(prompt))
+
+
+def _schemas(prompt: str) -> Iterator[Tool]:
+    """JSON Schemas. An object that holds others is read whole, so a parameter is no tool."""
+    at = 0
+    for _ in range(_MAX_OBJECTS):
+        head = _OBJECT.search(prompt, at)
+        if head is None:
+            return
+        try:
+            found, at = _DECODER.raw_decode(prompt, head.start())
+        except (ValueError, RecursionError):
+            at = head.end()
+            continue
+        tool = found.get("function") if found.get("type") == "function" else found
+        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+            schema = next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), dict)), None)
+            if schema is not None and isinstance(schema.get("properties"), dict):
+                yield Tool(name, schema, str(tool.get("description") or ""))
 
 
 def _sections(prompt: str) -> Iterator[Tool]:

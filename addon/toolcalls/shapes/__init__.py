@@ -21,7 +21,8 @@ These are the parts that they are made of:
                     (what ends a block of calls), `raw`, `content`, `entities`
     XML in values   `elements`, `nested`, `trees`
     JSON            `jsonvalue`, `jsonbody`, `completejson` (read to its end before anything is reported), `callreader`
-                    (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`
+                    (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`,
+                    `callmembers` (the members beside a call's name and its arguments)
     Python          `pyliteral`, `pystring`, `keyedvalue`
     all             `arguments` (JSON made of text that still arrives), `words` (what stands ahead), `channels` (frames
                     of marks)
@@ -76,6 +77,7 @@ class About:
     written_by  the models, agents or servers that write it
     source      where it is documented or was seen: a URL, a public template or parser, issues by number
     example     a text that this dialect reads as exactly the one call in `call`
+    one_call    its clients take one call a message: they drop the others, or end in an error
     """
 
     form: Form
@@ -84,6 +86,7 @@ class About:
     source: str
     example: str
     call: Call = Call("read_file", '{"path": "src/a.ts"}')  # noqa: RUF009 - it is immutable
+    one_call: bool = False
 
 
 class Unwritable(ValueError):
@@ -93,8 +96,10 @@ class Unwritable(ValueError):
 class CallSink(Protocol):
     """What a grammar reports to while it reads."""
 
-    def begin(self, name: str, refused: Reason | None = None) -> None:
+    def begin(self, name: str, refused: Reason | None = None) -> str:
         """The commit point: the name is complete and its arguments follow. From here on it is a call or declined.
+
+        Returns the tool that the name means (`Toolbox.resolve`).
 
         refused   why the dialect itself declines it: its payload is still its own
         """
@@ -146,9 +151,6 @@ class Dialect(Protocol):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The literals that a candidate begins with, where tools of these names are declared."""
-
-    def shown_in(self, text: str) -> bool:
-        """Whether a prompt or an earlier turn teaches or uses this dialect."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Read one block of calls that begins at an opener.

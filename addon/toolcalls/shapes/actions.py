@@ -40,10 +40,6 @@ class Actions:
         """The tokens of all channels."""
         return (_ACT, _THINK, _THOUGHT, *self._text)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows calls beside a text channel of this name."""
-        return _ACT in text and self._text[0] in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

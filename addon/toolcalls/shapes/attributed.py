@@ -55,11 +55,6 @@ class Attributed:
     place: OpenerPlace = "line"
 
     @property
-    def layout(self) -> bool:
-        """Whether a line end on either side of a value is layout."""
-        return self.content.layout
-
-    @property
     def special(self) -> bool:
         """Whether its tags are special tokens."""
         return self.place == "anywhere"
@@ -126,14 +121,6 @@ class Attributed:
         slips = spelt("< ", *self.prefix, self.call)
         return (*wrappers, *(plain + behind for behind in " \t\r\n>/"), *(f"{tag} " for tag in (*others, *slips)))
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form."""
-        wrappers = spelt("<", *self.prefix, self.wrappers, ">")
-        if not self.bare and not any(tag in text for tag in wrappers):
-            return False
-        opened = any(f"{tag} name=" in text for tag in spelt("<", *self.prefix, self.call))
-        return opened and any(tag in text for tag in spelt("</", *self.prefix, self.call, ">"))
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -197,8 +184,7 @@ class Attributed:
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """One call, whose opening tag stands here. Returns whether it is complete."""
         scan.take(tag.length)
-        name = tools.resolve(tag.name)
-        sink.begin(name)
+        name = sink.begin(tag.name)
         if tag.misspelt:
             sink.note_repair("misspelt_tag")
         return (yield from self.body(scan, sink, tools, name, tag))
@@ -244,8 +230,8 @@ class Attributed:
         if tag.empty:
             value.end()
             return True
-        value, literal = yield from self.content.start(scan, value, self.closer)
-        repair = yield from tag_value(scan, value, values)
+        value, literal, own_lines = yield from self.content.start(scan, value, self.closer)
+        repair = yield from tag_value(scan, value, values, own_lines=own_lines)
         if repair is None:
             return False
         value.end(literal=literal)

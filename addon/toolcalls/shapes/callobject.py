@@ -2,10 +2,11 @@
 
 Read member by member, so that nothing is searched and every value ends where its braces say. The name is that of the
 first of `_NAMES` that is there and is text; `{"function": {...}}` and the like hold the same members further down. The
-arguments are an object, a string that holds one (decoded once), or nothing, which is `{}`.
+arguments are an object, a string that holds one (decoded once), or nothing, which is `{}`. Members beside them are
+`callmembers`'.
 
 `name` stands in manifests, schemas and records of all kinds. So an object that has no arguments and calls its name
-`name` is a call only when it holds nothing else.
+`name` is a call only when it holds nothing else but arguments that the tool declares.
 
 For places where something makes a call likely and nothing makes it sure: a word in front of the object, a fence. So
 whoever asks decides behind the object what it is (`problem`), and members that no call has count. In a block that holds
@@ -16,13 +17,14 @@ import json
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.completejson import BESIDE
+from toolcalls.shapes.callmembers import OpenArguments, placed
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 _NAMES = ("tool_name", "tool", "name", "function")  # what can mean nothing else comes first
-_ARGUMENTS = (*ARGUMENTS, "params")
+_SERVER = "server_name"
 _NESTED = ("function", "tool", "function_call", "tool_call")
 _MAX_NESTED = 2
 _COMMENTS = {"//": "\n", "#": "\n", "/*": "*/"}
@@ -44,35 +46,61 @@ class CallObject:
         self._stream = stream
         self._repairs: list[Repair] = []  # of what was read before it began
         self._names: dict[str, str] = {}
-        self._given = False  # arguments of whatever kind
-        self._others = False  # members that no call has
+        self._server = ""
+        self._given = False  # arguments that are an object
+        self._unread = ""  # the key of arguments that are none, "" for none
+        self._beside: list[tuple[str, str]] = []  # other members
+        self._open: OpenArguments | None = None  # arguments that leave while they arrive
         self.arguments: str | None = None
         self.problem: Reason | None = None
         self.begun = False
 
     @property
     def name(self) -> str:
-        """The name so far, "" for none."""
-        return next((self._names[key] for key in _NAMES if key in self._names), "")
+        """The tool that the name so far means, "" for none."""
+        return self._tools.resolve(self.written)
+
+    @property
+    def written(self) -> str:
+        """The name so far as it stands there, "" for none."""
+        tool = next((self._names[key] for key in _NAMES if key in self._names), "")
+        return self._tools.served(self._server, tool) if tool else ""
 
     def read(self) -> Step[bool]:
         """Read it with its braces. Returns whether it is one whole JSON object; `problem` says whether it is a call."""
         if not (yield from self._members(0)):
             return False
-        if not self._given:
-            self.arguments = "{}"
-            if self._others and not {"tool_name", "tool", "function"} & self._names.keys():
-                self.problem = "not_a_call"
-        if not self.name:
-            self.problem = "not_a_call"
-        elif self.arguments is None and not self.begun:
+        used = next((key for key in _NAMES if key in self._names), "")
+        name = self.name
+        others = [(key, quote(text)) for key, text in self._names.items() if key != used and text != self._names[used]]
+        other_names = placed(others, name, self._tools, given=self._given)
+        beside = placed(self._beside, name, self._tools, given=self._given)
+        flat = [*other_names.arguments, *beside.arguments]
+        if flat:
+            self.note_repair("flat_arguments")
+        if other_names.left or beside.left:
+            self.note_repair("left_out")
+        if self._open is not None:
+            self._open.close(flat)
+            return True
+        if self._unread and self._unread not in dict(flat):
             self.problem = "bad_arguments"
+        elif beside.left and not self._given:
+            self.problem = "not_a_call" if used == "name" else "unknown_arguments"
+        else:
+            written: list[str] = []
+            whole = OpenArguments(written.append)
+            whole.add(self.arguments or "{}")
+            whole.close(flat)
+            self.arguments = "".join(written)
+        if not name:
+            self.problem = "not_a_call"
         return True
 
     def begin(self) -> None:
         """Report the call, with its arguments where they have been read."""
         self.begun = True
-        self._sink.begin(self.name)
+        self._sink.begin(self.written)
         for repair in dict.fromkeys(self._repairs):
             self._sink.note_repair(repair)
         if self.arguments is not None:
@@ -131,25 +159,29 @@ class CallObject:
         is_object = yield from scan.starts("{")
         if is_object and key in _NESTED and depth < _MAX_NESTED:
             return (yield from self._members(depth + 1))
-        if is_object and key in _ARGUMENTS and self._stream and self.name and not self._given:
+        if is_object and key in ARGUMENTS and self._stream and self.name and not self._given:
             self._given = True
             self.begin()
-            return (yield from value(scan, self._sink, self._sink.piece))
+            self._open = OpenArguments(self._sink.piece)
+            return (yield from value(scan, self._sink, self._open.add))
         written = yield from self._value()
         if written is not None:
             self._keep(key, written)
         return written is not None
 
     def _keep(self, key: str, written: str) -> None:
-        if key in _NAMES:
-            if written.startswith('"') and not self.begun:
-                self._names.setdefault(key, self._tools.resolve(str(json.loads(written))))
-        elif key in _ARGUMENTS:
-            if not self.begun and (not self._given or self.arguments == "{}"):
-                self._given = True
-                self.arguments = argument_object(written)
-        elif key not in BESIDE:
-            self._others = True
+        if key in _NAMES and key not in self._names and written.startswith('"') and not self.begun:
+            self._names[key] = str(json.loads(written))
+        elif key == _SERVER and written.startswith('"') and not self.begun:
+            self._server = str(json.loads(written))
+        elif key in ARGUMENTS and not self.begun and (not self._given or self.arguments == "{}"):
+            self.arguments = argument_object(written)
+            self._given = self.arguments is not None
+            if not self._given:
+                self._unread = key
+                self._beside.append((key, written))
+        else:
+            self._beside.append((key, written))
 
     def _value(self) -> Step[str | None]:
         """A JSON value that begins here, whole; None where none does."""

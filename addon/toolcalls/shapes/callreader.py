@@ -11,17 +11,20 @@ in vain is long.
 
 A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
 knows whether its own closer must come first. An object that is no call does not touch those behind it: one without a
-name is passed over, one whose arguments are no object is declined.
+name is passed over, one whose arguments cannot be read or placed is declined. Members beside the name and the arguments
+are `callmembers`'.
 
 Models drop the last brace. Where arguments are whole and the block's closer or another object follows, the braces that
 are missing are taken as read; where the text ends they are not.
 """
 
-from toolcalls.events import Repair
+from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.callmembers import OpenArguments, placed
 from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, complete_value, decoded_string
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
@@ -36,6 +39,7 @@ class CallReader:
     follow      what may stand behind the block or begin the next one
     count       how many calls were reported, also those that were declined
     open        a call was reported and has not ended
+    passed_over an object that names no tool was passed over, and no call has said so yet
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class CallReader:
         self.arguments = arguments
         self.count = 0
         self.open = False
+        self.passed_over = False
         self._follow = ("]", "{", *follow)
 
     @property
@@ -66,18 +71,26 @@ class CallReader:
         self.open = True
         for repair in repairs:
             self.sink.note_repair(repair)
+        self._say_what_was_passed_over()
 
-    def refuse(self, name: str) -> None:
-        """What would be a call has arguments that are none."""
-        self.sink.begin(name, "bad_arguments")
+    def refuse(self, name: str, reason: Reason) -> None:
+        """What would be a call is none. What was passed over before it is shown with it."""
+        self.passed_over = False
+        self.sink.begin(name, reason)
         self.count += 1
         self.open = True
 
     def end(self) -> None:
         """The call that is open is complete."""
         if self.open:
+            self._say_what_was_passed_over()
             self.sink.end()
             self.open = False
+
+    def _say_what_was_passed_over(self) -> None:
+        if self.passed_over:
+            self.sink.note_repair("left_out")
+            self.passed_over = False
 
     def body(self) -> Step[bool]:
         """An array of calls, or objects one behind the other. Returns whether it is complete and held a call."""
@@ -137,10 +150,13 @@ class _Object:
     def __init__(self, block: CallReader, depth: int) -> None:
         self._block = block
         self._depth = depth
-        self._name = ""
+        self._written = ""  # the name as it stands there
+        self._name = ""  # of the tool that it means
         self._arguments: str | None = None  # where they came before the name, or not as an object
-        self._invalid = False  # they are there and no object
-        self._reported = False  # the call, or the calls in it, have begun
+        self._unread = ""  # the key of arguments that are no object, "" for none
+        self._beside: list[tuple[str, str]] = []  # other members
+        self._open: OpenArguments | None = None  # arguments that leave while they arrive
+        self._wraps = False  # the calls in it have begun
         self._repairs: list[Repair] = []  # what was noted before
 
     def read(self) -> Step[bool]:
@@ -156,23 +172,45 @@ class _Object:
             scan.take((yield from scan.space()))
             if not (yield from self._member(key)):
                 return False
-            if self._reported and (yield from self._block.lacks_braces()):
+            if (self._open or self._wraps) and (yield from self._block.lacks_braces()):
                 self._block.sink.note_repair("missing_brace")
+                self._end()
                 return True
             if not (yield from accept(scan, ",")):
                 break
         if not (yield from accept(scan, "}")):
             return False
-        if self._invalid and self._name:
-            self._block.refuse(self._name)
-        elif self._name and not self._reported:
-            self._begin()
-            self._block.sink.piece(self._arguments or "{}")
+        self._end()
         return True
 
-    def _begin(self) -> None:
-        self._reported = True
-        self._block.begin(self._name, self._repairs)
+    def _begin(self) -> OpenArguments:
+        self._block.begin(self._written, self._repairs)
+        return OpenArguments(self._block.sink.piece)
+
+    def _end(self) -> None:
+        """The object is whole: report it where it is a call, and what else it held."""
+        block = self._block
+        given = self._open is not None or self._arguments is not None
+        beside = placed(self._beside, self._name, block.tools, given=given or self._wraps)
+        if self._wraps or not self._name:
+            if self._wraps and beside.left:
+                block.sink.note_repair("left_out")
+            block.passed_over |= not self._wraps and (beside.left or given)
+            return
+        if self._open is None:
+            if self._unread and self._unread not in dict(beside.arguments):
+                block.refuse(self._written, "bad_arguments")
+                return
+            if beside.left and not given:
+                block.refuse(self._written, "unknown_arguments")
+                return
+            self._open = self._begin()
+            self._open.add(self._arguments or "{}")
+        self._open.close(beside.arguments)
+        if beside.arguments:
+            block.sink.note_repair("flat_arguments")
+        if beside.left:
+            block.sink.note_repair("left_out")
 
     def _text(self) -> Step[str | None]:
         """A string that begins here, decoded; None for anything else, or one that is too long."""
@@ -184,47 +222,80 @@ class _Object:
     def _member(self, key: str) -> Step[bool]:
         block = self._block
         bracket = yield from block.scan.among(_BRACKETS)
-        if self._reported:
-            passed_over: list[str] = []
-            return (yield from value(block.scan, block.sink, passed_over.append))
+        if self._open or self._wraps:
+            return (yield from self._behind(key))
         if key in WRAPPERS and bracket is not None and not self._name:
             return (yield from self._wrapped(bracket))
-        if key in NAMES and not self._name:
+        if key in NAMES and not self._name and (yield from block.scan.among(QUOTES)):
             return (yield from self._named(key))
-        if key in ARGUMENTS and self._arguments is None:
+        if key in ARGUMENTS and self._arguments in {None, "{}"}:
             return (yield from self._given(key, bracket))
-        return (yield from complete_value(block.scan, MAX_PASSED)) is not None
+        return (yield from self._other(key))
+
+    def _behind(self, key: str) -> Step[bool]:
+        """A member behind the arguments, kept only where it is one itself."""
+        sink, tools = self._block.sink, self._block.tools
+        kept = list[str]()
+        declared = tools.key(self._name, key) in tools.keys(self._name)
+
+        def keep(made: str) -> None:
+            if declared and sink.collect(len(made)):
+                kept.append(made)
+
+        if not (yield from value(self._block.scan, sink, keep)):
+            return False
+        self._beside.append((key, "".join(kept)))
+        return True
 
     def _wrapped(self, bracket: str) -> Step[bool]:
         block = self._block
         read, before = block.array if bracket == "[" else block.object, block.count
         whole_one = yield from read(self._depth + 1)
-        self._reported = block.count > before
-        if self._reported:
+        self._wraps = block.count > before
+        if self._wraps:
             block.sink.note_repair("alias")
         return whole_one
 
     def _named(self, key: str) -> Step[bool]:
         block = self._block
-        if not (yield from block.scan.among(QUOTES)):
-            return (yield from complete_value(block.scan, MAX_PASSED)) is not None
         name = yield from self._text()
-        self._name = block.tools.resolve(name or "")
+        self._written = name or ""
+        self._name = block.tools.resolve(self._written)
         if key != "name":
             self._repairs.append("alias")
         return name is not None
 
     def _given(self, key: str, bracket: str | None) -> Step[bool]:
         block = self._block
-        if key != block.arguments:
-            self._repairs.append("alias")
         if self._name and bracket == "{":
-            self._begin()
-            return (yield from value(block.scan, block.sink, block.sink.piece))
+            self._note_alias(key)
+            self._open = self._begin()
+            return (yield from value(block.scan, block.sink, self._open.add))
         found = yield from complete_value(block.scan)
         if found is None:
             return False
         self._arguments = argument_object(found.json)
-        self._invalid = self._arguments is None
+        if self._arguments is None:
+            self._unread = key
+            self._beside.append((key, found.json))
+        else:
+            self._note_alias(key)
         self._repairs += found.repairs
+        return True
+
+    def _note_alias(self, key: str) -> None:
+        if key != self._block.arguments:
+            self._repairs.append("alias")
+
+    def _other(self, key: str) -> Step[bool]:
+        """A member that is no argument by its key. What the tool declares may be long."""
+        block = self._block
+        declared = bool(self._name) and block.tools.key(self._name, key) in block.tools.keys(self._name)
+        found = yield from complete_value(block.scan, None if declared else MAX_PASSED)
+        if found is None:
+            return False
+        said_again = key in NAMES and found.json == quote(self._written)
+        if not said_again:
+            self._beside.append((key, found.json))
+            self._repairs += found.repairs
         return True

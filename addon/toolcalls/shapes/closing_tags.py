@@ -34,10 +34,6 @@ class ValueTags(Protocol):
     """The tags around and inside a value."""
 
     @property
-    def layout(self) -> bool:
-        """Whether a line end on either side of a value is layout and not the value's."""
-
-    @property
     def inside(self) -> Tags:
         """The tags that mean something inside a value, by their kinds."""
 
@@ -69,8 +65,12 @@ class Surroundings(ValueTags, Protocol):
         """
 
 
-def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[Repair | Literal[""] | None]:
+def tag_value(
+    scan: Scanner, value: Value, place: Surroundings, *, own_lines: bool = False
+) -> Step[Repair | Literal[""] | None]:
     """Give `value` its text and consume the closer. `value.end` is the caller's.
+
+    own_lines   a line end stood behind the opening tag, so the one before the closer is layout
 
     Returns the repair that this end needs, "" for none; None when the reply ended before the value did.
     """
@@ -88,7 +88,7 @@ def tag_value(scan: Scanner, value: Value, place: Surroundings) -> Step[Repair |
                 repeated = yield from _closes(scan, place, kept + length, twice=openers == 0)
                 if repeated is not None:
                     line_end = scan.take(kept)
-                    if kept and not place.layout:
+                    if kept and not own_lines:
                         value.add(line_end)
                     scan.take(length + repeated)
                     return DUPLICATE_CLOSER if repeated else ""
@@ -180,7 +180,6 @@ class Parameters:
     """What the parameters of one call stand in, and which of them it has so far."""
 
     def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
-        self.layout = form.layout
         self.inside = form.inside
         self.closer = form.closer
         self.behind = form.behind

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object
+from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.transducer import Transducer
+
+NO_ARGUMENTS = ""  # of a call that has no member for them
 
 MAX_NAME = 256  # characters of a name or key
 MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known
@@ -23,11 +25,10 @@ QUOTES = ('"', "'")
 
 _BRACKETS = ("{", "[")
 _WRAPPERS = ("function", "tool_call", "function_call")
-BESIDE = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # keys that a call may have as well
 # LangChain's structured chat, in which an answer to the user has the same form as a call.
 _ACTION, _INPUT = "action", "action_input"
 _ANSWERS = frozenset({"final answer", "final_answer"})
-CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *BESIDE, "tool_calls", _ACTION, _INPUT))  # all that a call has
+CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *MARKS, "tool_calls", _ACTION, _INPUT))  # all that a call has
 _TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
 _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
 _MAX_DEPTH = 4
@@ -116,7 +117,10 @@ def decoded_string(found: CompleteValue, repairs: list[Repair]) -> str | None:
 
 
 def calls_meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
-    """The calls that an object (strict JSON) means when it stands for nothing else; [] where it may."""
+    """The calls that an object (strict JSON) means when it stands for nothing else; [] where it may.
+
+    An object with nothing but the name of a declared tool is a call without arguments (`NO_ARGUMENTS`).
+    """
     pairs = members(written)
     raw = dict(pairs)
     if len(raw) < len(pairs) or depth >= _MAX_DEPTH:
@@ -126,7 +130,7 @@ def calls_meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
         return [call for calls in inner for call in calls] if all(inner) else []
     if raw.get("type", '"function"') not in _TYPES:
         return []
-    keys = raw.keys() - BESIDE
+    keys = raw.keys() - MARKS
     for wrapper in _WRAPPERS:
         if keys == {wrapper} and raw[wrapper].startswith("{"):
             return calls_meant(raw[wrapper], tools, depth + 1)
@@ -136,15 +140,18 @@ def calls_meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
 def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
     if keys == {_ACTION, _INPUT}:
         call = action_call(raw[_ACTION], raw[_INPUT], tools)
-        return [] if call is None or _declares(call.arguments, call.name, tools) else [call]
+        return [] if call is None or _declares(call.arguments, tools.resolve(call.name), tools) else [call]
     named, given = keys.intersection(NAMES), keys.intersection(ARGUMENTS)
-    if len(keys) != 2 or len(named) != 1 or len(given) != 1:
+    if len(named) != 1 or len(given) > 1 or len(keys) != len(named) + len(given):
         return []
-    spelt, arguments = raw[named.pop()], argument_object(raw[given.pop()])
+    spelt = raw[named.pop()]
+    arguments = argument_object(raw[given.pop()]) if given else NO_ARGUMENTS
     if not spelt.startswith('"') or len(spelt) > MAX_NAME or arguments is None:
         return []
-    name = tools.resolve(str(json.loads(spelt)))
-    return [Call(name, arguments)] if name and not _declares(arguments, name, tools) else []
+    name = str(json.loads(spelt))
+    if arguments == NO_ARGUMENTS:
+        return [Call(name, arguments)] if tools.resolve(name) in tools else []
+    return [Call(name, arguments)] if name and not _declares(arguments, tools.resolve(name), tools) else []
 
 
 def action_call(spelt: str, given: str, tools: Toolbox) -> Call | None:
@@ -152,10 +159,10 @@ def action_call(spelt: str, given: str, tools: Toolbox) -> Call | None:
 
     An input that is no object is the argument of a tool with exactly one parameter.
     """
-    name = tools.resolve(str(json.loads(spelt))) if spelt.startswith('"') and len(spelt) <= MAX_NAME else ""
+    name = str(json.loads(spelt)) if spelt.startswith('"') and len(spelt) <= MAX_NAME else ""
     if not name or name.lower() in _ANSWERS:
         return None
-    arguments, keys = argument_object(given), tools.keys(name)
+    arguments, keys = argument_object(given), tools.keys(tools.resolve(name))
     if arguments is None and len(keys) == 1:
         arguments = f"{{{quote(keys[0])}:{given}}}"
     return None if arguments is None else Call(name, arguments)

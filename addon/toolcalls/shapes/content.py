@@ -20,18 +20,20 @@ _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 
 
 class Opened(NamedTuple):
-    """A value whose text can be read now: where it goes, and whether it was marked as text."""
+    """A value whose text can be read now.
+
+    value       where the text goes
+    literal     it was marked as text
+    own_lines   a line end that stood behind the tag was layout, and so is one before the closer
+    """
 
     value: Value
-    literal: bool
+    literal: bool = False
+    own_lines: bool = False
 
 
 class Content(Protocol):
     """How one value is read and written."""
-
-    @property
-    def layout(self) -> bool:
-        """Whether a line end right before the closer is layout and not the value's."""
 
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
         """Open the member `key`, whose tag has these attributes."""
@@ -49,8 +51,6 @@ class Content(Protocol):
 class Verbatim:
     """Every character is the value's, and the schema says its type."""
 
-    layout = False
-
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
         """The schema alone decides."""
         return arguments.value(key)
@@ -58,7 +58,7 @@ class Verbatim:
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
         """Nothing stands before the text."""
         yield from ()
-        return Opened(value, literal=False)
+        return Opened(value)
 
     def write(
         self,
@@ -76,9 +76,9 @@ class Verbatim:
 
 
 class Escaped:
-    """One line end on either side is layout, CDATA hides what stands in it, entities are decoded as `entities` says."""
-
-    layout = True
+    """Line ends around a value on lines of its own are layout, CDATA hides what stands in it, entities are decoded as
+    `entities` says.
+    """
 
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
         """The schema alone decides."""
@@ -86,13 +86,14 @@ class Escaped:
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """The CDATA sections that stand first, or a line end."""
+        lines = yield from line_end(scan)
         space = yield from scan.space()
         if (yield from scan.starts(_CDATA, space)):
             scan.take(space)
             yield from _sections(scan, value, closers)
-            return Opened(Unescaping(value), literal=True)
-        scan.take((yield from line_end(scan)))
-        return Opened(Unescaping(value), literal=False)
+            return Opened(Unescaping(value), literal=True, own_lines=lines > 0)
+        scan.take(lines)
+        return Opened(Unescaping(value), own_lines=lines > 0)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:
         """The text as it is, in CDATA only where it would be read as something else."""

@@ -26,7 +26,7 @@ from toolcalls.shapes.opening_tags import (
     parameter_tag,
     writable,
 )
-from toolcalls.shapes.raw import delimited, line_end
+from toolcalls.shapes.raw import line_end, on_own_lines
 from toolcalls.shapes.tags import Parts, Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
@@ -43,6 +43,7 @@ _INSIDE: dict[str, tuple[Parts, ...]] = {
     CALL_END: (FUNCTION_END,),
 }
 _FUNCTION_END = Tags(call_end=[FUNCTION_END])
+_LINE_ENDS = ("\n", "\r")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class FunctionTag:
     closed       False: the dialect's replies end behind the last parameter, and that closes the call
     stray_words  bullets, one of which must stand before a naked call on its line
     between      what is written between tags
-    written      how a value is written; all but "verbatim" lose one line end on either side when read
+    written      how a value is written; in all but "verbatim" the line ends around a value on its own lines are layout
     single       only one call can be written into a reply
     """
 
@@ -75,11 +76,6 @@ class FunctionTag:
     inside = Tags(**_INSIDE)
     closer = Tags(closer=[PARAMETER_END])
     special = False
-
-    @property
-    def layout(self) -> bool:
-        """Whether a line end on either side of a value is layout."""
-        return self.written != "verbatim"
 
     @cached_property
     def wrapper_ends(self) -> tuple[Parts, ...]:
@@ -110,14 +106,6 @@ class FunctionTag:
         """The wrapper's tag, and a function's where it may stand alone."""
         naked = ("<function=", "<function =", "< function=", "< function =") if self.naked else ()
         return (f"<{self.wrapper}>", *naked) if self.wrapper else naked
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form."""
-        if self.wrapper:
-            return f"<{self.wrapper}>{self.between}<function=" in text
-        if self.stray_words:
-            return f"{self.stray_words[0]} <function=" in text
-        return "<function=" in text and "</function>" in text and "tool_call>" not in text
 
     # Reading
 
@@ -152,8 +140,7 @@ class FunctionTag:
 
     def _one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         scan.take(tag.length)
-        name = tools.resolve(tag.name)
-        sink.begin(name)
+        name = sink.begin(tag.name)
         if not tag.closed:
             sink.note_repair("unclosed_tag")
         if tag.empty:
@@ -223,9 +210,9 @@ class FunctionTag:
             if not parameter.closed:
                 sink.note_repair("unclosed_tag")
             value = arguments.value(values.given(parameter.name))
-            if self.layout:
-                scan.take((yield from line_end(scan)))
-            repair = yield from tag_value(scan, value, values)
+            lines = 0 if self.written == "verbatim" else (yield from line_end(scan))
+            scan.take(lines)
+            repair = yield from tag_value(scan, value, values, own_lines=lines > 0)
             if repair is None:
                 return False
             value.end()
@@ -280,6 +267,16 @@ class FunctionTag:
             text = {"true": "True", "false": "False", "null": "None"}.get(raw, raw)
         if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
             raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
-        if self.written == "lines" or (self.written == "block" and ("\n" in text or "\r" in text)):
-            return f"\n{text}\n"
-        return delimited(text) if self.written == "inline" else text
+        return on_own_lines(text) if self._needs_lines(text) else text
+
+    def _needs_lines(self, text: str) -> bool:
+        """Whether a value is written on lines of its own. Servers drop a line end on each side by itself."""
+        match self.written:
+            case "lines":
+                return True
+            case "inline":
+                return text.startswith(_LINE_ENDS) or text.endswith(_LINE_ENDS)
+            case "block":
+                return any(end in text for end in _LINE_ENDS)
+            case "verbatim":
+                return False

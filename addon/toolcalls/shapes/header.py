@@ -36,7 +36,6 @@ class Header:
     header     all that may stand between them and the arguments, with the group `name`
     end        what ends a call, () where nothing does but the arguments' own end
     template   a call as it is written: {name}, {index} from 0, {arguments}
-    shows      what a prompt in this dialect holds, all of it
     sections   what begins a section of calls, () for none; the first is written
     closers    what ends a section; the first is written
     fences     what may stand between the arguments and the call's end
@@ -48,7 +47,6 @@ class Header:
     header: re.Pattern[str]
     end: tuple[str, ...]
     template: str
-    shows: tuple[str, ...]
     sections: tuple[str, ...] = ()
     closers: tuple[str, ...] = ()
     fences: tuple[str, ...] = ()
@@ -76,10 +74,6 @@ class Header:
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The marks of a section and of a call."""
         return self._begin
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows the marks of this form."""
-        return all(mark in text for mark in self.shows)
 
     # Reading
 
@@ -129,9 +123,9 @@ class Header:
             if ahead > MAX_HEADER:
                 return None
 
-    def called(self, written: str, tools: Toolbox) -> str:
-        """The tool that the header's name means; "" where it names none."""
-        return tools.resolve(written)
+    def called(self, written: str, tools: Toolbox) -> str:  # noqa: ARG002 - for other forms
+        """The name of the tool that the header calls; "" where it names none."""
+        return written
 
     def nameless(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - for other forms
         """Read the arguments of a call whose header names no tool. Returns whether one was found for them."""

@@ -33,20 +33,9 @@ class JsonElement:
         """The wrapper's tag, else what stands in front of the name."""
         return (self.wrapper[0] if self.wrapper else self.start,)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows an opening tag with an object right behind it."""
-        opener = self.openers(())[0]
-        at = text.find(opener)
-        while at >= 0:
-            end = text.find(">{", at, at + MAX_NAME)
-            if end >= 0 and "\n" not in text[at:end]:
-                return True
-            at = text.find(opener, at + 1)
-        return False
-
     # Reading
 
-    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call, or the calls of one wrapper."""
         if self.wrapper:
             scan.take(len(self.wrapper[0]))
@@ -54,7 +43,7 @@ class JsonElement:
         begun = False
         while (written := (yield from self._name(scan))) is not None:
             begun = True
-            if not (yield from self._call(scan, sink, tools, written)):
+            if not (yield from self._call(scan, sink, written)):
                 return False
             if self.wrapper is None:
                 return True
@@ -92,9 +81,9 @@ class JsonElement:
             return None
         return scan.take(space)[len(self.start) : size]
 
-    def _call(self, scan: Scanner, sink: CallSink, tools: Toolbox, written: str) -> Step[bool]:
+    def _call(self, scan: Scanner, sink: CallSink, written: str) -> Step[bool]:
         closing = self.closing.format(name=written)
-        sink.begin(tools.resolve(written))
+        sink.begin(written)
         if not (yield from value(scan, sink, sink.piece)):
             if not scan.ended:
                 sink.fail()

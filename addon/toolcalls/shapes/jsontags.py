@@ -53,13 +53,6 @@ class JsonTags:
         before = self.around[:1] if self.around else ()
         return (*self.opening, *filter(None, (self.attributed,)), *before)
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows both tags, or where nothing closes a call an opening one with JSON behind it."""
-        if self.closed:
-            return any(tag in text for tag in self.opening) and any(tag in text for tag in self.closing)
-        shown = ("{", " {", "\n{", "[", " [", "\n[")
-        return any(tag + json in text for tag in self.opening for json in shown)
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

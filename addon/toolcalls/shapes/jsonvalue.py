@@ -15,7 +15,18 @@ from toolcalls.values.conversion import members
 from toolcalls.values.transducer import Transducer
 
 NAMES = ("name", "tool_name", "tool", "function")
-ARGUMENTS = ("arguments", "parameters", "args", "input")
+ARGUMENTS = (
+    "arguments",
+    "parameters",
+    "args",
+    "input",
+    "params",
+    "tool_input",
+    "tool_parameters",
+    "tool_arguments",
+    "tool_args",
+)
+MARKS = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # members that a call may have as well
 
 
 class RepairSink(Protocol):

@@ -52,10 +52,6 @@ class Keyed:
         """The opening markers."""
         return self.opening
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call's marker, or a delimiter, which both are special tokens."""
-        return any(f"{mark}{self.before}" in text for mark in self.opening) or self.delimiter in text
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -73,9 +69,8 @@ class Keyed:
         bracket = yield from scan.among(tuple(_BRACKETS), space)
         if not name or bracket is None:
             return False
-        name = tools.resolve(name)
         scan.take(space + 1)
-        sink.begin(name)
+        name = sink.begin(name)
         if bracket != "{":
             sink.note_repair("other_brackets")
         return (yield from self._call(scan, sink, Arguments(sink, tools, name), _BRACKETS[bracket]))

@@ -77,8 +77,6 @@ class KeyValue:
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
-    layout = False
-
     def _open(self, element: str) -> Parts:
         return ("<", element, _SUFFIX, ">") if self.suffixed else ("<", element, ">")
 
@@ -119,11 +117,6 @@ class KeyValue:
         elements = filter(None, (self.wrapper, self.call if self.bare or not self.wrapper else ""))
         return tuple(f"<{element}{end}" for element in elements for end in (">:" if self.suffixed else ">"))
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form with an argument."""
-        elements = filter(None, (self.wrapper, self.call, self.separator, self.key, self.value))
-        return all(f"<{element}>" in text for element in elements)
-
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -145,8 +138,7 @@ class KeyValue:
         if opening is None:
             return None
         scan.take(opening.length)
-        name = tools.resolve(opening.name)
-        sink.begin(name)
+        name = sink.begin(opening.name)
         return (yield from self.body(scan, sink, tools, name))
 
     def first(self, scan: Scanner, ahead: int = 0) -> Step[Opening | None]:

@@ -4,7 +4,6 @@ What gateways and agents make of past calls when they write a conversation down 
 The object is read where it stands and ends where its braces say; what stands behind it closes the call.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,16 +37,9 @@ class NamedJson:
         """What a call begins with."""
         return self.opening
 
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of this form."""
-        words = "|".join(map(re.escape, self.opening))
-        marks = "|".join(re.escape(literal) for literal, _ in self.behind)
-        pattern = rf"(?:{words})\s*{re.escape(self.before)}\s*[\w.:/@-]+\s*(?:{marks})\s*\{{"
-        return re.search(pattern, text) is not None
-
     # Reading
 
-    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
         opener = yield from scan.among(self.opening)
         if opener is None:
@@ -69,7 +61,7 @@ class NamedJson:
         if not empty and not (yield from scan.among(("{", "null"), space)):
             return False
         scan.take(space)
-        return (yield from self._arguments(scan, sink, tools.resolve(name), closers, empty=empty))
+        return (yield from self._arguments(scan, sink, name, closers, empty=empty))
 
     def _arguments(
         self, scan: Scanner, sink: CallSink, name: str, closers: tuple[str, ...], *, empty: bool

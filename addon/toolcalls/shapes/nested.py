@@ -93,7 +93,7 @@ class Rules:
     other_items    the items of an array may have any name but one of their own keys
     own_items      how far inside (1: the parameter itself) an element is one item of its array when its children are
                    the items' own keys; further out such an element is refused
-    line_ends      one line end on either side of a text is layout
+    line_ends      the line ends around a text on lines of its own are layout
     """
 
     untyped: Callable[[str, bool], str]
@@ -237,8 +237,10 @@ def _leaf(text: str, marked: bool, place: SchemaPlace, rules: Rules) -> str:
 
 
 def _undelimited(text: str) -> str:
-    """The text without one line end on either side."""
+    """The text without the line ends around it where it stands on lines of its own."""
     start = 2 if text.startswith("\r\n") else 1 if text.startswith("\n") else 0
+    if not start:
+        return text
     stop = 2 if text.endswith("\r\n") else 1 if text.endswith("\n") else 0
     return text[start : max(start, len(text) - stop)]
 

@@ -22,13 +22,11 @@ class OpenJson:
 
     fences    what stands before and behind the JSON, ("", "") for nothing; the first is written
     brackets  what the JSON may begin with; an array is written where "[" comes first, else one object a line
-    taught    what a prompt says that teaches this form
     """
 
     name: str
     fences: tuple[tuple[str, str], ...] = (("", ""),)
     brackets: tuple[str, ...] = ("{", "[")
-    taught: tuple[str, ...] = ()
     place: OpenerPlace = "message"
     stray_words: tuple[str, ...] = ()
 
@@ -47,10 +45,6 @@ class OpenJson:
         leads = ("{" if bracket == "{" else "[{" for bracket in self.brackets)
         named = (f'{lead}"name":{gap}{quote(name)}' for lead in leads for gap in (" ", "") for name in names)
         return (*self._opening, *self.brackets, *named)
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` teaches this form. Bare JSON says nothing: it stands in any prompt."""
-        return any(words in text for words in self.taught)
 
     # Reading
 
@@ -132,8 +126,8 @@ class _Objects:
         meaning = calls_meant(found.json, self._tools)
         for call in meaning:
             self.end()
-            self._sink.begin(call.name)
-            self._sink.piece(call.arguments)
+            self._sink.begin(call.name, None if call.arguments else "no_arguments")
+            self._sink.piece(call.arguments or "{}")
             self.open = True
         for repair in found.repairs if meaning else ():
             self._sink.note_repair(repair)

@@ -22,7 +22,6 @@ _MODULES = ("functions.", "default_api.", "tools.")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|true|false|null')
 _CONSTANTS = {"true": "True", "false": "False", "null": "None"}
-_CALL = re.compile(r"\s{0,9}\[?\s{0,9}[\w.:/-]{1,256}\(")
 _SEPARATORS = (",", ";")
 _HALF_KEY = re.compile(r"[\w.$/@-]*+\s*+=?\Z")
 
@@ -55,22 +54,12 @@ class Pythonic:
     between: str = ", "
     around: tuple[str, str] = ("", "")
     module: str = ""
-    taught: tuple[str, ...] = ()
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The markers, or the bracket, also with a tool's name behind it, which is likelier a call."""
         return (*self.opening, *(f"[{name}(" for name in names)) if self.opening == ("[",) else self.opening
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows what teaches this form, or a marker with a call behind it."""
-        return any(words in text for words in self.taught) or any(
-            _CALL.match(text, found.end()) is not None
-            for mark in self.opening
-            if mark != "["
-            for found in re.finditer(re.escape(mark), text)
-        )
 
     # Reading
 
@@ -149,7 +138,7 @@ class Block:
             sign = yield from self._parameter(behind)
             if not sign or not (yield from starts_literal(scan, (yield from scan.space(behind + sign)))):
                 return None
-        return _Head(self._resolve(name), end + 1 - ahead, inside)
+        return _Head(self._called(name), end + 1 - ahead, inside)
 
     def _parameter(self, ahead: int) -> Step[int]:
         """The length of a parameter's name with its `=`, `ahead` characters from here; 0 where none stands."""
@@ -160,9 +149,9 @@ class Block:
             return 0
         return space + 1 - ahead
 
-    def _resolve(self, written: str) -> str:
-        name = self.tools.resolve(written)
-        if name not in self.tools.names:
+    def _called(self, name: str) -> str:
+        """The name without the module that models write before functions."""
+        if name not in self.tools:
             for module in _MODULES:
                 name = name.removeprefix(module)
         return name

@@ -1,8 +1,11 @@
 """Raw argument values: text without escapes that ends at a tag, read while it arrives.
 
 A dialect without escapes cannot say where a value ends but by its closer, and the value may hold that closer too. So a
-shape reads on from tag to tag (`up_to_tag`) and decides at each whether the grammar can go on behind it. One line end
-on either side of a value is layout and not its own (`line_end`, and what `up_to_tag` leaves unread before a tag).
+shape reads on from tag to tag (`up_to_tag`) and decides at each whether the grammar can go on behind it.
+
+In most forms a value stands on lines of its own or on the line of its tags. In the first case, one line end behind the
+opening tag (`line_end`) and one before the closing tag (what `up_to_tag` leaves unread) are layout. In the second, all
+line ends are the value's.
 """
 
 from toolcalls.shapes.arguments import Value
@@ -39,10 +42,13 @@ def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
 
 
 def delimited(text: str) -> str:
-    """One line end on either side is not the value's own when it is read, so a value that has one gets another."""
-    head = "\n" if text[:1] in ("\n", "\r") else ""
-    tail = "\n" if text[-1:] in ("\n", "\r") else ""
-    return f"{head}{text}{tail}" if text else text
+    """A value on the line of its tags; on lines of its own where it begins with a line end, which would be layout."""
+    return on_own_lines(text) if text.startswith(("\n", "\r\n")) else text
+
+
+def on_own_lines(text: str) -> str:
+    """A value on lines of its own. A carriage return at its end stays its own before CRLF."""
+    return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
 
 
 def _trailing_line_end(text: str, start: int, stop: int) -> int:

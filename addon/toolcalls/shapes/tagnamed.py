@@ -18,7 +18,7 @@ from functools import lru_cache
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
-from toolcalls.shapes.raw import line_end, up_to_tag
+from toolcalls.shapes.raw import line_end, on_own_lines, up_to_tag
 from toolcalls.shapes.trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
@@ -69,11 +69,6 @@ class TagNamed:
         keys = self.parameters(name, tools)
         older = {old: now for old, now in self.older.get(name, {}).items() if now in keys and old not in keys}
         return {f"<{tag}>": key for tag, key in (*zip(keys, keys, strict=True), *older.items())}
-
-    def shown_in(self, text: str) -> bool:
-        """Whether `text` shows a call of one of the tools that the dialect knows."""
-        shown = {opener[1] for opener in _shown(tuple(self.known))(text)}
-        return any(f"</{name}>" in text for name in shown)
 
     # Reading
 
@@ -159,7 +154,8 @@ class TagNamed:
         after     what may follow the closer, the tool's own first
         opening   the opening tags of all parameters
         """
-        scan.take((yield from line_end(scan)))
+        lines = yield from line_end(scan)
+        scan.take(lines)
         end, depth = after[0], 0
         while (kept := (yield from up_to_tag(scan, value))) is not None:
             if (yield from self._quotes(scan, kept, f"<{end[2:]}", opening)):
@@ -168,7 +164,10 @@ class TagNamed:
                 depth -= yield from scan.starts(end, kept)
             closed = not depth and (yield from scan.starts(closer, kept))
             if closed and (yield from self._goes_on(scan, kept + len(closer), after)):
-                scan.take(kept + len(closer))
+                last = scan.take(kept)
+                if not lines:
+                    value.add(last)
+                scan.take(len(closer))
                 value.end()
                 return True
             behind = len(closer) if closed else 0
@@ -234,5 +233,4 @@ class _Kept:
 
 
 def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:  # noqa: ARG001 - nothing is escaped for any type
-    # A value that begins or ends with a line end would lose it, so multi-line values stand on their own lines.
-    return f"\n{text}\n" if "\n" in text or "\r" in text else text
+    return on_own_lines(text) if "\n" in text or "\r" in text else text

@@ -1,24 +1,47 @@
 """The tools that a reply may call, by name, with what reading and writing their arguments needs to know."""
 
+import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from toolcalls.request import Tool
 from toolcalls.values.conversion import Types
 from toolcalls.values.schema import declared_keys, parameter_types, required_keys
+
+_MAX_NEAREST = 20  # names of a reply for which close ones are looked for
+_MAX_LETTERS = 64  # of such a name
+_CLOSE = 0.6  # how alike names must be, from 0 to 1
+
+LOCAL = "local"  # the server of tools that belong to no server (Forge)
+
+_SEPARATOR = re.compile(r"[./:]|__")
+_SPELLING = re.compile(r"[-_ ]+")
+
+
+def _letters(name: str) -> str:
+    """A name without what may be spelt otherwise in it."""
+    return _SPELLING.sub("", name).lower() if name.isascii() else name  # other letters look alike, or fold to these
 
 
 class Toolbox:
     """An index over a request's tools. Answers are remembered: one reply asks the same few questions often.
 
     infer     values without a schema are typed by the dialect's own rule
-    textual   the tools are declared in prose: to the client every value is text, whatever JSON it was
+    textual   the tools are declared in prose: to the client every value is text, unless its form shows the type
     """
 
     def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True, textual: bool = False) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._resolved: dict[str, str] = {}
+        self._nearest: dict[str, tuple[str, ...]] = {}
         self._types: dict[tuple[str | None, ...], Types | None] = {}
         self.infer = infer
         self.textual = textual
+
+    @property
+    def types_by_form(self) -> bool:
+        """Whether a form in which a text and a number look different types values for which there is no schema."""
+        return self.infer or self.textual
 
     def __bool__(self) -> bool:
         return bool(self._tools)
@@ -28,10 +51,52 @@ class Toolbox:
         """The declared names, in the request's order."""
         return tuple(self._tools)
 
-    def resolve(self, name: str) -> str:
-        """The tool that a written name means: itself when declared, else what follows its last `:`."""
-        name = name.strip()
-        return name if name in self._tools else name.rpartition(":")[2]
+    def __contains__(self, name: str) -> bool:
+        """Whether a tool of this name is declared."""
+        return name in self._tools
+
+    def resolve(self, written: str) -> str:
+        """The tool that a written name means.
+
+        It is itself when declared; else the only declared one from which it differs by a prefix up to a separator
+        (`functions.`, `mcp__server__`), or by case, `-`, `_` and blanks; else what follows its last `:`.
+        """
+        name = written.strip()
+        if name in self._tools:
+            return name
+        if name not in self._resolved:
+            self._resolved[name] = self._only_close(name) or name.rpartition(":")[2]
+        return self._resolved[name]
+
+    def _only_close(self, name: str) -> str:
+        """The declared tool of a name that is not declared, "" for none or several."""
+        behind = [name[separator.end() :] for separator in _SEPARATOR.finditer(name)]
+        by_spelling = [{tool for tool in self._tools if _letters(tool) == _letters(one)} for one in (name, *behind)]
+        found = set(behind) & self._tools.keys() or by_spelling[0] or set().union(*by_spelling[1:])
+        return found.pop() if len(found) == 1 else ""
+
+    def nearest(self, name: str) -> tuple[str, ...]:
+        """The declared tools whose names come close to one that is not declared, the closest first; three at most.
+
+        Asked for many names, as no model has them, it answers () from some on.
+        """
+        if name not in self._nearest and len(self._nearest) < _MAX_NEAREST:
+            by_letters = {_letters(tool): tool for tool in reversed(self._tools)}
+            parts = [name, *(name[separator.end() :] for separator in _SEPARATOR.finditer(name))]
+            close = get_close_matches(_letters(parts[-1][:_MAX_LETTERS]), by_letters, cutoff=_CLOSE)
+            self._nearest[name] = tuple(by_letters[letters] for letters in close)
+        return self._nearest.get(name, ())
+
+    def served(self, server: str, tool: str) -> str:
+        """The name of a server's tool: the declared one that names both, else `server.tool`.
+
+        The server `local`, or none, has the tools without a server.
+        """
+        if server in {"", LOCAL}:
+            return tool
+        names = [f"{server}{separator}{tool}" for separator in (".", "__", "/", ":", "_", "-")]
+        names += [f"mcp__{server}__{tool}", f"mcp_{server}_{tool}"]
+        return next((name for name in names if name in self._tools), names[0])
 
     def key(self, name: str, written: str) -> str:
         """The parameter that a written key means: itself, or what follows its namespace when only that is declared."""

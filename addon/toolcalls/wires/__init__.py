@@ -128,6 +128,7 @@ class Wire:
     has_event_names   each event of a stream has a name, which is the `type` of its payload
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
+    shows_open_calls  a whole reply can show a call that broke off, since arguments are written as a text
     call_id_prefix    what the ids of calls begin with
     """
 
@@ -140,6 +141,7 @@ class Wire:
     has_event_names: bool = False
     sequential_lanes: bool = False
     calls_are_whole: bool = False
+    shows_open_calls: bool = False
     call_id_prefix: str = "call_"
 
     def matches(self, path: str) -> bool:

@@ -5,20 +5,23 @@ has anyway, so no dialect can hand a client something that means another call.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from operator import itemgetter
 
 from toolcalls.dialects import all_dialects
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Repair, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
-from toolcalls.route import Route
+from toolcalls.route import Route, Taken
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
 
 _TEXT = frozenset({"string"})
+_OPENER = re.compile(r"<[^<>]+>")
+_CLOSER_AT_END = re.compile(r"<[^<>]+>\Z")
 _CLOSER = 80  # characters that what closes a block may have
 
 
@@ -34,6 +37,19 @@ def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
         names = ", ".join(call.name for call in calls)
         raise Unwritable(f"{names}: what {dialect} writes would be read back as something else")
     return text
+
+
+def held(dialect: str, call: Call, tools: Toolbox) -> tuple[Call, tuple[Repair, ...]]:
+    """The call as a dialect can hold it for this client, and the repair where that is another one.
+
+    A form that shows types, such as JSON, keeps them. In any other, values are text to a client without schemas.
+    """
+    try:
+        write(dialect, [call], tools)
+    except Unwritable:
+        text = as_text(call, tools)
+        return text, ("value_as_text",) if text.arguments != call.arguments else ()
+    return call, ()
 
 
 def as_text(call: Call, tools: Toolbox) -> Call:
@@ -74,6 +90,29 @@ def stands(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> bo
         return False
 
 
+def reads(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
+    """Whether a client that reads `dialect` finds this call in `text`, and no other."""
+    grammar = all_dialects()[dialect]
+    take: tuple[Taken, ...] = (
+        ("undeclared", "escaped") if grammar.place == "message" else ("undeclared", "escaped", "inline")
+    )
+    found = calls_in(_events(dialect, text, tools, take))
+    try:
+        return [_meaning(one) for one in found] == [_meaning(call)]
+    except ValueError:
+        return False
+
+
+def lacks_opener(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
+    """Whether `text`, which holds one call, ends with what closes a block and lacks what opens it."""
+    try:
+        written = write(dialect, [call], tools).strip()
+    except Unwritable:
+        return False
+    opener, closer = _OPENER.match(written), _CLOSER_AT_END.search(written)
+    return opener is not None and closer is not None and opener[0] not in text and closer[0] in text
+
+
 def closing(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> str:
     """What closes `text`, the beginning of a block in which `calls` stand; "" where nothing does or need be."""
     if not calls or stands(dialect, text, calls, tools):
@@ -95,8 +134,8 @@ def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
     return [] if shown else calls_in(events)
 
 
-def _events(dialect: str, text: str, tools: Toolbox) -> list[Event]:
-    route = Route(dialects=(dialect,), policy="lenient", max_buffer_bytes=1 << 40)
+def _events(dialect: str, text: str, tools: Toolbox, take: tuple[Taken, ...] | None = None) -> list[Event]:
+    route = Route(dialects=(dialect,), policy="lenient", take=take, max_buffer_bytes=1 << 40)
     reader = Reader(CallPolicy(route, Request()), tools=tools)
     return [*reader.feed(text), *reader.finish(cut=False)]
 

@@ -51,6 +51,7 @@ def exchange_data(
         "notes": list(report.get("notes", ())),
         "summary": report.get("summary", ""),
         "worst": report.get("worst"),
+        "judged": report.get("judged"),
         "failure": report.get("failure"),
         "finish": turn.finish or None,
         "tokens": {

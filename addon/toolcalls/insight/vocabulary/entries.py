@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from toolcalls.events import Reason, Repair, Status
 
-type Outcome = Literal["success", "repair", "decline", "leak", "broken"]
+type Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
 type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
 
 
@@ -100,6 +100,9 @@ class Remedy:
         return cls(f"the route's {' or '.join(limits)} is larger", ", ".join(f"`{limit}`" for limit in limits))
 
 
+NO_REMEDY = Remedy("", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a verdict is about.
@@ -110,6 +113,9 @@ class Subject:
 
     name: str
     description: Description | None
+
+
+A_CALL = Subject("a call", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """The fields of an exchange and of its verdicts: what each means, its type, and its names in exports, log and filters.
 
-A field that an export writes and that does not stand here fails `tests/test_vocabulary.py`. The JSON Schema of the
-lines (`exports/exchange.schema.json`) and the table in docs/exports.md are written from here by `make tables`. Over 300
-lines: one table.
+A field that an export writes and that does not stand here fails `tests/insight/test_vocabulary.py`. The JSON Schema of
+the lines (`exports/exchange.schema.json`) and the table in docs/exports.md are written from here by `make tables`. Over
+300 lines: one table.
 """
 
 from collections.abc import Mapping
@@ -290,6 +290,14 @@ FIELDS: tuple[Field, ...] = (
         har="_toolcalls.worst",
         otel="toolcalls.worst",
         in_report=True,
+    ),
+    Field(
+        "judged",
+        "where the verdicts come from; null where they are those of when the reply passed",
+        _TEXT_OR_NULL,
+        har="_toolcalls.judged",
+        otel="",
+        presence="later",
     ),
     Field("failure", "a fault of the addon", _TEXT_OR_NULL, har="_toolcalls.failure", otel="", in_report=True),
     Field(

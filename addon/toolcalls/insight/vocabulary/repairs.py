@@ -45,7 +45,24 @@ _ENTRIES = (
     RepairEntry("nameless_argument", "an argument without a name was the only one that was missing"),
     RepairEntry("misspelt_tag", "a tag or its name attribute was misspelt"),
     RepairEntry(
-        "value_as_text", "a value that was no string became text, since the client declares its tools in prose"
+        "value_as_text",
+        "a value that was no string became text, since neither its form nor the client's prompt says types",
+    ),
+    RepairEntry(
+        "flat_arguments",
+        "arguments that the tool declares stood beside its name",
+        "arguments that the tool declares stood beside its name in the JSON, and are arguments now",
+    ),
+    RepairEntry(
+        "left_out",
+        "it held members that belong to no call, which are left out",
+        "its JSON held members that are neither arguments of the tool nor a call's own; they are not in the arguments",
+    ),
+    RepairEntry(
+        "name",
+        "the tool's name was spelt otherwise than the request declares it",
+        "the tool's name differed from the declared one by case, by a prefix such as `functions.`, or by `-`, `_` and "
+        "blanks",
     ),
 )
 

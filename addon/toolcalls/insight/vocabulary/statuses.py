@@ -25,7 +25,10 @@ _ENTRIES = (
     ),
     StatusEntry(
         code="lowered",
-        in_docs="the client got the call as text in its dialect",
+        in_docs=(
+            "the client got the call as text in its dialect; the summary says `unchanged` where that is the text that "
+            "the model wrote"
+        ),
         severity=1,
         in_summary=1,
         mark="wrench",
@@ -90,7 +93,7 @@ _ENTRIES = (
         native=Description("made a native call", NOT_GOT, "not delivered"),
         text=Description("wrote this call as text ({dialect})", NOT_GOT, "not delivered"),
         changed="",
-        outcome="broken",
+        outcome="blocked",
     ),
 )
 

@@ -15,8 +15,9 @@ from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.live import redraw
+from toolcalls.mitm.recorded_verdicts import joined, judged, same_verdicts
 from toolcalls.mitm.tables import cell
-from toolcalls.mitm.websocket.turns import joined_report, store_report, turn_reports
+from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.route import PolicyName
 
 logger = logging.getLogger(__name__)
@@ -126,13 +127,16 @@ class _Rejudgement:
         if isinstance(found, ReplyNotParsed) or not isinstance(one, http.HTTPFlow):
             self._why = f"nothing was judged: {found}"
             return
+        earlier, turns = one.metadata.get(flow_metadata.REPORT), {turn["number"]: turn for turn in turn_reports(one)}
         for number, data in found:
             if number is not None:
-                store_report(one, number, data | {"judged": self._how})
-        data = found[-1][1] if one.websocket is None else joined_report(turn_reports(one))
-        earlier, verdicts = one.metadata.get(flow_metadata.REPORT), flow_metadata.writable(data["verdicts"])
-        self._changed += not isinstance(earlier, dict) or earlier.get("verdicts") != verdicts
-        flow_metadata.annotate(one, data | {"judged": self._how})
+                store_report(one, number, judged(data, self._how, turns.get(number)))
+        if one.websocket is None:
+            data = judged(found[-1][1], self._how, earlier)
+        else:
+            data = joined(turn_reports(one))
+        self._changed += not isinstance(earlier, dict) or not same_verdicts(earlier, flow_metadata.writable(data))
+        flow_metadata.annotate(one, data)
         self._judged.append(one)
 
     def show(self) -> None:

@@ -21,8 +21,9 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, records_of
 from toolcalls.mitm.judging import recorded
+from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined
 from toolcalls.mitm.websocket.connection import replay
-from toolcalls.mitm.websocket.turns import joined_report, turn_reports
+from toolcalls.mitm.websocket.turns import turn_reports
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 
@@ -62,28 +63,38 @@ def exchanges(paths: Iterable[str]) -> Iterator[tuple[str, http.HTTPFlow]]:
                 yield path, flow
 
 
-def report_of(flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
-    """What the addon has written into a flow; what it would write today into one without. None for one it passes by."""
-    found = flow.metadata.get(flow_metadata.REPORT)
-    if isinstance(found, dict):
-        return found
-    try:
-        return today(flow, config)
-    except ReplyNotParsed:
-        return None
+def recorded_report(flow: http.HTTPFlow) -> dict[str, Any] | None:
+    """What the addon wrote into a flow when its reply passed; None for one without, or with what nobody can read."""
+    turns = [one for one in map(as_recorded, turn_reports(flow)) if one is not None]
+    return joined(turns) if turns else as_recorded(flow.metadata.get(flow_metadata.REPORT))
 
 
-def all_of(flow: http.HTTPFlow, config: Config) -> list[ExchangeRecord]:
-    """The exchanges that a flow holds, with what the addon said of them or would say, and those that failed; [] for one
-    that it passes by.
+def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> list[ExchangeRecord]:
+    """The exchanges that a flow holds, with the verdicts of when they passed, and those that failed; [] for one that
+    the addon passes by. A flow that was recorded without the addon has the verdicts of the current configuration.
+
+    compare   what the current configuration says stands beside verdicts that it would not give
     """
-    made = report_of(flow, config) or failure_report(flow)
+    recorded = recorded_report(flow)
+    try:
+        now = today(flow, config) if recorded is None or compare else None
+    except ReplyNotParsed:
+        now = None
+    made = _merged(recorded, now) or failure_report(flow)
     if made is None:
         return []
     turns: list[dict[str, Any]] = []
-    if flow.websocket is not None and not turn_reports(flow):
-        turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
+    if flow.websocket is not None:
+        held = {one["number"]: as_recorded(one) for one in turn_reports(flow)}
+        current = dict(turns_today(flow, config)) if now is not None else {}
+        merged = {number: _merged(held.get(number), current.get(number)) for number in {**held, **current}}
+        turns = [{**one, "number": number} for number, one in merged.items() if one is not None]
     return records_of(flow, made, turns)
+
+
+def _merged(recorded: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The report of then, with the one of now beside it where there are both."""
+    return now if recorded is None else recorded if now is None else beside(recorded, now)
 
 
 def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
@@ -92,7 +103,7 @@ def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
         turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
         if not turns:
             raise ReplyNotParsed("no reply of the connection can be read")
-        return joined_report(turns)
+        return joined(turns)
     reply = recorded(flow, config)
     made: dict[str, Any] = flow_metadata.writable(report.make_report(reply.read(), model=reply.plan.model))
     return made

@@ -12,13 +12,10 @@ from typing import Any
 
 from toolcalls.commands.streams import BadInput, as_json, encode, read_json, write_line, write_output
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
-from toolcalls.mitm.offline.files import configuration, exchanges, today
+from toolcalls.mitm.offline.files import configuration, exchanges, recorded_report, today
+from toolcalls.mitm.recorded_verdicts import COMPARED, same_verdicts
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
-
-# What makes a verdict another one. Ids are digests of the request, and follow from the rest.
-_COMPARED = ("status", "reason", "dialect", "name", "start", "end", "repairs", "lane", "index", "arguments")
 
 
 def run(arguments: Namespace) -> int:
@@ -27,20 +24,17 @@ def run(arguments: Namespace) -> int:
     baseline = None if arguments.baseline is None else _baseline(arguments.baseline)
     results = []
     for path, flow in exchanges(arguments.files):
-        recorded = flow.metadata.get(flow_metadata.REPORT)
-        if wire_for(flow.request) is None and not isinstance(recorded, dict) and not is_api_websocket(flow):
+        recorded = recorded_report(flow)
+        if wire_for(flow.request) is None and recorded is None and not is_api_websocket(flow):
             continue  # no LLM API
-        if baseline is not None:
-            before = baseline.get(flow.id)
-        else:
-            before = recorded if isinstance(recorded, dict) else None
+        before = recorded if baseline is None else baseline.get(flow.id)
         result: dict[str, Any] = {"file": path, "flow": flow.id, "path": flow.request.path.partition("?")[0]}
         try:
             now = today(flow, config)
         except ReplyNotParsed as reason:
             results.append(result | {"change": "unread", "why": str(reason), "summary": "", "verdicts": []})
             continue
-        same = before is not None and _same(before, now)
+        same = before is not None and same_verdicts(before, now)
         change = "new" if before is None else "same" if same else "changed"
         result |= {"change": change, "summary": now["summary"], "failure": now["failure"], "verdicts": now["verdicts"]}
         if before is not None and not same:
@@ -52,14 +46,6 @@ def run(arguments: Namespace) -> int:
     else:
         write_output(encode("".join(f"{line}\n" for line in _summary_lines(results))))
     return 1 if changed else 0
-
-
-def _same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    return _key(before) == _key(now) and bool(before.get("failure")) == bool(now["failure"])
-
-
-def _key(data: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    return [tuple(one.get(key) for key in _COMPARED) for one in data.get("verdicts", ())]
 
 
 def _baseline(path: str) -> dict[str, Any]:
@@ -99,7 +85,7 @@ def _differences(was: list[Mapping[str, Any]], now: list[Mapping[str, Any]]) -> 
             one, sign = (new, "+") if old is None else (old, "-")
             yield report.visible(f"           {sign} {_short(one or {})}")
             continue
-        fields = [key for key in _COMPARED if old.get(key) != new.get(key)]
+        fields = [key for key in COMPARED if old.get(key) != new.get(key)]
         if fields:
             changes = "; ".join(f"{key} {_value(old.get(key))} → {_value(new.get(key))}" for key in fields)
             yield report.visible(f"           ± {_short(new)}: {changes}")

@@ -131,6 +131,8 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow) -> Iterable[tuple[str, A
             clean = redacted_body(body)
             same = same and (clean == body or name == flow_metadata.REQUEST)
             yield name, clean
+    if (client := flow_metadata.recognised_client(flow)) is not None:
+        yield flow_metadata.CLIENT, redacted_text(client)
     times = flow.metadata.get(flow_metadata.TIMES)
     if same and isinstance(times, dict):
         yield flow_metadata.TIMES, times

@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
         for one in _journal(path):
             sessions.put(turn_of(one))
     for _, flow in exchanges(path for path in arguments.files if path not in journals):
-        for record in all_of(flow, config):
+        for record in all_of(flow, config, compare=True):
             sessions.put(turn_of(record))
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""

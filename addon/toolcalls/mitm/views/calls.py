@@ -20,10 +20,10 @@ from typing import Any
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.insight.descriptions import describe, describe_briefly, subject_of
+from toolcalls.insight.descriptions import describe, describe_briefly, did_you_mean, subject_of
 from toolcalls.insight.formatting import counted, duration, token_counts
 from toolcalls.insight.replies import Tokens, tokens_of
-from toolcalls.insight.report import GUARDED, visible
+from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, visible
 from toolcalls.insight.turn import is_whole
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
@@ -110,15 +110,20 @@ def _head(reply: Reply) -> Iterator[str]:
     if reply.live:
         yield f"the reply is still coming{': ' if reply.progress else ''}{visible(reply.progress)}"
     else:
-        yield summary or "no tool calls in this reply"
+        yield summary or f"{NO_CALLS} in this reply"
     yield ""
     if report["failure"]:
         yield from named("failed", f"{report['failure']}; {GUARDED if report.get('guarded') else _PASSED}")
     if report.get("judged"):
-        yield from named("judged", f"{report['judged']}: so it would be today; the bodies are those of then")
+        yield from named("judged", f"{report['judged']}, by the configuration in use then; the bodies are as recorded")
+        if recorded := report.get("recorded"):
+            yield from named("recorded", recorded["summary"] or NO_CALLS)
+    if current := report.get("current"):
+        yield from named("recorded", "the verdicts are those of when the reply passed")
+        yield from named("current", f"by the current configuration: {current['summary'] or NO_CALLS}")
     for note in islice(report.get("notes", ()), _MOST_NOTES):
         yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
-    if report["failure"] or report.get("judged") or report.get("notes"):
+    if report["failure"] or report.get("judged") or current or report.get("notes"):
         yield ""
     if len(report["verdicts"]) > 1:
         yield from _overview(report)
@@ -128,7 +133,7 @@ def _overview(report: Mapping[str, Any]) -> Iterator[str]:
     """A line for each verdict, so that many are seen at once."""
     for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
         name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
-        why = f": {verdict.get('rule') or verdict['reason']}" if verdict["reason"] is not None else ""
+        why = f": {cause_of(verdict)}" if verdict["reason"] is not None else ""
         yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {describe_briefly(verdict)}{why}")
     yield ""
 
@@ -174,6 +179,7 @@ def _times(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[tuple[st
 
 def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
     verdicts = report["verdicts"]
+    current = report.get("current", {}).get("verdicts", [])
     budget = _MOST_JSON
     for number, verdict in enumerate(islice(verdicts, _MOST_VERDICTS), 1):
         counted_ = f"{number} " if len(verdicts) > 1 else ""
@@ -186,6 +192,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         if reason is not None:
             rule = f"{verdict['rule']}, " if verdict.get("rule") else ""
             yield from named("rule", f"{rule}{with_sentence(reason, unknown='no such reason is known here')}")
+            if guess := did_you_mean(verdict):
+                yield from named("nearest", guess)
             if unless := remedy_of(reason):
                 yield from named("unless", unless)
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
@@ -203,10 +211,24 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
             yield from named("id", verdict["id"])
         if verdict["end"]:
             yield from named("where", f"characters {verdict['start']} to {verdict['end']} of the model's text")
+        for other in current[number - 1 : number]:
+            if set(other["differs"]) - {"start", "end"}:
+                yield from named("current", _in_short(other))
         yield ""
     if len(verdicts) > _MOST_VERDICTS:
         yield f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …"
         yield ""
+    for other in current[len(verdicts) :][:_MOST_VERDICTS]:
+        yield from named("current", f"and {_in_short(other)}")
+        yield ""
+
+
+def _in_short(verdict: Mapping[str, Any]) -> str:
+    """What the current configuration says of a call."""
+    name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
+    why = f": {cause_of(verdict)}" if verdict["reason"] is not None else ""
+    also = ", with other arguments" if "arguments" in verdict["differs"] and "status" not in verdict["differs"] else ""
+    return f"{verdict['status']} {name}, {describe_briefly(verdict)}{why}{also}"
 
 
 def _change(change: Mapping[str, Any]) -> Iterator[str]:

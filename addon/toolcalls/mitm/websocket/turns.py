@@ -13,14 +13,13 @@ Metadata may come from a file, so its types are checked.
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
-from toolcalls.insight.report import summarize, worst
 from toolcalls.mitm import flow_metadata
 
 MESSAGES_KEY = "toolcalls_messages"
@@ -84,8 +83,12 @@ def store_original(flow: http.HTTPFlow, message: WebSocketMessage, number: int, 
 
 def store_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) -> None:
     """Keep the report of the turn that the client's message `number` asked for, instead of an earlier one."""
-    kept = [one for one in turn_reports(flow) if one.get("number") != number]
-    flow.metadata[TURNS_KEY] = [*kept, flow_metadata.writable({**report, "number": number})]
+    stored = flow_metadata.writable({**report, "number": number})
+    reports = turn_reports(flow)
+    if any(one["number"] == number for one in reports):
+        flow.metadata[TURNS_KEY] = [stored if one["number"] == number else one for one in reports]
+    else:
+        flow.metadata[TURNS_KEY] = [*reports, stored]
 
 
 def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
@@ -93,17 +96,6 @@ def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
     found = flow.metadata.get(TURNS_KEY)
     listed = found if isinstance(found, list) else []
     return [one for one in listed if isinstance(one, dict) and isinstance(one.get("number"), int)]
-
-
-def joined_report(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The report of a connection: that of the latest reply, with the verdicts and notes of all."""
-    one = {
-        **{key: value for key, value in reports[-1].items() if key != "number"},
-        "verdicts": [verdict for turn in reports for verdict in turn.get("verdicts", ())],
-        "notes": [note for turn in reports for note in turn.get("notes", ())],
-        "failure": next((turn["failure"] for turn in reports if turn.get("failure")), None),
-    }
-    return {**one, "worst": worst(one), "summary": summarize(one)}
 
 
 def original_messages(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:

@@ -38,13 +38,18 @@ class Act(Stage):
         if read:
             yield from self._leaving(self._processing.read(read))
 
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether there is text of our own that leaves behind everything else."""
+        return self._processing.adds_at_end
+
     def release(self) -> Iterator[Item]:
         """Calls that are undecided count as ones that will never be whole."""
         return self._leaving(self._processing.release())
 
-    def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - the processors decide the same at every end
+    def finish(self, end: End) -> Iterator[Item]:
         """Decide everything."""
-        return self._leaving(self._processing.finish())
+        return self._leaving(self._processing.finish(cut=end.cut))
 
     @staticmethod
     def _leaving(left: Iterable[Left]) -> Iterator[Item]:

@@ -44,7 +44,9 @@ class Number(Stage):
             elif isinstance(item, CallStart | CallPiece | CallEnd):
                 yield self._from_text(item)
             elif isinstance(item, Verdict) and item.index is not None:
-                yield msgspec.structs.replace(item, index=self._calls.from_text[item.index].index)
+                call = self._calls.from_text[item.index]
+                call.malformed = item.status == "malformed"
+                yield msgspec.structs.replace(item, index=call.index)
             else:
                 yield item
 
@@ -75,7 +77,9 @@ class Number(Stage):
         if isinstance(part, Withdrawn):
             begun = calls.natives.get(part.index)
             calls.renumbers = True
-            calls.broken_off = calls.broken_off or (begun is not None and not begun.complete)
+            if begun is not None:
+                calls.broken_off = calls.broken_off or not begun.complete
+                begun.ended = True
             return part
         if not isinstance(part, CallStart | CallPiece | CallEnd):
             return part
@@ -89,9 +93,11 @@ class Number(Stage):
         known = calls.natives.get(part.index)
         if known is None:  # it has its verdict already, or was never begun: events that come twice or out of order
             known = calls.judged.get(part.index)
-        elif known.is_object:
-            known.complete = True
-            calls.whole_natives.append(known)
+        else:
+            known.ended = True
+            if known.is_object:
+                known.complete = True
+                calls.whole_natives.append(known)
         if known is None or known.index == part.index:
             return part
         return msgspec.structs.replace(part, index=known.index)

@@ -22,6 +22,22 @@ class Read(Stage):
         """Whether text is being read that is not decided."""
         return not self._reader.idle
 
+    @property
+    def inside(self) -> bool:
+        """Whether the text so far ends inside a candidate."""
+        return self._reader.inside
+
+    @property
+    def call_unclosed(self) -> bool:
+        """Whether the text so far ends inside a call, if only because its closers are missing."""
+        return self._reader.unclosed is not None
+
+    @property
+    def argument_open(self) -> bool:
+        """Whether the text so far ends inside a call of whose arguments more must come."""
+        call = self._reader.unclosed
+        return call is not None and not call.between_arguments
+
     def text(self, piece: str) -> Sequence[Event]:
         """What is read from the next piece of text, if it does not just pass."""
         reader, calls = self._reader, self._calls

@@ -1,7 +1,8 @@
 """Rules over the text that a text client gets: a call in it that a rule blocks does not leave, whoever wrote it.
 
 What leaves the row waits in a queue, in order, until `ScreenedText` has decided its text. Where a call is too large to
-be held until a rule is decided, or where there are too many, no text is shown from there on.
+be held until a rule is decided, where there are too many, or where one that began before the lane's end might go on
+behind it, no text is shown from there on.
 """
 
 from collections import deque
@@ -23,6 +24,7 @@ class Screening(Stage):
         self._calls = calls
         self._room = room
         self._silent = False  # no text is shown any more
+        self._ended_early = False  # text was decided by the lane's end: what follows might make a call of it
         self._queue: deque[tuple[Item, str]] = deque()  # each item with its text
         self._held = 0  # characters in the queue that are undecided
         self._at = 0  # how many of its first text's are decided
@@ -33,6 +35,8 @@ class Screening(Stage):
         """What has become of the items, and of those before them that were not decided."""
         for item in items:
             text = item if isinstance(item, str) else item.text if isinstance(item, Text) else ""
+            if self._ended_early and not self._silent and text.strip():
+                yield from self._give_up("it goes on behind the reply's end")
             if text and not (self._queue or self._silent) and self._screened.passes(text):
                 yield from self._take_in_removed()
                 yield item
@@ -49,6 +53,7 @@ class Screening(Stage):
 
     def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it is the same at every end
         """All that is left."""
+        self._ended_early = self._ended_early or self._held > 0
         if not self._silent:
             yield from self._decided(self._screened.finish())
         yield from self._consumed(self._held, shown=not self._silent)
@@ -125,7 +130,7 @@ class Screening(Stage):
 
     def _without_text(self, item: Item, *, removed: bool) -> Iterator[Item]:
         """An item that is no text. `removed`: it stands among text that was removed."""
-        if not isinstance(item, Verdict) or item.status == "blocked":
+        if not isinstance(item, Verdict) or item.status == "blocked" or item.rule is not None:
             yield item
             return
         for place, blocked in enumerate(self._unmatched):
@@ -142,5 +147,5 @@ class Screening(Stage):
 def _as_blocked(verdict: Verdict, blocked: Verdict) -> Verdict:
     """The row's verdict of a call that was removed."""
     return msgspec.structs.replace(
-        verdict, status="blocked", reason=blocked.reason, rule=blocked.rule, changes=blocked.changes, index=None
+        verdict, status=blocked.status, reason=blocked.reason, rule=blocked.rule, changes=blocked.changes, index=None
     )

@@ -4,7 +4,7 @@ A call that was read from text stays as it stands where that is the client's own
 written as one block; those that the dialect cannot hold stay native, behind it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolcalls.events import (
     FUNCTION_FORMS,
@@ -24,18 +24,18 @@ from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.writing.roundtrip import RoundTrip
-from toolcalls.writing.writer import as_text, separated, write
+from toolcalls.writing.roundtrip import ClientText, RoundTrip
+from toolcalls.writing.writer import held, separated, write
 
 _TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
 
 
 class Write(Stage):
-    """Writes a lane's calls in `dialect`."""
+    """Writes a lane's calls for a text client."""
 
-    def __init__(self, calls: Calls, dialect: str, tools: Toolbox, route: Route) -> None:
+    def __init__(self, calls: Calls, client: ClientText, tools: Toolbox, route: Route) -> None:
         self._calls = calls
-        self._dialect = dialect
+        self._client = client
         self._tools = tools
         self._route = route
         self._shown = ""  # the end of the text that the client has
@@ -43,7 +43,7 @@ class Write(Stage):
 
     def round_trip(self) -> RoundTrip:
         """A round trip whose calls are written like this lane's."""
-        return RoundTrip(self._dialect, self._tools, self._written)
+        return RoundTrip(self._client, self._tools, self._rewritten)
 
     @property
     def streams(self) -> bool:
@@ -71,6 +71,8 @@ class Write(Stage):
                 yield item
                 continue
             for outcome in self._trip.feed(item):
+                if isinstance(outcome, Verdict) and outcome.reason == "multiple_calls":
+                    self._calls.withhold(outcome.index)
                 if isinstance(outcome, Text | str):
                     self._shows(outcome if isinstance(outcome, str) else outcome.text)
                 yield outcome
@@ -82,7 +84,7 @@ class Write(Stage):
     def finish(self, end: End) -> Iterator[Item]:
         """Write the native calls, unless the reply broke off."""
         yield from self._trip.flush()
-        if end.reason is not None and self._calls.natives:
+        if end.reason is not None and self._calls.natives and self._client.dialect is not None:
             yield from self._written_natives()
 
     def _shows(self, text: str) -> None:
@@ -100,14 +102,19 @@ class Write(Stage):
                 if call is None:
                     continue
                 if isinstance(part, CallStart):
-                    call.stays = "unwritable"
+                    call.stays = None if self._client.dialect is None else "unwritable"
                     call.room = call.room if self.leaves(call) else None  # all of it is needed for its text
                 if not self.leaves(call):
                     continue
             yield part
 
     def leaves(self, call: ClientCall) -> bool:
-        """Whether a native call leaves while it comes, because no tool that the client declared could hold it."""
+        """Whether a native call leaves while it comes.
+
+        No tool that the client declared could hold it, or it is not known which dialect the client reads.
+        """
+        if self._client.dialect is None:
+            return True
         return call.form not in FUNCTION_FORMS and not self._tools.keys(call.name)
 
     def _fits(self, call: ClientCall) -> bool:
@@ -120,8 +127,19 @@ class Write(Stage):
         except ValueError:
             return False
 
+    def _dialect(self) -> str:
+        dialect = self._client.dialect or next(iter(self._client.dialects), None)
+        if dialect is None:
+            raise Unwritable("it is not known which dialect the client reads")
+        return dialect
+
+    def _rewritten(self, call: Call) -> tuple[str, tuple[Repair, ...]]:
+        """A call that was read from text, written anew, and what had to change for it."""
+        kept, repairs = held(self._dialect(), call, self._tools)
+        return self._written(kept), repairs
+
     def _written(self, *calls: Call) -> str:
-        return separated(self._shown, write(self._dialect, calls, self._tools), self._route)
+        return separated(self._shown, write(self._dialect(), calls, self._tools), self._route)
 
     def _is_writable(self, *calls: Call) -> bool:
         try:
@@ -146,24 +164,39 @@ class Write(Stage):
             fits, over = (count, over) if self._is_writable(*(call for _, call in alone[:count])) else (fits, count)
         return dict(alone[:fits])
 
+    def _withhold_others(self, lowered: Mapping[int, Call]) -> Iterator[Item]:
+        """Withhold the whole native calls behind the one that is written, or behind the first where none can be."""
+        whole = [index for index, call in self._calls.natives.items() if call.complete and not self.leaves(call)]
+        if not self._trip.has_call:
+            order = list(self._calls.natives)
+            kept = next(iter(lowered or whole), None)
+            behind = order[order.index(kept) + 1 :] if kept is not None else []
+            whole = [index for index in whole if index in behind]
+        for index in whole:
+            call = self._calls.natives.pop(index)
+            self._calls.withhold(call.index)
+            yield self._calls.mark(index, Verdict("blocked", "multiple_calls", None, call.name, 0, 0))
+
     def _written_natives(self) -> Iterator[Item]:
         natives = self._calls.natives
-        calls = {
-            index: as_text(Call(call.name, call.arguments), self._tools)
+        kept = {
+            index: held(self._dialect(), Call(call.name, call.arguments), self._tools)
             for index, call in natives.items()
             if self._fits(call)
         }
-        lowered = self._writable(calls)
+        lowered = self._writable({index: call for index, (call, _) in kept.items()})
+        if self._client.one_call:
+            lowered = {} if self._trip.has_call else dict(list(lowered.items())[:1])
+            yield from self._withhold_others(lowered)
         if lowered:
             text = self._written(*lowered.values())
             self._shows(text)
             yield text
-        for index, written in lowered.items():
-            call = natives.pop(index)
-            repairs: tuple[Repair, ...] = ("value_as_text",) if written.arguments != call.arguments else ()
-            verdict = Verdict("lowered", None, self._dialect, call.name, 0, 0, repairs, call.index)
+        for index in lowered:
+            call, repairs = natives.pop(index), kept[index][1]
+            verdict = Verdict("lowered", None, self._client.dialect, call.name, 0, 0, repairs, call.index)
             yield self._calls.mark(index, verdict)
-        self._calls.all_lowered = bool(lowered) and not natives
+        self._calls.all_lowered = not natives
         for place, call in enumerate(natives.values()):
             if self.leaves(call):
                 continue  # it has left

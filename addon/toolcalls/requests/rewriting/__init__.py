@@ -45,7 +45,7 @@ def rewrite(
         is_text = decision.upstream == "text"
         return lower(conversation, spoken, route, names) if is_text else lift_leaked_calls(conversation, call_policy)
     if decision.kind == "lower" and decision.dialect:
-        return lift(conversation, decision.dialect, route.tools)
+        return lift(conversation, decision.dialect, route.tools, one_call=decision.one_call)
     if decision.kind == "roundtrip" and decision.dialect and route.dialects and spoken != decision.dialect:
         return translate(conversation, decision.dialect, spoken, route)
     return Rewritten(conversation)

@@ -131,7 +131,7 @@ class Format(Protocol):
 
         Tools that the conversation no longer has are left out, and members about tools where no tool is left. New tools
         are written in the wire's form; those that the body declares stay as they are there. Texts to stop at are left
-        out unless `stop` has them.
+        out unless `stop` has them. One call a reply is asked for where the API has a word for it.
         """
 
 

@@ -26,6 +26,7 @@ from toolcalls.wires.anthropic import WIRE
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
 _STOP = ("stop_sequences",)
+_ONE_CALL = "disable_parallel_tool_use"  # of the choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class _AnthropicRequests:
             turns = tuple(_turns(fields))
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(fields, asked)))
             choice = rawjson.fields(fields.get("tool_choice"))
-            parallel = rawjson.value(choice.get("disable_parallel_tool_use")) is not True
+            parallel = rawjson.value(choice.get(_ONE_CALL)) is not True
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the request body is no Messages request: {error}") from error
@@ -217,6 +218,9 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     if conversation.tool_choice != asked.tool_choice:
         kept = rawjson.without(rawjson.fields(fields.get("tool_choice")), "type", "name")
         fields["tool_choice"] = {**_choice(conversation.tool_choice), **kept}
+    choice = rawjson.fields(fields.get("tool_choice"))
+    if not conversation.parallel and conversation.tool_choice != "none" and _ONE_CALL not in choice:
+        fields["tool_choice"] = {**(choice or _choice("auto")), _ONE_CALL: True}
 
 
 def _opaque_tools(fields: Mapping[str, Any], asked: Request) -> Iterator[OpaqueTool]:

@@ -88,6 +88,8 @@ class _ChatRequests:
         if new:
             fields["tools"] = [*rawjson.items(fields.get("tools")), *new]
         _choose(fields, asked, conversation.tool_choice, set(declared) - names)
+        if not conversation.parallel and asked.get("parallel_tool_calls") is not False:
+            fields["parallel_tool_calls"] = False
         return rawjson.written(fields)
 
 

@@ -299,6 +299,8 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
         fields["tools"] = [*_without(declared, gone), *new]
     if gone:
         _keep_brought(fields, lambda tools: _without(tools, gone))
+    if not conversation.parallel and rawjson.value(fields.get("parallel_tool_calls")) is not False:
+        fields["parallel_tool_calls"] = False
     named = rawjson.fields(fields.get("tool_choice"))
     if rawjson.word(named, "type") not in {"", "allowed_tools", *_OWN} and _own_name(named) in gone:
         fields["tool_choice"] = "auto"

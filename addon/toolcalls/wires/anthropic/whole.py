@@ -73,7 +73,8 @@ class Whole(WholeCodec):
         for replacement in replacements.values():
             for call in replacement.unplaced:
                 made.call(call)
-        end = ended(message, parts, lifted=made.lifted, broken=made.broken, calls=made.calls)
+        cut = any(isinstance(event, Finish) and event.reason == "length" for _, event in parts)
+        end = ended(message, parts, lifted=made.lifted, broken=made.broken and cut, calls=made.calls)
         if end is message and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
             return [payload]
         return [rawjson.written({**end, "content": made.blocks})]

@@ -24,4 +24,4 @@ from toolcalls.wires.openai_chat.request import request_of
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
 
-WIRE = Wire("openai_chat", "/chat/completions", request_of, Stream, Whole)
+WIRE = Wire("openai_chat", "/chat/completions", request_of, Stream, Whole, shows_open_calls=True)

@@ -54,5 +54,13 @@ class _OpenAIResponses(Wire):
 
 
 WIRE = _OpenAIResponses(
-    "openai_responses", "/responses", request_of, Stream, Whole, Events, has_event_names=True, sequential_lanes=True
+    "openai_responses",
+    "/responses",
+    request_of,
+    Stream,
+    Whole,
+    Events,
+    has_event_names=True,
+    sequential_lanes=True,
+    shows_open_calls=True,
 )

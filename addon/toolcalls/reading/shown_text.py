@@ -1,0 +1,50 @@
+"""Text that is shown: where in its Markdown the next of it stands, and calls in it that nobody reads (`open_text`)."""
+
+from collections.abc import Callable
+
+from toolcalls.events import Verdict
+from toolcalls.reading.open_text import OpenText
+from toolcalls.text.markdown import Position
+
+type _InLine = tuple[Callable[[str], None], Callable[[str], None]]
+
+
+class ShownText:
+    """The text of one reply as far as it was shown."""
+
+    def __init__(self, position: Position) -> None:
+        self._position = position
+        self._open: OpenText | None = None
+        self._in_line: _InLine = (position.note, position.keep)
+        self._in_kept_line: _InLine = self._in_line
+
+    def look_for_calls(self, text: OpenText | None) -> None:
+        """Give what is shown to `text`, too; None for nobody."""
+        self._open = text
+        if text is not None:
+            self._in_kept_line = text.beside(self._position.note), text.beside(self._position.keep)
+
+    @property
+    def in_line(self) -> _InLine:
+        """What takes the next piece of a line that just passes, where it is long, and where it is short."""
+        return self._in_kept_line if self._open is not None and self._open.keeps else self._in_line
+
+    def advance(self, text: str, at: int) -> None:
+        """Text is shown, at the offset `at`."""
+        if self._open is not None:
+            self._open.text(text, at, line_start=self._position.line_start)
+        self._position.advance(text)
+
+    def end(self, *, cut: bool = False) -> None:
+        """What follows is no such text. `cut`: the reply broke off."""
+        if self._open is not None:
+            self._open.end(cut=cut)
+
+    def judged(self, start: int, end: int) -> None:
+        """What stands from `start` to `end` has its verdict."""
+        if self._open is not None:
+            self._open.judged(start, end)
+
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of calls that nobody reads, since the last time."""
+        return self._open.verdicts() if self._open is not None else []

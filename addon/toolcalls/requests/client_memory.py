@@ -1,0 +1,48 @@
+"""Remembers which sessions a client pattern has matched: a client stays what it is, whatever a later request shows.
+
+Agents send side requests of other headers and without their prompt. What such a request declares still outranks what is
+remembered here (`evidence.decide`). The session is the one that a header names, else the one that the body names, else
+all requests to one host whose conversation begins with the same words of the user.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from toolcalls.request import Request
+from toolcalls.values import rawjson
+
+# Headers in which agents send the id of their session.
+SESSION_HEADERS = (
+    *("x-claude-code-session-id", "session-id", "x-session-id", "agent-session-id", "session_id"),
+    *("x-session-affinity", "thread-id"),
+)
+_SESSIONS = 4096  # how many are remembered
+_BODY_KEYS = ("prompt_cache_key", "session_id")
+
+
+class ClientMemory:
+    """The pattern, with its header, that each of the latest sessions has matched."""
+
+    def __init__(self) -> None:
+        self._matched: OrderedDict[bytes, str] = OrderedDict()
+
+    def remember(self, session: bytes, matched: str) -> None:
+        """A request of the session matches a pattern, as `cline (user-agent)`."""
+        self._matched[session] = matched
+        self._matched.move_to_end(session)
+        while len(self._matched) > _SESSIONS:
+            self._matched.popitem(last=False)
+
+    def recall(self, session: bytes) -> str | None:
+        """What an earlier request of the session matched, None for nothing."""
+        return self._matched.get(session)
+
+
+def session_of(headers: Mapping[str, str], host: str, body: bytes, request: Request) -> bytes:
+    """A key for the session of a request. `headers` has lower-case names."""
+    fields = rawjson.fields(body)
+    names = (*(headers.get(name, "") for name in SESSION_HEADERS), *(rawjson.word(fields, key) for key in _BODY_KEYS))
+    id_ = next(filter(None, names), "")
+    first = "" if id_ or not request.quotable else str(request.quotable[0])
+    return blake2b(f"{host}\0{id_}\0{first}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
