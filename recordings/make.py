@@ -181,7 +181,7 @@ RECORDINGS: dict[str, Callable[[], Recording]] = {
     "lifted-whole": lambda: Recording(whole(), streamed=False),
     "stray-word": lambda: Recording(plain(f"I'll look at the file.\n\ncourt\n{CALL}")),
     "fenced-example": lambda: Recording(plain(MENTION)),
-    "cut-in-a-tag": lambda: Recording(Reply(said(CUT), cut="rst", stays=True)),
+    "cut-in-a-tag": lambda: Recording(Reply(said(CUT), cut="rst")),
     "lowered-for-a-text-client": lambda: Recording(
         Reply([*said("I'll look at the file."), *called(0), *ended("tool_calls")]), tools=False, system=TAUGHT
     ),

@@ -18,7 +18,7 @@ from toolcalls.writing.writer import calls_in
 
 
 def call_policy_for(route: Route, quotable: tuple[str, ...] = ()) -> CallPolicy:
-    return CallPolicy(route, Request(tools=TOOLS, quotable=quotable))
+    return CallPolicy(route, Request(tools=TOOLS, quotable=quotable), open_calls=True)
 
 
 def read(

@@ -124,6 +124,10 @@ class Lane:
         """Whether processors decide on calls, of which an open one may still be blocked."""
         return self._row.act is not None
 
+    def withhold(self, index: int) -> None:
+        """The client is not given the call with this index of its own."""
+        self._calls.withhold(index)
+
     def reason(self, reason: str) -> str:
         """The finish reason that the client is given if the lane ends now with this one."""
         return self._row.end.reason(reason)

@@ -330,7 +330,8 @@ class LaneFrames:
             of_text = verdict.index is not None and verdict.dialect is not None
             broken = of_text and verdict.status in {"truncated", "malformed"}
             self._place(frame, Markup(""), changed=broken)
-            if broken and self._broken_is_text:
+            if broken and self._broken_is_text and verdict.index is not None:
+                self.lane.withhold(verdict.index)
                 verdict = msgspec.structs.replace(verdict, index=None)
         self._verdicts.append((self.number, verdict))
 
