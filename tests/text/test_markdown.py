@@ -343,8 +343,8 @@ LONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
-def test_memory_is_bounded(text: str) -> None:
+def memory(text: str) -> tuple[int, int]:
+    """The bytes that are held behind a text, and the most that were held within it."""
     position = Position()
     tracemalloc.start()
     try:
@@ -354,8 +354,19 @@ def test_memory_is_bounded(text: str) -> None:
     finally:
         tracemalloc.stop()
     position.reason()
-    assert current < 20_000
-    assert peak < 100_000
+    return current, peak
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_memory_is_bounded(text: str) -> None:
+    """What other threads of the test run allocate meanwhile is counted, too: one of three measurements is enough."""
+    measured: list[tuple[int, int]] = []
+    for _ in range(3):
+        current, peak = memory(text)
+        measured.append((current, peak))
+        if current < 20_000 and peak < 100_000:
+            return
+    raise AssertionError(f"held in the end and at most: {measured}")
 
 
 # -- the oracle ----------------------------------------------------------------------------------------------------
