@@ -25,6 +25,7 @@ from mitmproxy.test import taddons, tflow, tutils
 import toolcalls
 from support.chatclient import HEAD, chunk, ending, event
 from support.loopback import EVENTS, PATH, asked, streamed
+from support.sampling import some
 from support.spoken import SPOKEN, Spoken, through
 from support.spoken import exchange as lifting
 from toolcalls.mitm.addon import ToolCalls
@@ -254,7 +255,8 @@ def everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> Iterator
     for code, count in counts.items():
         if code.co_qualname in ENTRANCES or code.co_name.startswith("<"):
             continue
-        for number in sorted({1, min(2, count), (count + 1) // 2, count}):
+        numbers = sorted({1, min(2, count), (count + 1) // 2, count})
+        for number in some(numbers, 1, code.co_qualname):
             left = number
 
             def strike(met: CodeType, code: CodeType = code) -> None:
