@@ -95,6 +95,14 @@ BAD = {
     "a reactor without a function": ("reactors: [{file: x.py}]", 'expected the key "function"'),
     "a reactor's file": ("reactors: [{file: absent.py, function: f}]", "cannot be read"),
     "a time limit": (f"reactors: [{{file: {REACTORS}, function: relative_paths, time_limit: 0}}]", "more than 0"),
+    "a long time limit": (
+        f"reactors: [{{file: {REACTORS}, function: relative_paths, time_limit: 60.5}}]",
+        "at most 60",
+    ),
+    "a time limit that is no number": (
+        f"reactors: [{{file: {REACTORS}, function: relative_paths, time_limit: true}}]",
+        "a number of seconds",
+    ),
     "where steering goes": ("steering: both", "reply, request"),
     "steering in requests that nobody rewrites": ("steering: request", "needs rewrite_request: true"),
     "a rule of the addon's own name": ("access: {rules: [{name: cycle, action: block}]}", "a word of the addon's own"),
@@ -286,6 +294,12 @@ def test_every_setting_can_be_given() -> None:
     assert route.access is not None
     assert route.loops is not None
     assert (len(route.access.rules[0].arguments), len(route.reactors), len(route.filters)) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("seconds", ["0.001", "60"])
+def test_the_shortest_and_the_longest_time_limit(seconds: str) -> None:
+    (route,) = read(EVERY.replace("time_limit: 2", f"time_limit: {seconds}")).routes
+    assert [reactor.time_limit for reactor in route.reactors] == [float(seconds)]
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place + 1} {EVERY.splitlines()[place].strip()}")

@@ -1,0 +1,47 @@
+"""How near a call is to what its dialect would write, and what of a text counts as a call of a dialect.
+
+`test_text_clients.py` has what is decided by it.
+"""
+
+import pytest
+
+from toolcalls.dialects import all_dialects
+from toolcalls.requests import spoken_dialects
+from toolcalls.requests.spoken_dialects import taught_in
+from toolcalls.values.toolbox import Toolbox
+
+SPELLINGS = {  # by distance
+    0: '<tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>',
+    1: '<tool_call>{"name": "a", "arguments": {"x": 1}}</tool_call>',
+    2: '<tool_call>\n{"arguments": {"x": 1}, "name": "a"}\n</tool_call>',
+    3: "<tool_call>\n{'name': 'a', 'arguments': {'x': 1}}\n</tool_call>",
+}
+
+
+@pytest.mark.parametrize("distance", SPELLINGS)
+def test_the_distance_grows_from_white_space_to_spelling_to_repairs(distance: int) -> None:
+    fit = spoken_dialects._fit_at(all_dialects()["hermes"], SPELLINGS[distance], 0, Toolbox())
+    assert fit is not None
+    assert fit.distance == distance
+
+
+def test_what_a_dialect_reads_and_cannot_write_is_another_spelling() -> None:
+    text = "<start_function_call>call:Bash{command:<escape>a <escape> b<escape>}<end_function_call>"
+    fit = spoken_dialects._fit_at(all_dialects()["functiongemma"], text, 0, Toolbox())
+    assert fit is not None
+    assert fit.distance == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[TOOL_CALLS][{"name": "a", "arguments": {}}, {"name": "b", "arguments": {"x": }}]',
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+        '<|tool_call_begin|>functions.a:1<|tool_call_argument_begin|>{"x": }<|tool_call_end|>'
+        "<|tool_calls_section_end|>",
+    ],
+    ids=["mistral", "kimi_k2"],
+)
+def test_a_block_with_a_broken_call_teaches_nothing(text: str) -> None:
+    assert taught_in(text) == ()
+    assert taught_in(text.replace('{"x": }', "{}")) != ()
