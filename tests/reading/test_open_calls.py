@@ -155,6 +155,14 @@ def test_what_is_kept_is_bounded(size: int) -> None:
     assert found(text, [text[start : start + size] for start in range(0, len(text), size)]) == expected
 
 
+@pytest.mark.parametrize("behind", [f"<tool_calls>[{CALL}]</tool_calls>", f"{INVOKE}\n{CALL}"])
+def test_behind_too_many_candidates_nothing_is_kept(behind: str) -> None:
+    text = f"{INVOKE}\n{behind}"
+    expected: Found = [("lifted", None, "invoke", INVOKE), ("declined", "max_candidates", None, "")]
+    for at in range(1, len(text)):
+        assert found(text, [text[:at], text[at:]], route={"max_candidates": 1}) == expected, at
+
+
 @pytest.mark.parametrize("letter", ["B", "x"])
 def test_a_long_line_of_prose_keeps_nothing(letter: str) -> None:
     reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), open_calls=True))

@@ -295,6 +295,7 @@ class Ledger:
 
     def stop_reading(self) -> None:
         """From here on nothing is searched for calls any more, and all is text."""
+        self.shown.stop()
         self.out.append(Verdict("declined", "max_candidates", None, None, self.at, self.at))
 
     # The limit for held text

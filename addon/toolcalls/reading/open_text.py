@@ -37,6 +37,7 @@ class OpenText:
         self._pieces: list[str] = []
         self._size = self._start = 0
         self._unsure = False  # what is kept may be the beginning of a tool's name, or of another word
+        self._stopped = False
         self._judged: list[tuple[int, int]] = []
         self._found: list[Verdict] = []
         self.keeps = False
@@ -44,7 +45,7 @@ class OpenText:
     def text(self, text: str, at: int, *, line_start: bool) -> None:
         """Text that is shown, from the offset `at` on."""
         start = 0
-        while start < len(text):
+        while start < len(text) and not self._stopped:
             if not self.keeps:
                 begin = self._beginning(text, start, line_start=line_start)
                 if begin is None:
@@ -80,6 +81,11 @@ class OpenText:
             found = self._look("".join(self._pieces), self._start, cut)
             self._found += [one for one in found if not self._has_verdict(one)]
             self._drop()
+
+    def stop(self) -> None:
+        """What is kept ends here, and nothing is kept any more."""
+        self.end()
+        self._stopped = True
 
     def verdicts(self) -> list[Verdict]:
         """The verdicts since the last time."""

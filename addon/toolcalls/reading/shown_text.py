@@ -40,6 +40,11 @@ class ShownText:
         if self._open is not None:
             self._open.end(cut=cut)
 
+    def stop(self) -> None:
+        """No more calls are looked for."""
+        if self._open is not None:
+            self._open.stop()
+
     def judged(self, start: int, end: int) -> None:
         """What stands from `start` to `end` has its verdict."""
         if self._open is not None:
