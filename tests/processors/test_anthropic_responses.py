@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from support import anthropicclient, responsesclient
 from support.casefiles import canonical, load
+from support.exchanges import of_kind
 from support.processorcases import (
     ACTING,
     CASES,
@@ -33,8 +34,9 @@ from support.processorcases import (
 from support.processorcases import exchange_for as on_chat
 from support.rewritings import offered
 from support.sampling import examples
+from toolcalls.dialects import all_dialects
 from toolcalls.events import Text
-from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
+from toolcalls.processors import Call, Drop, EarlierCall, Edit, Processors, Say
 from toolcalls.processors.reactors import Answer, Runner
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -43,6 +45,7 @@ from toolcalls.request import Request
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Reactor, Route
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in, write
 
@@ -435,6 +438,23 @@ def test_what_is_blocked_goes_and_all_else_arrives_in_order(
         assert (text in got.text) == (("Bash", command) in calls)
     statuses = [verdict.status for _, verdict in exchange.verdicts]
     assert statuses.count("blocked") == sum(not left_of(*one) for one in calls)
+
+
+@pytest.mark.parametrize("dialect", all_dialects())
+def test_calls_on_both_sides_of_reasoning_reach_a_text_client(dialect: str) -> None:
+    """The reasoning decides what came before it; the calls behind it are written and screened all the same."""
+    row = [{"call": "Bash", "arguments": {"command": "ls"}}, {"thinking": "Hm."}]
+    row.append({"call": "Bash", "arguments": {"command": "pwd"}})
+    route = Route(access=route_of(LAW).access)
+    processors = Processors(route, model="m", agent="test/1", history=(), run=no_reactors)
+    exchange = of_kind(
+        all_wires()["anthropic"], TOOLS, route, "lower",
+        form="sse", upstream="auto", dialect=dialect, processors=processors,
+    )  # fmt: skip
+    got = received("anthropic", "sse", run(exchange, sent("anthropic", "sse", row, 5), 7))
+    assert exchange.notes == []
+    commands = [json.loads(arguments)["command"] for _, arguments in got.calls]
+    assert all(command in got.text or command in commands for command in ("ls", "pwd"))
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from support.chatclient import HEAD, chunk, event
 from support.exchanges import of_request, run
 from support.growth import grows_with_its_input
+from support.sampling import smaller
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
@@ -84,7 +85,7 @@ def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
         pieces = deltas(text_of(kind, size))
         return lambda: read(route, pieces)
 
-    grows_with_its_input(work, 5000)
+    grows_with_its_input(work, smaller(5000))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
         text = text_of(kind, size)
         return lambda: read(Route(max_candidates=1 << 30), [text])
 
-    grows_with_its_input(work, 50_000)
+    grows_with_its_input(work, smaller(50_000))
 
 
 @pytest.mark.parametrize("kind", ["a call's argument", "white space behind a call"])
@@ -104,7 +105,7 @@ def test_holding_text_up_to_the_limit_is_linear(kind: str) -> None:
         pieces = list(text_of(kind, size))
         return lambda: read(Route(policy="strict", max_buffer_bytes=size), pieces)
 
-    grows_with_its_input(work, 4000)
+    grows_with_its_input(work, smaller(4000))
 
 
 @pytest.mark.parametrize("differs", [False, True], ids=["an echo", "nearly an echo"])
@@ -114,7 +115,7 @@ def test_looking_for_an_echo_is_linear(differs: bool) -> None:
         quoted = text[:-40] + "!" if differs else text
         return lambda: read(Route(max_buffer_bytes=1 << 30), deltas(text), (quoted,))
 
-    grows_with_its_input(work, 5000)
+    grows_with_its_input(work, smaller(5000))
 
 
 def exchange_on(route: Route) -> Exchange:
@@ -130,7 +131,7 @@ def test_an_exchange_is_linear(kind: str) -> None:
 
         return lambda: run(exchange_on(Route(max_buffer_bytes=1 << 30)), frames)
 
-    grows_with_its_input(work, 6000)
+    grows_with_its_input(work, smaller(6000))
 
 
 def test_a_long_value_in_one_piece_is_linear() -> None:
@@ -138,7 +139,7 @@ def test_a_long_value_in_one_piece_is_linear() -> None:
         text = text_of("closers in an argument", 10 * size)
         return lambda: read(Route(), [text])
 
-    grows_with_its_input(work, 5000)
+    grows_with_its_input(work, smaller(5000))
 
 
 def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
@@ -152,7 +153,7 @@ def test_a_native_call_that_comes_in_turns_with_text_is_read_linearly() -> None:
 
         return lambda: run(exchange_on(Route(max_call_chars=1 << 30)), frames)
 
-    grows_with_its_input(work, 500)
+    grows_with_its_input(work, smaller(500))
 
 
 @pytest.mark.parametrize("beginning", ['\n{"name":', '\n{"arguments":', '\n{"tool_calls":['])

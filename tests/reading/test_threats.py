@@ -24,7 +24,7 @@ from support.chatclient import chunk, event
 from support.growth import grows_with_its_input
 from support.quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
 from support.repository import REPO, shared_path
-from support.sampling import some
+from support.sampling import smaller, some
 from support.spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
@@ -292,7 +292,7 @@ def test_look_alikes_are_candidates_that_are_counted() -> None:
     events = read(text)
     assert len(verdicts(events)) == Route().max_candidates + 1
     assert shown(events) == text
-    grows_with_its_input(reading(lambda size: text[:size]), len(text) // 16)
+    grows_with_its_input(reading(lambda size: text[:size]), smaller(len(text) // 16))
 
 
 def test_text_waits_only_while_it_may_look_like_a_tag() -> None:
@@ -481,7 +481,7 @@ def test_texts_made_to_be_slow_are_not(first: str, repeated: str, count: int) ->
     events = read(text)
     assert not calls_in(events)
     assert all_of(events) == text
-    grows_with_its_input(reading(lambda count: first + repeated * count), count // 16)
+    grows_with_its_input(reading(lambda count: first + repeated * count), smaller(count // 16))
 
 
 # --- nothing breaks out -----------------------------------------------------------------------------------------------

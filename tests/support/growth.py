@@ -10,17 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from support.sampling import SAMPLED
-
 BOUND = 8  # times as long for four times as much: linear work gives 4, quadratic 16
 ROUNDS = 5
-SMALLER = 4  # in a sample, sizes are divided by this
 LEAST = 1e-4  # seconds; what takes less is all noise
 
 
 def grows_with_its_input(work: Callable[[int], Callable[[], object]], size: int) -> None:
     """Assert that `work(4 * size)()` costs at most `BOUND` times what `work(size)()` does."""
-    size = size // SMALLER if SAMPLED else size
     ratios: list[float] = []
     for _ in range(ROUNDS):
         ratios.append(_seconds(work(4 * size), 1) / max(_seconds(work(size), 3), LEAST))

@@ -55,6 +55,11 @@ def some[T](population: Sequence[T], count: int, of: str | bytes) -> Sequence[T]
     return [population[at] for at in sorted(Random(f"{SEED} {of!r}").sample(range(len(population)), count))]
 
 
+def smaller(size: int) -> int:
+    """A quarter of a size where tests are sampled: for work that is long and whose growth shows there, too."""
+    return size // 4 if SAMPLED else size
+
+
 def sampled(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests that run. Of those marked `@pytest.mark.sampled(2, per="case")` it is two for each `case`."""
     groups: dict[str, dict[int, list[pytest.Item]]] = {}

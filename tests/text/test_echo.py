@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.growth import grows_with_its_input
-from support.sampling import examples
+from support.sampling import examples, smaller
 from toolcalls.events import CallStart, Event, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -275,13 +275,13 @@ def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
         quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
         return lambda: read(text, quoted, 20)
 
-    grows_with_its_input(work, 10 * MEGABYTE // 4)
+    grows_with_its_input(work, smaller(10 * MEGABYTE // 4))
 
 
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
 def test_the_work_grows_with_the_reply(kind: str) -> None:
     """10 MB of request text, replies of 50 and 200 calls that begin like it."""
-    quoted = (QUOTED[kind] * (10 * MEGABYTE // len(QUOTED[kind])),)
+    quoted = (QUOTED[kind] * (smaller(10 * MEGABYTE) // len(QUOTED[kind])),)
 
     def work(count: int) -> Callable[[], object]:
         text = "\n".join(CALLS["alike at first"](number) for number in range(count))

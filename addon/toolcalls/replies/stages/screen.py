@@ -53,7 +53,8 @@ class Screening(Stage):
 
     def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it is the same at every end
         """All that is left."""
-        self._ended_early = self._ended_early or self._held > 0
+        # What this addon has written are whole calls.
+        self._ended_early = self._ended_early or any(isinstance(item, Text) for item, text in self._queue if text)
         if not self._silent:
             yield from self._decided(self._screened.finish())
         yield from self._consumed(self._held, shown=not self._silent)
