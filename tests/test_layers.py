@@ -74,7 +74,7 @@ FILES = {
         client_memory prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting
         | call_memory processing
     """,
-    "replies": "calls unread_calls | stages | lane | plan waiting | exchange",
+    "replies": "body_encoding calls unread_calls | stages | lane | plan waiting | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report
@@ -85,7 +85,7 @@ FILES = {
     "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
-        requirements |
+        reply_forms requirements |
         exchange_plan journal response_tap | flow_metadata | background websocket | judging live views |
         flow_records tables | offline page | commands recorder | options | reporting | websocket_hooks | addon
     """,

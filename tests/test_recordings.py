@@ -23,7 +23,8 @@ from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import decoded
-from toolcalls.mitm.exchange_plan import form_of, plan_for, wire_for
+from toolcalls.mitm.exchange_plan import plan_for, wire_for
+from toolcalls.mitm.reply_forms import form_of
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 

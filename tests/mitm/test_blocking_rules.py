@@ -9,7 +9,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow, tutils
 
 from support.addons import addon_with
-from support.loopback import CALL, PATH, asked, streamed, whole
+from support.loopback import CALL, PATH, asked, calls_in, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.mitm.addon import ToolCalls
@@ -17,6 +17,7 @@ from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.judging import recorded
 from toolcalls.wires import all_wires
 
+GEMINI = "/v1beta/models/gemini-pro:generateContent"
 RULES = "routes: [{name: r, access: {message: NO., rules: [{name: no-bash, action: block, tools: Bash}]}}]"
 
 
@@ -88,10 +89,122 @@ def test_ollama_streams_where_nothing_is_said(addon: ToolCalls) -> None:
         assert flow.comment == "1 blocked: no-bash"
 
 
+TYPES = [
+    "text/html", "image/png", "application/vnd.api+json", "text/json; charset=UTF-8", "application/problem+json",
+    'application/json; charset="latin-1"', "multipart/mixed; boundary=x", "nonsense",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_reply_is_what_was_asked_for_whatever_its_type(addon: ToolCalls, type_: str, stream: bool) -> None:
+    """SDKs parse it without looking at the type, or wherever that ends in `json`."""
+    body = b"".join(streamed(CALL)) if stream else whole(CALL)
+    flow, out = answered(addon, body, {"content-type": type_}, stream=stream)
+    assert b"invoke" not in out
+    if stream and "json" in type_:
+        assert flow.comment.startswith("failed: nothing passed")
+    else:
+        assert b"NO." in out
+        assert flow.comment == "1 blocked: no-bash"
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/responses", "/v1/messages", GEMINI, "/api/chat"])
+def test_a_whole_reply_that_says_that_it_is_a_stream_brings_no_call(addon: ToolCalls, path: str) -> None:
+    """google-genai and ollama parse it as JSON all the same."""
+    request = json.dumps({"model": "m", "stream": False, "messages": [], "input": [], "contents": []}).encode()
+    for body in (native_whole(path), native_whole(path).decode().encode("utf-16")):
+        type_ = {"content-type": "text/event-stream"}
+        assert answered(addon, body, type_, stream=False, path=path, request=request)[1] == b""
+
+
+NO_REPLIES = [b"<html>\n<p>Sign in.</p>\n</html>", b"\x89PNG\r\n\x1a\n\0\0", b"", b"\xff\xfea", b"\0"]
+
+
+@pytest.mark.parametrize("body", NO_REPLIES)
+def test_what_is_no_reply_passes(addon: ToolCalls, body: bytes) -> None:
+    assert answered(addon, body, {"content-type": "text/html"}, stream=False)[1] == body
+
+
 @pytest.mark.parametrize("type_", ["text/html", "image/png", "audio/mpeg"])
-def test_other_types_are_not_read(addon: ToolCalls, type_: str) -> None:
-    body = whole(CALL)
-    assert answered(addon, body, {"content-type": type_}, stream=False)[1] == body
+def test_without_rules_other_types_are_not_read(type_: str) -> None:
+    with addon_with() as other:
+        body = whole(CALL)
+        assert answered(other, body, {"content-type": type_}, stream=False)[1] == body
+
+
+ENCODINGS = ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+
+
+def native_whole(wire: str) -> bytes:
+    """A whole reply with a native call."""
+    arguments = {"command": "rm ü"}
+    function = {"name": "Bash", "arguments": arguments}
+    as_text = {"name": "Bash", "arguments": json.dumps(arguments)}
+    bodies: dict[str, dict[str, object]] = {
+        PATH: {"choices": [{"index": 0, "message": {"tool_calls": [{"id": "a", "function": as_text}]}}]},
+        "/v1/responses": {
+            "object": "response", "output": [{"type": "function_call", "id": "f", "call_id": "c", **as_text}],
+        },
+        "/v1/messages": {
+            "type": "message", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": arguments}],
+        },
+        GEMINI: {"candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "Bash", "args": arguments}}]}, "finishReason": "STOP"}
+        ]},
+        "/api/chat": {
+            "message": {"role": "assistant", "content": "", "tool_calls": [{"function": function}]},
+            "done": True, "done_reason": "stop",
+        },
+    }  # fmt: skip
+    return json.dumps(bodies[wire]).encode()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("path", [PATH, "/v1/responses", "/v1/messages", GEMINI, "/api/chat"])
+def test_a_whole_reply_is_read_in_every_encoding_of_json(addon: ToolCalls, path: str, encoding: str) -> None:
+    """`json.loads` and httpx tell the encoding by the first bytes, and so do the SDKs that are built on them."""
+    request = json.dumps({"model": "m", "stream": False, "messages": [], "input": [], "contents": []}).encode()
+    body = native_whole(path).decode().encode(encoding)
+    type_ = {"content-type": "application/json"}
+    out = answered(addon, body, type_, stream=False, path=path, request=request)[1]
+    assert "NO." in json.dumps(json.loads(out))
+    assert "Bash" not in out.decode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be"])
+@pytest.mark.parametrize("rules", [True, False])
+def test_a_reply_that_stays_keeps_its_encoding(addon: ToolCalls, encoding: str, rules: bool) -> None:
+    body = whole("größe").decode().encode(encoding)
+    headers = {"content-type": "application/json"}
+    if rules:
+        assert answered(addon, body, headers, stream=False)[1] == body
+        return
+    with addon_with() as other:
+        assert answered(other, body, headers, stream=False)[1] == body
+        lifted = answered(other, whole(CALL).decode().encode(encoding), headers, stream=False)[1]
+        assert [name for name, _ in calls_in(json.dumps(json.loads(lifted)).encode())] == ["Bash"]
+        assert lifted.decode(encoding).encode(encoding) == lifted
+
+
+@pytest.mark.parametrize(
+    ("type_", "stream"),
+    [
+        ("application/json; charset=utf-7", False),
+        ("text/event-stream; charset=utf-16", True),
+        ("text/plain; charset=cp037", True),
+        ('text/event-stream; Charset="UTF-16LE"', True),
+        ("text/event-stream; a=b; charset=shift_jis", True),
+    ],
+)
+def test_nothing_in_a_charset_that_clients_read_otherwise_passes_rules(
+    addon: ToolCalls, type_: str, stream: bool
+) -> None:
+    flow, out = answered(addon, b'{"a": 1}', {"content-type": type_}, stream=stream)
+    assert out == b""
+    assert flow.comment.startswith("failed: nothing passed")
+    with addon_with() as other:
+        assert answered(other, b'{"a": 1}', {"content-type": type_}, stream=stream)[1] == b'{"a": 1}'
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "x-own"])

@@ -19,7 +19,8 @@ from mitmproxy import http
 from reliability.materials import Reply
 from toolcalls.events import Verdict
 from toolcalls.mitm.content_codings import decoder_of
-from toolcalls.mitm.exchange_plan import ExchangePlan, form_of, plan_for, wire_for
+from toolcalls.mitm.exchange_plan import ExchangePlan, plan_for, wire_for
+from toolcalls.mitm.reply_forms import form_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange

@@ -26,11 +26,12 @@ from toolcalls.mitm.commands.keys import bind_keys
 from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.console_status import Focus
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
-from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
 from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.page.addon import PageAddon
+from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.reporting import LIVE, Reporter, exchange_label, log_losses
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import add_views
@@ -201,8 +202,11 @@ class ToolCalls:
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> ResponseTap | None:
         """A tap for a reply; None for one in an unknown content coding, which passes as it is.
 
-        If a rule may block calls of the reply, nothing of one in an unknown coding passes.
+        If a rule may block calls of the reply, nothing passes of one in an unknown coding or charset.
         """
+        if plan.may_block and (charset := unreadable_charset(response, form)) is not None:
+            unknown_charset = UnknownCoding(f"charset {charset!r}")
+            return ResponseTap(plan.exchange(form), form=form, decoder=unknown_charset, changes=True)
         try:
             limit = plan.call_policy.route.max_decoded_bytes
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)

@@ -4,7 +4,6 @@ A plan is a function of the configuration and the request, so it is the same liv
 no reference to the flow, because a tap holds the plan.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -196,26 +195,3 @@ def _rewritten(
         return format_.write(body, steered.conversation), [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
         return None, [f"{_PASSES}{error}"]
-
-
-_SAY_NOTHING = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
-# In a text the quotes would be escaped.
-_STREAM, _WHOLE = re.compile(rb'"stream"\s*:\s*true'), re.compile(rb'"stream"\s*:\s*false')
-_STREAM_PATH = re.compile(r"[?&](?:stream=true|alt=sse)\b")
-
-
-def form_of(wire: Wire, request: http.Request, response: http.Response, *, guarded: bool = False) -> Form | None:
-    """The form of a reply that can be read; None for an error's reply and for all other content types.
-
-    guarded   a rule may block calls of it: then one whose type says nothing is what was asked for, as to most clients
-    """
-    if not 200 <= response.status_code < 300:
-        return None
-    said = response.headers.get("content-type", "")
-    if not guarded or said.partition(";")[0].strip().lower() not in _SAY_NOTHING:
-        return wire.form(request.path, said)
-    body = request.raw_content or b""
-    if wire.name == "ollama":  # which streams where nothing is said
-        return wire.form(request.path, "application/json" if _WHOLE.search(body) else "application/x-ndjson")
-    streams = _STREAM.search(body) is not None or _STREAM_PATH.search(request.path) is not None
-    return wire.form(request.path, "text/event-stream" if streams else "application/json")

@@ -15,8 +15,9 @@ from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord, Pieces, State
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
-from toolcalls.mitm.exchange_plan import form_of, wire_for
+from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.progress import progress_of
+from toolcalls.mitm.reply_forms import form_of
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import (

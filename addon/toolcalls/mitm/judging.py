@@ -25,7 +25,8 @@ from toolcalls.insight.vocabulary.entries import ConditionNumber
 from toolcalls.insight.vocabulary.reasons import failing, with_sentence
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
-from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, form_of, plan_for, wire_for
+from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
+from toolcalls.mitm.reply_forms import form_of
 from toolcalls.mitm.websocket.connection import QuotableTexts
 from toolcalls.mitm.websocket.turns import turns_of
 from toolcalls.mitm.websocket.upgrade import websocket_wire

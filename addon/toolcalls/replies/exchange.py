@@ -21,9 +21,10 @@ import msgspec
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Note, Place, Text, Verdict
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.plan import Plan
-from toolcalls.replies.unread_calls import about_calls, holds_calls
+from toolcalls.replies.unread_calls import about_calls, holds_calls, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
 from toolcalls.requests.evidence import Decision
 from toolcalls.values import rawjson
@@ -142,7 +143,7 @@ class Exchange:
         self._closed = True
         body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
         try:
-            frames = self._frames.flush() if self._streamed else [Frame(body, body)]
+            frames = self._frames.flush() if self._streamed else [self._whole(body)]
             self._due = b"".join([frame.raw for frame in frames])
             out = self._take(frames) + self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
@@ -151,6 +152,13 @@ class Exchange:
             return out[:at] + self._given_back + out[at:]
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `feed`
             return self._fail(error)
+
+    def _whole(self, body: bytes) -> Frame:
+        """A reply that comes whole. Raises ValueError where a rule may block what a client might read in it."""
+        frame = Frame(body, as_utf8(body, encoding_of(body)))
+        if self.guarded and (why := unread_body(frame.data or b"")) is not None:
+            raise ValueError(why)
+        return frame
 
     def _fail(self, error: Exception, latest: bytes = b"") -> bytes:
         """Everything owed leaves as it came, and so does all that follows. `latest`: the piece under way."""
@@ -368,7 +376,7 @@ class Exchange:
         if payloads == [frame.data]:
             return frame.raw
         if not self._streamed:
-            return payloads[0]
+            return from_utf8(payloads[0], encoding_of(frame.raw))
         built = b"".join(self._built(payload, frame.raw, keep=True) for payload in payloads[:1])
         if len(payloads) > 1:  # the others are spelt like a short frame, so that a long one is looked at once
             like = self._frames.build(b"{}", frame.raw, keep=False, name=None)

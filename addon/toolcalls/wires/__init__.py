@@ -169,12 +169,17 @@ _FORMS: dict[str, Form] = {
     "text/event-stream": "sse",
     "application/json": "whole",
     "application/x-ndjson": "ndjson",
+    "application/ndjson": "ndjson",
 }
 
 
 def form_of(content_type: str) -> Form | None:
-    """The form that a content type says, with or without its parameters."""
-    return _FORMS.get(content_type.partition(";")[0].strip().lower())
+    """The form that a content type says, with or without its parameters.
+
+    Types that end in `json` are JSON, as they are to openai-python and anthropic: `application/vnd.api+json`.
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    return _FORMS.get(media_type, "whole" if media_type.endswith(("/json", "+json")) else None)
 
 
 # Where APIs name the model in the path: Gemini and Vertex AI (`models/M:method`), Bedrock (`model/M/converse`), Azure.

@@ -21,9 +21,9 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls.insight import report as reports
-from toolcalls.mitm.exchange_plan import form_of
 from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM
 from toolcalls.mitm.progress import progress_of
+from toolcalls.mitm.reply_forms import form_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import END_TYPES, Turn, TurnReader, turn_reports, type_and_stream
 from toolcalls.replies.exchange import Exchange
