@@ -56,9 +56,10 @@ FILES = {
     "text": "echo literals patterns scanner | lookalike markdown",
     "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
     "shapes": """
-        arguments channels jsonvalue trees words | callmembers completejson elements entities header keyedvalue
-        namedjson nested pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags | callarray content
-        jsonbody jsonelement jsontags opening_tags pythonic closing_tags | actions call_blocks functiontag jsonlist
+        arguments brokenjson channels trees words | jsonvalue | callmembers completejson elements entities header
+        keyedvalue namedjson nested pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags
+        | callarray content jsonbody jsonelement jsontags opening_tags pythonic closing_tags
+        | actions call_blocks functiontag jsonlist
         | attributed keyvalue | tokentag
     """,
     "reading": """

@@ -28,60 +28,81 @@ TOOLS = (Tool("Bash", PARAMETERS), Tool("Read", PARAMETERS))
 FIRST = Call("Bash", '{"command":"FIRST"}')
 GOOD = Call("Read", '{"command":"ls"}')
 OBJECT = re.compile(r'\{\s*"command"\s*:\s*"FIRST"\s*\}')
+CONTENT = re.compile(rb'"content":"((?:[^"\\]|\\.)*)"')
 BEFORE, BEHIND = "{ls -la}", '{"command": "ls", oops}'
 
 
-def _calls(dialect: str) -> str | None:
-    """Two calls, one behind the other, where the dialect writes the arguments as one JSON object; else None."""
+def _calls(dialect: str, form: str) -> str | None:
+    """Two calls, one behind the other, where the dialect writes the arguments as one JSON object; else None.
+
+    form   "apart": each is written by itself; "together": in one array, section or tag where the dialect has such
+    """
     try:
-        first, good = (write(dialect, [call], Toolbox(TOOLS)) for call in (FIRST, GOOD))
+        if form == "together":
+            text = write(dialect, [FIRST, GOOD], Toolbox(TOOLS))
+        else:
+            text = "\n".join(write(dialect, [call], Toolbox(TOOLS)) for call in (FIRST, GOOD))
     except Unwritable:
         return None
-    return f"{first}\n{good}" if OBJECT.search(first) else None
+    return text if OBJECT.search(text) else None
 
 
-WRITTEN = {dialect: text for dialect in sorted(all_dialects()) if (text := _calls(dialect)) is not None}
-# A message is one call there, or a call that breaks has no end: what follows belongs to it (law 9). Where calls
-# stand in fences, what is left of a broken one quotes what follows.
-ALONE = {
-    "bare_json", "fenced_json", "functionary_v32", "gigachat3", "glaive", "granite3", "granite_20b_fc",
-    "harmony_stripped", "json_array", "kimi_k2_stripped", "llama3_json", "minimax_text01", "xlam", "zeroclaw",
-}  # fmt: skip
-WITH_ANOTHER = sorted(WRITTEN.keys() - ALONE)
+# Two arrays are no message of these, with whatever calls.
+ONE_ARRAY = {"json_array", "xlam"}
+WRITTEN = {
+    f"{dialect} {form}": text
+    for dialect in sorted(all_dialects())
+    for form in ("apart", "together")
+    if (form == "together" or dialect not in ONE_ARRAY) and (text := _calls(dialect, form)) is not None
+}
 
 
-def made(dialect: str, spoken: Spoken = SPOKEN["openai_chat"], **more: Any) -> Any:
-    return exchange(spoken, TOOLS, Route(client="native", upstream="text", dialects=(dialect,), **more))
+def made(written: str, spoken: Spoken = SPOKEN["openai_chat"], **more: Any) -> Any:
+    route = Route(client="native", upstream="text", dialects=(written.split(maxsplit=1)[0],), **more)
+    return exchange(spoken, TOOLS, route)
 
 
-def broken(dialect: str, arguments: str) -> str:
-    return OBJECT.sub(lambda _: arguments, WRITTEN[dialect], count=1)
+def broken(written: str, arguments: str) -> str:
+    return OBJECT.sub(lambda _: arguments, WRITTEN[written], count=1)
+
+
+def statuses(one: Any) -> list[str]:
+    return [word.split(" (")[0] for word in words(one)]
 
 
 def test_dialects_were_found() -> None:
-    assert {"hermes", "mistral", "kimi_k2", "deepseek_v3"} <= set(WITH_ANOTHER)
+    assert {"hermes apart", "mistral apart", "kimi_k2 together", "granite3 together", "json_array together"} <= set(
+        WRITTEN
+    )
+    assert len(WRITTEN) >= 100
 
 
-@pytest.mark.parametrize("dialect", WITH_ANOTHER)
-def test_one_that_breaks_before_its_first_value_is_text(dialect: str) -> None:
-    text = broken(dialect, BEFORE)
+# What is no argument of the tool's makes its tag any tag there.
+NAMED_BY_TAG = {"tool_element apart", "tool_element together"}
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("written", sorted(WRITTEN.keys() - NAMED_BY_TAG))
+def test_one_that_breaks_before_its_first_value_is_text(written: str) -> None:
+    text = broken(written, BEFORE)
     for size in (1, 2, 3, 7, len(text)):
-        one = made(dialect)
+        one = made(written)
         body = stream([text[at : at + size] for at in range(0, len(text), size)])
         shown, calls = SPOKEN["openai_chat"].heard(
             through(one, body)
         )  # a strict client: `tool_calls`, and no open call
         assert calls == [("Read", {"command": "ls"})]
         assert BEFORE in shown
-        assert [word.split(" (")[0] for word in words(one)][-1] == "lifted Read"
-        assert any(word.startswith("malformed") for word in words(one))
+        assert "Read" not in shown
+        assert statuses(one) == ["malformed bad_arguments Bash", "lifted Read"]
 
 
-@pytest.mark.parametrize("dialect", WITH_ANOTHER)
-def test_of_one_that_breaks_behind_its_first_value_the_client_has_the_beginning(dialect: str) -> None:
-    text = broken(dialect, BEHIND)
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("written", WRITTEN)
+def test_of_one_that_breaks_behind_its_first_value_the_client_has_the_beginning(written: str) -> None:
+    text = broken(written, BEHIND)
     for size in (1, 5, len(text)):
-        one = made(dialect)
+        one = made(written)
         out = through(one, stream([text[at : at + size] for at in range(0, len(text), size)]))
         calls = [(call.name, call.complete) for _, call in one.client_calls]
         assert calls[-1] == ("Read", True)
@@ -89,14 +110,50 @@ def test_of_one_that_breaks_behind_its_first_value_the_client_has_the_beginning(
         assert (b'"finish_reason":"length"' in out) == bool(open_)
         found = [verdict for _, verdict in one.verdicts if verdict.status == "malformed"]
         assert [verdict.index is not None for verdict in found] == [bool(open_)]
+        assert (b"oops" in b"".join(CONTENT.findall(out))) == (not open_)
+
+
+# What is left of the first call, and what would be a call in it if it were searched.
+INSIDE = '{"command": "ls", oops, {INNER} "x"}'
+NEVER_CLOSED = ('{"command": "ls", oops "}', '{"command": "ls", oops [}', '{"command": "ls", oops {}')
+# Marks that end a broken call wherever they stand: of such a call nothing else is reliable.
+ENDS = re.compile(r"</|<[|｜]|<\[|\[/|\[unused|\[TOOL|TOOL_CALL|```|<function|commentary")
+INNER = {
+    written: inner
+    for written in sorted(WRITTEN)
+    if not ENDS.search(inner := write(written.split()[0], [Call("Read", '{"command":"INNER"}')], Toolbox(TOOLS)))
+}
+
+
+@pytest.mark.parametrize("written", INNER)
+def test_the_payload_of_a_broken_call_is_not_searched(written: str) -> None:
+    """What stands between the brackets that are open is the broken call's, whatever it looks like (law 9)."""
+    text = broken(written, INSIDE.replace("{INNER}", f"\n{INNER[written]}\n"))
+    for size in (1, 7, len(text)):
+        one = made(written)
+        through(one, stream([text[at : at + size] for at in range(0, len(text), size)]))
+        assert "INNER" not in "".join(call.arguments for _, call in one.client_calls)
+        assert statuses(one)[0] == "malformed bad_arguments Bash"
+
+
+@pytest.mark.parametrize("arguments", NEVER_CLOSED)
+@pytest.mark.parametrize("written", ["glaive apart", "granite3 together", "llama3_json together", "phi4_mini together"])
+def test_where_its_end_is_not_certain_what_follows_is_its_own(written: str, arguments: str) -> None:
+    text = broken(written, arguments)
+    for size in (1, 5, len(text)):
+        one = made(written)
+        out = through(one, stream([text[at : at + size] for at in range(0, len(text), size)]))
+        assert [(call.name, call.complete) for _, call in one.client_calls] == [("Bash", False)]
+        assert statuses(one) == ["malformed bad_arguments Bash"]
+        assert b'"finish_reason":"length"' in out
 
 
 @pytest.mark.parametrize("size", [0, 1, 11])
 @pytest.mark.parametrize("name", SPOKEN)
 def test_it_is_text_on_every_wire(name: str, size: int) -> None:
     spoken = SPOKEN[name]
-    text = broken("hermes", BEFORE)
-    one = made("hermes", spoken)
+    text = broken("hermes apart", BEFORE)
+    one = made("hermes apart", spoken)
     out = through(one, spoken.said([text[at : at + 5] for at in range(0, len(text), 5)]), size)
     assert spoken.heard(out) == (
         text.partition('\n<tool_call>\n{"name": "Read')[0] + "\n",
@@ -109,7 +166,7 @@ def test_it_is_text_on_every_wire(name: str, size: int) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_in_a_whole_reply_it_is_text(name: str, arguments: str) -> None:
     """Where a reply can hold a call that broke off, the reply is not complete; else all of it is shown as text."""
-    case = {"reply": [broken("hermes", arguments)]}
+    case = {"reply": [broken("hermes apart", arguments)]}
     wire = all_wires()[WHOLE[name].wire]
     one = of_request(wire, Request(tools=TOOLS), Route(client="native", upstream="text"), form="whole")
     out = (one.feed(WHOLE[name].body(case)) + one.close()).decode()

@@ -25,7 +25,7 @@ ABOUT = About(
 class _Keyed(CallReader):
     """Reads objects whose key is the name and whose value is the arguments."""
 
-    def object(self, depth: int = 0) -> Step[bool]:  # noqa: ARG002 - nothing is wrapped here
+    def members(self, depth: int) -> Step[bool]:  # noqa: ARG002 - nothing is wrapped here
         scan, repairs = self.scan, list[Repair]()
         scan.take(1)
         scan.take((yield from scan.space()))
@@ -37,7 +37,7 @@ class _Keyed(CallReader):
         if not (yield from scan.starts("{")):
             return False
         self.begin(name, repairs)
-        if not (yield from value(scan, self.sink, self.sink.piece)):
+        if not (yield from value(scan, self.sink, self.sink.piece, self.unclosed)):
             return False
         if (yield from self.lacks_braces()):
             self.sink.note_repair("missing_brace")
@@ -48,7 +48,7 @@ class _Keyed(CallReader):
 @dataclass(frozen=True)
 class _Apertus(JsonList):
     def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
-        return _Keyed(scan, sink, tools, follow=self.closing)
+        return _Keyed(scan, sink, tools, follow=self.closing, ends=self.closing)
 
     def _item(self, call: Call) -> str:
         checked(call)

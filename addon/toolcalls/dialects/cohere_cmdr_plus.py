@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
 from toolcalls.shapes.jsonvalue import checked
+from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -53,10 +54,11 @@ class _Action:
         if not (yield from scan.starts("[", start)):
             return False
         scan.take(start)
-        found = yield from call_array(scan, sink, tools, not_calls=_NO_CALL)
+        found = yield from call_array(scan, sink, tools, ends=(_FENCE,), not_calls=_NO_CALL)
         if not found.complete:
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()
+                yield from skip_past(scan, (_FENCE,))
             return False
         if not (yield from close(scan, sink, found, _FENCE)):
             return False

@@ -67,14 +67,11 @@ class Marker:
             call = CallObject(scan, sink, tools, stream=not self.max_payload_chars)
             whole, size = yield from _measured(scan, call.read())
             if not whole:
-                if scan.ended or not call.name:
+                ends = self.markers if listed or fence is not None else ("\r", "\n")
+                if not (yield from call.skip_broken(ends)):
+                    if call.begun:
+                        yield from _rest_of_line(scan)
                     return False
-                if call.begun:
-                    sink.fail()
-                else:
-                    sink.begin(call.written, "bad_arguments")
-                yield from _rest_of_line(scan)
-                return False
             reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
             if reason is not None and not call.begun:
                 sink.begin(call.written, reason)

@@ -96,7 +96,7 @@ class _Mistral(Header):
 
     def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """An array of calls, or objects one behind the other."""
-        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK))
+        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
                 sink.fail()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import action_call, complete_value
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
@@ -63,10 +64,13 @@ class _ReAct(NamedJson):
         if brace:
             scan.take(brace)
             sink.begin(head.name)
-            if not (yield from value(scan, sink, sink.piece)):
-                if not scan.ended:
-                    sink.fail()
-                return False
+            unclosed = list[str]()
+            if not (yield from value(scan, sink, sink.piece, unclosed)):
+                if not scan.rest() and scan.ended:
+                    return False
+                sink.fail()
+                if not unclosed or not (yield from skip_json(scan, unclosed)):
+                    return False
             return (yield from _ends(scan, sink, fence or (")" if head.mark == "(" else "")))
         return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, head.name, head.end))
 

@@ -74,8 +74,10 @@ def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """A JSON object and the fence's end."""
     call = CallObject(scan, sink, tools, stream=True)
     if not (yield from call.read()):
-        if call.begun and not scan.ended:
-            sink.fail()
+        broken = yield from call.skip_broken((_FENCE_END,))
+        if call.begun and (broken or not scan.ended) and (yield from accept(scan, _FENCE_END)):
+            sink.end()
+            return True
         return False
     if call.problem is not None:
         return False

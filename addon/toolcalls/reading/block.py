@@ -170,8 +170,12 @@ class Block:
         ledger.limits.reset()
         if candidate is None:
             return
-        if candidate.reason is not None and candidate.index is not None:  # it passed a limit and stays open
-            ledger.show()
+        if candidate.reason is not None and candidate.index is not None:  # it stays open
+            if ledger.fate is Fate.SHOWN:  # past a limit its text is shown
+                ledger.show()
+            else:
+                ledger.take()
+                candidate.end = ledger.at
         else:
             ledger.complete(candidate)
         self._hold()
@@ -267,11 +271,15 @@ class Block:
             candidate.end = ledger.at
 
     def _take_closer(self, first: Candidate, last: Candidate) -> None:
-        """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown."""
-        if first.reason is not None or last.reason is not None:
+        """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown.
+
+        Of a call that broke after it had left, the text was taken too.
+        """
+        opened = first.reason is None or (first.reason == "bad_arguments" and first.index is not None)
+        if last.reason is not None or not (opened or last.waits):
             self._ledger.show()
         elif last.index is not None:
             self._ledger.take()
-        if last.reason is not None or first.reason is None:
+        if last.reason is not None or opened:
             last.end = self._ledger.at
         self._ledger.hold()

@@ -20,7 +20,8 @@ These are the parts that they are made of:
     tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `call_blocks`
                     (what ends a block of calls), `raw`, `content`, `entities`
     XML in values   `elements`, `nested`, `trees`
-    JSON            `jsonvalue`, `jsonbody`, `completejson` (read to its end before anything is reported), `callreader`
+    JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `jsonbody`, `completejson` (read to its end
+                    before anything is reported), `callreader`
                     (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`,
                     `callmembers` (the members beside a call's name and its arguments)
     Python          `pyliteral`, `pystring`, `keyedvalue`
@@ -111,10 +112,10 @@ class CallSink(Protocol):
         """So many characters more are kept for a piece to come. False: nobody wants it, so they need not be."""
 
     def end(self) -> None:
-        """Every argument is closed: the call is complete."""
+        """Every argument is closed: the call is complete. Of one that failed: what was consumed is its own."""
 
     def fail(self) -> None:
-        """The arguments can be read no further. What is consumed from here to the block's end is still the call's."""
+        """The arguments can be read no further. What is consumed from here to `end`, or to the block's, is its own."""
 
     def note_repair(self, name: Repair) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""

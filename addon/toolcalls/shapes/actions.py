@@ -88,7 +88,7 @@ class Actions:
         if (yield from scan.among(("[", "{"), space)) is None:
             return False
         scan.take(space)
-        found = yield from call_array(scan, sink, tools)
+        found = yield from call_array(scan, sink, tools, ends=(_ACTED,))
         if not found.complete:
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()

@@ -22,10 +22,16 @@ class ArrayCalls(NamedTuple):
 
 
 def call_array(
-    scan: Scanner, sink: CallSink, tools: Toolbox, *, not_calls: frozenset[str] = frozenset()
+    scan: Scanner,
+    sink: CallSink,
+    tools: Toolbox,
+    *,
+    ends: tuple[str, ...] = (),
+    not_calls: frozenset[str] = frozenset(),
 ) -> Step[ArrayCalls]:
-    """An array of calls, or one object, that begins here.
+    """An array of calls, or one object, that begins here. Behind a call that broke it goes on where that surely ends.
 
+    ends        what ends the array wherever it stands
     not_calls   names that stand for no call at all; where there are some, arguments are held until their object ends
     """
     one = yield from scan.starts("{")
@@ -40,7 +46,9 @@ def call_array(
             return ArrayCalls(begun, opened, complete=True)
         item = CallObject(scan, sink, tools, stream=not not_calls)
         complete = yield from item.read()
-        if complete and item.problem is None and not item.begun and item.name not in not_calls:
+        if not complete and item.name not in not_calls and (yield from item.skip_broken(ends)):
+            complete = (yield from scan.among((",", "]"), (yield from scan.space()))) is not None
+        elif complete and item.problem is None and not item.begun and item.name not in not_calls:
             item.begin()
         begun = begun or item.begun
         opened = item.begun

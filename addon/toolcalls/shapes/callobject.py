@@ -17,6 +17,7 @@ import json
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.callmembers import OpenArguments, placed
 from toolcalls.shapes.jsonvalue import ARGUMENTS, argument_object, value
 from toolcalls.text.scanner import Scanner, Step
@@ -37,6 +38,7 @@ class CallObject:
     begun      that has happened
     arguments  of a call that has not begun; None where they are no object
     problem    why a whole object is no call, else None
+    unclosed   what closes each bracket that is open, where JSON broke
     """
 
     def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, *, stream: bool = False) -> None:
@@ -54,6 +56,7 @@ class CallObject:
         self.arguments: str | None = None
         self.problem: Reason | None = None
         self.begun = False
+        self.unclosed = list[str]()
 
     @property
     def name(self) -> str:
@@ -116,6 +119,7 @@ class CallObject:
     def _members(self, depth: int) -> Step[bool]:
         if not (yield from self._mark("{")):
             return False
+        self.unclosed.append("}")
         comma = False
         while not (yield from self._mark("}")):
             key = yield from self._value()
@@ -126,9 +130,13 @@ class CallObject:
                 return False
             comma = yield from self._mark(",")
             if not comma:
-                return (yield from self._mark("}"))
+                closed = yield from self._mark("}")
+                if closed:
+                    self.unclosed.pop()
+                return closed
         if comma:
             self.note_repair("trailing_comma")
+        self.unclosed.pop()
         return True
 
     def _mark(self, literal: str) -> Step[bool]:
@@ -163,7 +171,7 @@ class CallObject:
             self._given = True
             self.begin()
             self._open = OpenArguments(self._sink.piece)
-            return (yield from value(scan, self._sink, self._open.add))
+            return (yield from value(scan, self._sink, self._open.add, self.unclosed))
         written = yield from self._value()
         if written is not None:
             self._keep(key, written)
@@ -186,4 +194,18 @@ class CallObject:
     def _value(self) -> Step[str | None]:
         """A JSON value that begins here, whole; None where none does."""
         pieces: list[str] = []
-        return "".join(pieces) if (yield from value(self._scan, self, pieces.append)) else None
+        return "".join(pieces) if (yield from value(self._scan, self, pieces.append, self.unclosed)) else None
+
+    def skip_broken(self, ends: tuple[str, ...] = ()) -> Step[bool]:
+        """Report one that broke, and pass over what is left of it. Returns whether its end was found.
+
+        One that names no tool is not reported. `ends` are those of `skip_json`.
+        """
+        if not self.name or not (self._scan.rest() or not self._scan.ended):
+            return False
+        if self.begun:
+            self._sink.fail()
+        else:
+            self.begun = True
+            self._sink.begin(self.written, "bad_arguments")
+        return bool(self.unclosed) and (yield from skip_json(self._scan, self.unclosed, ends))

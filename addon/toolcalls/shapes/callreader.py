@@ -11,8 +11,8 @@ in vain is long.
 
 A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
 knows whether its own closer must come first. An object that is no call does not touch those behind it: one without a
-name is passed over, one whose arguments cannot be read or placed is declined. Members beside the name and the arguments
-are `callmembers`'.
+name is passed over, one whose arguments cannot be read or placed is declined. One that is no JSON ends where its
+brackets are closed, if the block goes on there. Members beside the name and the arguments are `callmembers`'.
 
 Models drop the last brace. Where arguments are whole and the block's closer or another object follows, the braces that
 are missing are taken as read; where the text ends they are not.
@@ -20,6 +20,7 @@ are missing are taken as read; where the text ends they are not.
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.callmembers import OpenArguments, placed
 from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, complete_value, decoded_string
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
@@ -37,6 +38,8 @@ class CallReader:
 
     arguments   the key that the dialect writes; a call with others is noted as `alias`
     follow      what may stand behind the block or begin the next one
+    ends        what ends the block wherever it stands
+    closed      the block has a closer; where not, a broken call ends where its brackets are closed
     count       how many calls were reported, also those that were declined
     open        a call was reported and has not ended
     passed_over an object that names no tool was passed over, and no call has said so yet
@@ -49,6 +52,9 @@ class CallReader:
         tools: Toolbox,
         arguments: str = "arguments",
         follow: tuple[str, ...] = (),
+        *,
+        ends: tuple[str, ...] = (),
+        closed: bool = True,
     ) -> None:
         self.scan = scan
         self.sink = sink
@@ -57,7 +63,10 @@ class CallReader:
         self.count = 0
         self.open = False
         self.passed_over = False
+        self.unclosed = list[str]()  # what closes each bracket that is open, where JSON broke
         self._follow = ("]", "{", *follow)
+        self._ends = ends
+        self._closed = closed
 
     @property
     def begun(self) -> bool:
@@ -97,7 +106,7 @@ class CallReader:
         scan = self.scan
         if (yield from scan.starts("[")):
             return (yield from self.array())
-        while (yield from self.object()):
+        while (yield from self.line()):
             space = yield from scan.space()
             if (yield from scan.among((";", ","), space)):
                 space = yield from scan.space(space + 1)
@@ -106,6 +115,34 @@ class CallReader:
             self.end()
             scan.take(space)
         return False
+
+    def line(self) -> Step[bool]:
+        """One object of those that stand one behind the other. Returns whether its end was found."""
+        behind = ("{", ";", ",", *self._follow) if self._closed else ()
+        return (yield from self.object()) or (yield from self._skip_broken(behind))
+
+    def _skip_broken(self, behind: tuple[str, ...], keep: int = 0) -> Step[bool]:
+        """Pass over what is left of an object that broke. Returns whether its end was found: the block may go on.
+
+        behind   what must stand behind it, () for anything
+        keep     how many brackets are open around it
+        """
+        scan = self.scan
+        if not self.begun or not (scan.rest() or not scan.ended):
+            return False
+        if self.open:
+            self.sink.fail()
+        elif not keep:
+            return False  # behind a call, what names no tool is text
+        if len(self.unclosed) <= keep or not (yield from skip_json(scan, self.unclosed, self._ends, keep=keep)):
+            return False
+        if behind and (yield from scan.among(behind, (yield from scan.space()))) is None:
+            return False
+        if not self.open:
+            self.refuse("", "bad_arguments")
+        self.sink.end()
+        self.open = False
+        return True
 
     def lacks_braces(self) -> Step[bool]:
         """Whether what follows here ends an object without its brace."""
@@ -118,14 +155,19 @@ class CallReader:
         """An array of calls that begins here. Returns whether it is complete and held a call."""
         scan = self.scan
         scan.take(1)
+        self.unclosed.append("]")
+        inside = len(self.unclosed)
         while True:
             scan.take((yield from scan.space()))
             if (yield from scan.starts("]")):  # empty, or behind a trailing comma
                 scan.take(1)
+                self.unclosed.pop()
                 if self.begun:
                     self.sink.note_repair("trailing_comma")
                 return self.begun
-            if not (yield from scan.starts("{")) or not (yield from self.object(depth)):
+            if not (yield from scan.starts("{")):
+                return False
+            if not ((yield from self.object(depth)) or (yield from self._skip_broken((",", "]"), inside))):
                 return False
             space = yield from scan.space()
             follows = yield from scan.among((",", "]"), space)
@@ -135,12 +177,21 @@ class CallReader:
                 self.end()
             scan.take(space + 1)
             if follows == "]":
+                self.unclosed.pop()
                 return self.begun
 
     def object(self, depth: int = 0) -> Step[bool]:
         """An object that may be a call or hold some. Returns whether it is complete; `count` says what it was."""
         if depth >= _MAX_DEPTH or not (yield from self.scan.starts("{")):
             return False
+        self.unclosed.append("}")
+        whole = yield from self.members(depth)
+        if whole:
+            self.unclosed.pop()
+        return whole
+
+    def members(self, depth: int) -> Step[bool]:
+        """An object that begins here, as `object`."""
         return (yield from _Object(self, depth).read())
 
 
@@ -216,7 +267,7 @@ class _Object:
         """A string that begins here, decoded; None for anything else, or one that is too long."""
         if not (yield from self._block.scan.among(QUOTES)):
             return None
-        found = yield from complete_value(self._block.scan, MAX_NAME)
+        found = yield from complete_value(self._block.scan, MAX_NAME, self._block.unclosed)
         return None if found is None else decoded_string(found, self._repairs)
 
     def _member(self, key: str) -> Step[bool]:
@@ -242,7 +293,7 @@ class _Object:
             if declared and sink.collect(len(made)):
                 kept.append(made)
 
-        if not (yield from value(self._block.scan, sink, keep)):
+        if not (yield from value(self._block.scan, sink, keep, self._block.unclosed)):
             return False
         self._beside.append((key, "".join(kept)))
         return True
@@ -270,8 +321,8 @@ class _Object:
         if self._name and bracket == "{":
             self._note_alias(key)
             self._open = self._begin()
-            return (yield from value(block.scan, block.sink, self._open.add))
-        found = yield from complete_value(block.scan)
+            return (yield from value(block.scan, block.sink, self._open.add, block.unclosed))
+        found = yield from complete_value(block.scan, None, block.unclosed)
         if found is None:
             return False
         self._arguments = argument_object(found.json)
@@ -291,7 +342,7 @@ class _Object:
         """A member that is no argument by its key. What the tool declares may be long."""
         block = self._block
         declared = bool(self._name) and block.tools.key(self._name, key) in block.tools.keys(self._name)
-        found = yield from complete_value(block.scan, None if declared else MAX_PASSED)
+        found = yield from complete_value(block.scan, None if declared else MAX_PASSED, block.unclosed)
         if found is None:
             return False
         said_again = key in NAMES and found.json == quote(self._written)

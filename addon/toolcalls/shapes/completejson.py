@@ -7,10 +7,12 @@ openers might stand in them without end.
 """
 
 import json
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call
+from toolcalls.shapes.brokenjson import UNKNOWN
 from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
@@ -41,8 +43,13 @@ class CompleteValue(NamedTuple):
     repairs: list[Repair]
 
 
-def complete_value(scan: Scanner, limit: int | None = None) -> Step[CompleteValue | None]:
-    """The JSON value that begins here, consumed; None where none does, or none within `limit` characters."""
+def complete_value(
+    scan: Scanner, limit: int | None = None, unclosed: list[str] | None = None
+) -> Step[CompleteValue | None]:
+    """The JSON value that begins here, consumed; None where none does, or none within `limit` characters.
+
+    unclosed   as for `jsonvalue.value`
+    """
     reader = Transducer()
     pieces: list[str] = []
     room = limit
@@ -60,14 +67,34 @@ def complete_value(scan: Scanner, limit: int | None = None) -> Step[CompleteValu
         yield
     if not reader.done:  # a number may end where the text does
         reader.finish()
+    if not reader.done and unclosed is not None:
+        unclosed += (*reader.unclosed, *([UNKNOWN] if reader.in_token else []))
     return CompleteValue("".join(pieces), reader.repairs) if reader.done and "comment" not in reader.repairs else None
 
 
-def complete_object(scan: Scanner, *, listed: bool = False) -> Step[CompleteValue | None]:
+@dataclass
+class BrokenObject:
+    """What is known of an object that was a call by its keys as far as it could be read.
+
+    name      the tool that it names, "" for none
+    given     its arguments have begun
+    unclosed  what closes each bracket that is open, outermost first; empty where something else speaks against it
+    """
+
+    name: str = ""
+    given: bool = False
+    unclosed: list[str] = field(default_factory=list)
+
+
+def complete_object(
+    scan: Scanner, *, listed: bool = False, broken: BrokenObject | None = None
+) -> Step[CompleteValue | None]:
     """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
 
     listed   it stands in an array: where that ends or goes on with another object, the brace that is missing is read
+    broken   is given what is known of one that cannot be read to its end
     """
+    broken = broken or BrokenObject()
     scan.take(1)
     written: list[str] = []
     repairs: list[Repair] = []
@@ -87,15 +114,20 @@ def complete_object(scan: Scanner, *, listed: bool = False) -> Step[CompleteValu
         if first == "[" and key != "tool_calls":
             return None
         given = key in ARGUMENTS or key == _INPUT
-        found = yield from complete_value(scan, None if given or first in _BRACKETS else MAX_PASSED)
+        broken.given = broken.given or given
+        broken.unclosed = ["}"]
+        found = yield from complete_value(scan, None if given or first in _BRACKETS else MAX_PASSED, broken.unclosed)
         if spelt is None or found is None:
             return None
+        if key in {*NAMES, _ACTION} and found.json.startswith('"'):
+            broken.name = str(json.loads(found.json))
         repairs += found.repairs
         written.append(f"{spelt.json}:{found.json}")
         if listed and (yield from _lacks_brace(scan)):
             return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
         if not (yield from accept(scan, ",")):
             break
+        broken.unclosed = []
     return CompleteValue(f"{{{','.join(written)}}}", repairs) if (yield from accept(scan, "}")) else None
 
 

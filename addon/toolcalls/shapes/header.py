@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.jsonvalue import call_arguments, checked, value
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -87,9 +88,10 @@ class Header:
             scan.take(opening.length + found.end())
             sectioned = sectioned or opening.section
             name = self.called(found["name"] or "", tools)
+            unclosed = list[str]()
             if name:
                 sink.begin(name)
-                complete = yield from self._arguments(scan, sink)
+                complete = yield from self._arguments(scan, sink, unclosed)
             elif not (yield from self.nameless(scan, sink, tools)):
                 return False
             else:
@@ -97,8 +99,10 @@ class Header:
             begun = True
             if not complete and (scan.rest() or not scan.ended):
                 sink.fail()
-                yield from skip_past(scan, self._marks, before=self._begin)
-                return False
+                if self._marks:
+                    yield from skip_past(scan, self._marks, before=self._begin)
+                    return False
+                complete = bool(unclosed) and (yield from skip_json(scan, unclosed))
             if not complete or not (yield from self._ended(scan, sink)):
                 return False
             space = yield from scan.space()
@@ -149,10 +153,10 @@ class Header:
             seen = max(0, rest - self._longest)
             yield
 
-    def _arguments(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+    def _arguments(self, scan: Scanner, sink: CallSink, unclosed: list[str]) -> Step[bool]:
         """The arguments, which begin here: an object, a string that holds one, or nothing. Returns whether complete."""
         if (yield from scan.starts("{")):
-            return (yield from value(scan, sink, sink.piece))
+            return (yield from value(scan, sink, sink.piece, unclosed))
         written: str | None = "{}"
         if (yield from scan.starts('"')):
             written = yield from call_arguments(scan, sink)

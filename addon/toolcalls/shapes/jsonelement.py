@@ -88,6 +88,9 @@ class JsonElement:
             if not scan.ended:
                 sink.fail()
                 yield from skip_past(scan, (closing,))
+                if self.wrapper and not scan.ended:
+                    sink.end()
+                    return True
             return False
         yield from self._between(scan, sink)
         space = yield from scan.space()

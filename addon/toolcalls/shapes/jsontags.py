@@ -68,7 +68,7 @@ class JsonTags:
         scan.take((yield from scan.space()))
         block = self._reader(scan, sink, tools)
         if not (yield from self._body(block)):
-            if block.open and not scan.ended:
+            if block.open and (scan.rest() or not scan.ended):
                 sink.fail()
                 yield from skip_past(scan, self.closing)
             return False
@@ -95,7 +95,8 @@ class JsonTags:
         return space if (yield from scan.starts("{", json)) else 0
 
     def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
-        return CallReader(scan, sink, tools, self.arguments, (*self.closing, *self.wrong, *self.opening, _FENCE))
+        follow = (*self.closing, *self.wrong, *self.opening, _FENCE)
+        return CallReader(scan, sink, tools, self.arguments, follow, ends=self.closing, closed=self.closed)
 
     def _fence(self, scan: Scanner) -> Step[bool]:
         """Take a fence around the body, where one stands. Returns whether."""
@@ -114,7 +115,7 @@ class JsonTags:
         doubled = yield from scan.starts("{{")
         if doubled:
             scan.take(1)
-        if not (yield from block.object()) or not block.begun:
+        if not (yield from block.line()) or not block.begun:
             return False
         if doubled and (yield from accept(scan, "}")):
             block.sink.note_repair("alias")
@@ -127,7 +128,7 @@ class JsonTags:
             block.end()
             count = block.count
             scan.take(space)
-            if not (yield from block.object()) or block.count == count:
+            if not (yield from block.line()) or block.count == count:
                 return False  # no call: the text behind one whose closer is missing
         return True
 

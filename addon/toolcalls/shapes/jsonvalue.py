@@ -10,6 +10,7 @@ from typing import Protocol
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Unwritable
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.transducer import Transducer
@@ -36,8 +37,13 @@ class RepairSink(Protocol):
         """As `CallSink.repair`."""
 
 
-def value(scan: Scanner, sink: RepairSink, keep: Callable[[str], None]) -> Step[bool]:
-    """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete."""
+def value(
+    scan: Scanner, sink: RepairSink, keep: Callable[[str], None], unclosed: list[str] | None = None
+) -> Step[bool]:
+    """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete.
+
+    unclosed   is given what closes each bracket that is open where the value cannot be read any further
+    """
     reader = Transducer()
     while True:
         made, end = reader.feed(scan.text, scan.pos)
@@ -48,18 +54,25 @@ def value(scan: Scanner, sink: RepairSink, keep: Callable[[str], None]) -> Step[
         yield
     for repair in reader.repairs:
         sink.note_repair(repair)
+    if reader.failed and unclosed is not None:
+        unclosed += reader.unclosed
     return reader.done
 
 
 def json_call(scan: Scanner, sink: CallSink, name: str) -> Step[bool]:
-    """A call whose arguments are the JSON that begins here, and which ends with it. Returns whether it is complete."""
+    """A call whose arguments are the JSON that begins here, and which ends with it.
+
+    Returns whether its end was found: that of broken JSON is where its brackets are closed.
+    """
     sink.begin(name)
-    if (yield from value(scan, sink, sink.piece)):
-        sink.end()
-        return True
-    if scan.rest() or not scan.ended:
+    unclosed = list[str]()
+    whole = yield from value(scan, sink, sink.piece, unclosed)
+    if not whole and (scan.rest() or not scan.ended):
         sink.fail()
-    return False
+        whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
+    if whole:
+        sink.end()
+    return whole
 
 
 def string(scan: Scanner, sink: CallSink) -> Step[str | None]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.jsonvalue import accept, call_arguments, value
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
@@ -70,10 +71,13 @@ class NamedJson:
         if empty:
             sink.piece("{}")
         elif (yield from scan.starts("{")):
-            if not (yield from value(scan, sink, sink.piece)):
-                if not scan.ended:
-                    sink.fail()
-                return False
+            unclosed = list[str]()
+            if not (yield from value(scan, sink, sink.piece, unclosed)):
+                if not scan.rest() and scan.ended:
+                    return False
+                sink.fail()
+                if not unclosed or not (yield from skip_json(scan, unclosed)):
+                    return False
         else:
             sink.piece((yield from call_arguments(scan, sink)) or "{}")
         for closer in closers:

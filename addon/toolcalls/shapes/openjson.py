@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.completejson import calls_meant, complete_object
+from toolcalls.shapes.brokenjson import skip_json
+from toolcalls.shapes.completejson import BrokenObject, calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -120,9 +121,10 @@ class _Objects:
             self.open = False
 
     def _object(self, *, listed: bool = False) -> Step[bool]:
-        found = yield from complete_object(self._scan, listed=listed)
+        broken = BrokenObject()
+        found = yield from complete_object(self._scan, listed=listed, broken=broken)
         if found is None:
-            return False
+            return (yield from self._broken(broken))
         meaning = calls_meant(found.json, self._tools)
         for call in meaning:
             self.end()
@@ -132,6 +134,24 @@ class _Objects:
         for repair in found.repairs if meaning else ():
             self._sink.note_repair(repair)
         return bool(meaning)
+
+    def _broken(self, found: BrokenObject) -> Step[bool]:
+        """Report an object that names a declared tool, and that breaks or breaks off in its arguments.
+
+        Returns whether its end was found: only then is it certain that it was meant as a call of its own.
+        """
+        scan = self._scan
+        if self._tools.resolve(found.name) not in self._tools or not found.given or not found.unclosed:
+            return False
+        cut_off = scan.ended and not scan.rest()
+        if not cut_off and not (yield from skip_json(scan, found.unclosed)):
+            return False
+        self.end()
+        self._sink.begin(found.name, None if cut_off else "bad_arguments")
+        if cut_off:
+            return False
+        self._sink.end()
+        return True
 
     def lines(self) -> Step[bool]:
         """Objects one behind the other. Returns whether they are complete; the last call is not ended."""

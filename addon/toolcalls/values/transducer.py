@@ -104,6 +104,16 @@ class Transducer:
         self._read += pos - start
         return "".join(self._out), pos
 
+    @property
+    def unclosed(self) -> tuple[str, ...]:
+        """What closes each bracket that is open, outermost first."""
+        return tuple(self._closers)
+
+    @property
+    def in_token(self) -> bool:
+        """Whether what was read ends inside a string or a comment."""
+        return self._state in _TOKENS
+
     def finish(self) -> str:
         """The text has ended: a number that nothing surrounds is `done` now; anything else stays as it is.
 
@@ -388,3 +398,15 @@ class Transducer:
         elif text[pos] != "*":
             self._state = Transducer._block_comment
         return pos + 1
+
+
+_TOKENS = frozenset(
+    {
+        Transducer._string,
+        Transducer._escape,
+        Transducer._slash,
+        Transducer._line_comment,
+        Transducer._block_comment,
+        Transducer._star,
+    }
+)

@@ -1,0 +1,62 @@
+"""Where JSON that broke ends: where the brackets that are open in it are closed.
+
+The arguments of a call that break are still its own, and are not searched for calls. What follows them may be a call
+again. A bracket in a string closes nothing. A bracket that another kind closes, or a string that does not end, leaves
+nobody sure of the end: then none is found, and all that follows belongs to the broken call.
+"""
+
+import re
+from functools import lru_cache
+
+from toolcalls.text.scanner import Scanner, Step
+
+UNKNOWN = ""  # stands for an open bracket of which nobody knows how to find its end: the text broke off in a string
+
+_CLOSERS = {"{": "}", "[": "]"}
+_BEFORE_VALUE = frozenset("{[,:")  # behind one of these a single quote begins a string
+_MOST = 512  # brackets that are open at once
+
+
+def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *, keep: int = 0) -> Step[bool]:
+    """Take what is left of broken JSON. Returns whether its end was found, up to which it was taken then.
+
+    unclosed   what closes each bracket that is open, outermost first; those that get closed are removed
+    ends       what ends a call wherever it stands; it is left unread
+    keep       how many brackets stay open
+    """
+    signs = _signs("".join(sorted({end[0] for end in ends})))
+    quote = last = ""
+    while len(unclosed) > keep:
+        sign = signs.search(scan.text, scan.pos)
+        passed = scan.take((sign.start() if sign is not None else len(scan.text)) - scan.pos)
+        last = passed.rstrip()[-1:] or last
+        if sign is None:
+            if scan.ended:
+                return False
+            yield
+            continue
+        if ends and (yield from scan.among(ends)) is not None:
+            return False
+        char = scan.take(1)
+        if quote:
+            if char == "\\":
+                while not scan.rest() and not scan.ended:
+                    yield
+                scan.take(min(1, scan.rest()))
+            elif char == quote:
+                quote = ""
+        elif char == '"' or (char == "'" and last in _BEFORE_VALUE):
+            quote = char
+        elif char in _CLOSERS:
+            unclosed.append(_CLOSERS[char])
+            if len(unclosed) > _MOST:
+                return False
+        elif char in "}]" and unclosed.pop() != char:
+            return False
+        last = char
+    return True
+
+
+@lru_cache(maxsize=64)
+def _signs(more: str) -> re.Pattern[str]:
+    return re.compile(rf"""["'\\{{}}\[\]{re.escape(more)}]""")
