@@ -148,6 +148,40 @@ def test_where_its_end_is_not_certain_what_follows_is_its_own(written: str, argu
         assert b'"finish_reason":"length"' in out
 
 
+CUTS = (0, 2, 6)  # characters of the first value and its closing quote
+# Behind other text its recipients are words (`>>>` is Python's prompt, too).
+NEEDS_MESSAGE = {"functionary_v32 together"}
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("before", ["", "Let me look.\n"])
+@pytest.mark.parametrize("written", [written for written in WRITTEN if written.endswith("together")])
+def test_a_call_in_which_the_reply_ends_has_a_verdict(written: str, before: str) -> None:
+    """Also where no policy takes it. Where the client has its beginning, the finish reason says so."""
+    if before and written in NEEDS_MESSAGE:
+        return
+    begun = WRITTEN[written].index("FIRST")
+    for size in CUTS:
+        text = before + WRITTEN[written][: begun + size]
+        for finish in ("stop", "length", None):
+            one = made(written)
+            out = through(one, stream([text[at : at + 7] for at in range(0, len(text), 7)], finish))
+            (verdict,) = [verdict for _, verdict in one.verdicts]
+            open_ = [call for _, call in one.client_calls if not call.complete]
+            assert verdict.status == "truncated"
+            assert len(open_) == len(one.client_calls)
+            assert (b'"finish_reason":"length"' in out) == (finish == "length" or (finish == "stop" and bool(open_)))
+
+
+@pytest.mark.parametrize("arguments", ['"command": "ls', '"command": "ls", oops}'])
+@pytest.mark.parametrize("before", ["", "Let me look.\n"])
+def test_so_has_one_whose_arguments_stand_beside_its_name(arguments: str, before: str) -> None:
+    text = before + '{"name": "Bash", ' + arguments
+    one = made("bare_json apart")
+    assert SPOKEN["openai_chat"].heard(through(one, stream([text]))) == (text, [])
+    assert statuses(one) == [("malformed bad_arguments Bash" if "oops" in arguments else "truncated unclosed Bash")]
+
+
 @pytest.mark.parametrize("size", [0, 1, 11])
 @pytest.mark.parametrize("name", SPOKEN)
 def test_it_is_text_on_every_wire(name: str, size: int) -> None:

@@ -3,7 +3,6 @@
 The text is read once more on relaxed terms, all at once, and only where it names a declared tool as such a call would.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,12 +15,14 @@ from toolcalls.events import CallPiece, Event, Status, Verdict
 from toolcalls.reading.open_text import OpenText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.values.call_index import CallIndex
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 
 CODE = "gemma3_tool_code"  # reads calls as Python
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _SIGN = re.compile(r"""\\.|[()\[\]{}"']""", re.DOTALL)
-_JSON = json.JSONDecoder(parse_int=str, parse_float=str)
+_FIRST_KEY = re.compile(r'\s*"([^"\\]*)"\s*:')  # behind the name
 _MOST = 20  # of one text
 _MOST_CODE = 4096  # characters of a call in Python
 _MANY_CALLS = 1 << 30
@@ -104,7 +105,7 @@ class OpenCalls:
             for verdict, arguments in self._calls(self._terms, text, at, cut=cut)
         ]
         found += self._as_code(text, found)
-        found += self._as_flat_json(text, found)
+        found += self._as_flat_json(text, found, cut=cut)
         found.sort(key=lambda verdict: verdict.start)
         return [
             msgspec.structs.replace(one, start=one.start + at, end=one.end + at, index=None, repairs=())
@@ -151,20 +152,28 @@ class OpenCalls:
                     reason = self._call_policy.declines(verdict.name or "", None) or "code"
                     yield Verdict("declined", reason, "pythonic", verdict.name, start, end)
 
-    def _as_flat_json(self, text: str, known: Sequence[Verdict]) -> Iterator[Verdict]:
+    def _as_flat_json(self, text: str, known: Sequence[Verdict], *, cut: bool) -> Iterator[Verdict]:
         """Objects that hold a tool's name and its parameters side by side, where no dialect takes such."""
         for found in self._flat.finditer(text) if self._reads_json else ():
-            start, name = found.start(1), found[2]
-            try:
-                value, end = _JSON.raw_decode(text, start)
-            except (ValueError, RecursionError):
+            start, name, keys = found.start(1), found[2], frozenset(self._tools.keys(found[2]))
+            reader = Transducer()
+            written, end = reader.feed(text, start)
+            if any(start < one.end and one.start < end for one in known):
                 continue
-            if not set([*value][1:]) <= {*self._tools.keys(name)}:
-                continue
-            if not any(start < one.end and one.start < end for one in known):
+            if not reader.done:
+                if (first := _FIRST_KEY.match(text, found.end())) is not None and first[1] in keys:
+                    yield _broken(reader, name, start, end, cut=cut)
+            elif {key for key, _ in members(written)[1:]} <= keys:
                 reason = self._call_policy.declines(name, None)
                 status: Status = "declined" if reason else "malformed"
                 yield Verdict(status, reason or "not_a_call", "bare_json", name, start, end)
+
+
+def _broken(reader: Transducer, name: str, start: int, end: int, *, cut: bool) -> Verdict:
+    """The verdict of an object that cannot be read any further than to `end`, or that breaks off there."""
+    if reader.failed is not None:
+        return Verdict("malformed", "bad_arguments", "bare_json", name, start, end)
+    return Verdict("truncated", "cut_off" if cut else "unclosed", "bare_json", name, start, end)
 
 
 def _end_of_call(text: str, start: int) -> int | None:
