@@ -89,8 +89,3 @@ def configured(
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
     own = Marker(markers=markers, max_payload_chars=max_payload_chars)
     return tuple(own if isinstance(each, Marker) else each for each in dialects)
-
-
-def beside_native(dialects: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
-    """The dialects that are read in a reply with native calls: all but `marker`, which replaces native calls."""
-    return tuple(each for each in dialects if not isinstance(each, Marker))

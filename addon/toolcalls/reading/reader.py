@@ -12,7 +12,7 @@ A little over 300 lines: text, openers, what stands between them and the limits 
 import re
 from collections.abc import Generator, Iterable
 
-from toolcalls.dialects import ESCAPED, beside_native, chosen, configured
+from toolcalls.dialects import ESCAPED, chosen, configured
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
@@ -180,10 +180,6 @@ class Reader:
     def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.add(name, arguments)
-        dialects = beside_native(self._dialects)
-        if dialects != self._dialects:
-            self._dialects = dialects
-            self._look_for(results=self._results)
 
     def _events(self) -> list[Event]:
         self._ledger.pause()
