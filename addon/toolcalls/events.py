@@ -145,6 +145,7 @@ Reason = Literal[
     "not_alone",
     "code",
     "response_format",
+    "beside_native",
     "overflow",
     "max_call_chars",
     "max_depth",

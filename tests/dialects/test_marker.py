@@ -190,7 +190,8 @@ def test_s17_it_is_inactive_where_the_reply_carries_native_calls() -> None:
     assert len(calls_in([*reader.feed(f"TOOL_CALL {GET}\n"), *reader.feed("So.\n")])) == 1
     reader.add_native("now", "{}")
     events = [*reader.feed(f"TOOL_CALL {GET}"), *reader.finish(cut=False)]
-    assert (calls_in(events), [event for event in events if isinstance(event, Verdict)]) == ([], [])
+    verdicts = [(event.status, event.reason, event.name) for event in events if isinstance(event, Verdict)]
+    assert (calls_in(events), verdicts) == ([], [("declined", "beside_native", "search")])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.shapes.jsonvalue import NAMES
 
 TOOLS = (Tool("ls"), Tool("rm"))
 LS = '<tool_call>{"name": "ls"}</tool_call>'
@@ -86,3 +87,18 @@ def test_who_names_a_dialect_means_what_is_left_of_it_too(named: str, text: str)
         reader = Reader(CallPolicy(Route(dialects=dialects), Request(tools=TOOLS)))
         events = [*reader.feed(text), *reader.finish(cut=False)]
         assert [event.name for event in events if isinstance(event, CallStart)] == found
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("arguments", ["arguments", "parameters", "params", "args", ""])
+@pytest.mark.parametrize("key", NAMES)
+@pytest.mark.parametrize("layout", ['{{"{key}": "ls"{rest}}}', '{{ "{key}": "ls"{rest} }}', '{{"{key}":"ls"{rest}}}'])
+def test_inside_a_line_lenient_takes_each_spelling(layout: str, key: str, arguments: str, size: int) -> None:
+    call = layout.format(key=key, rest=f', "{arguments}": {{}}' if arguments else "")
+    for text in (f"So {call} it is.", f"So `{call}` it is."):
+        reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=TOOLS)))
+        events: list[Event] = [event for piece in chunks(text, size) for event in reader.feed(piece)]
+        events += reader.finish(cut=False)
+        assert "".join(event.text for event in events if isinstance(event, Text)) == text.replace(call, "")
+        assert [(event.status, event.name) for event in events if isinstance(event, Verdict)] == [("lifted", "ls")]
+        assert not read(text, size)[1]  # `standard`

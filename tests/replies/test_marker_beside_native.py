@@ -1,6 +1,7 @@
-"""A call as marker text beside another, native call: it is lifted, and the native one reaches the client as it came.
+"""A call as marker text beside another, native call: both have a verdict, and the native one leaves as it came.
 
-On every wire, streamed and whole, whichever of the two comes first, also in one frame. The same call again is declined.
+Marker text stands in for native calls. So before the first of those it is lifted, when nobody knows of them yet; behind
+one it is text, and the verdict says so. On every wire, streamed and whole, also in one frame.
 """
 
 import json
@@ -134,24 +135,27 @@ def test_every_wire_is_here() -> None:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", BODIES)
-def test_it_is_lifted_before_and_behind_the_native_one(name: str, text: str, size: int, policy: str) -> None:
+def test_it_is_lifted_before_the_native_one_and_text_behind_it(name: str, text: str, size: int, policy: str) -> None:
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    for parts in ([*pieces, None], [None, *pieces]):
+    for parts, lifted in (([*pieces, None], True), ([None, *pieces], False)):
         one = lifting(name, policy=policy)
-        shown, calls = SPOKEN[name].heard(through(one, BODIES[name](parts), 50 * size))
-        expected = [TEXTS[text], NATIVE]
-        assert shown == ""
-        assert sorted(calls, key=str) == sorted(expected, key=str)
-        assert sorted(words(one)) == sorted([f"lifted {TEXTS[text][0]} (marker)", "native Read"])
+        heard = SPOKEN[name].heard(through(one, BODIES[name](parts), 50 * size))
+        assert_heard(one, heard, text, lifted=lifted)
+
+
+def assert_heard(one: Any, heard: tuple[str, Any], text: str, *, lifted: bool) -> None:
+    call = TEXTS[text]
+    assert heard == ("" if lifted else text, [call, NATIVE] if lifted else [NATIVE])
+    verdict = f"lifted {call[0]}" if lifted else f"declined beside_native {call[0]}"
+    assert sorted(words(one)) == sorted([f"{verdict} (marker)", "native Read"])
 
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", TOGETHER)
-def test_it_is_lifted_from_one_frame_with_the_native_one(name: str, text: str) -> None:
+def test_it_has_a_verdict_in_one_frame_with_the_native_one(name: str, text: str) -> None:
     one = lifting(name)
-    shown, calls = SPOKEN[name].heard(through(one, TOGETHER[name](text)))
-    assert (shown, sorted(calls, key=str)) == ("", sorted([TEXTS[text], NATIVE], key=str))
-    assert sorted(words(one)) == sorted([f"lifted {TEXTS[text][0]} (marker)", "native Read"])
+    heard = SPOKEN[name].heard(through(one, TOGETHER[name](text)))
+    assert_heard(one, heard, text, lifted=name != "ollama")  # its calls are read before the text of a line
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -187,12 +191,8 @@ WHOLE: dict[str, Callable[[str], bytes]] = {
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", WHOLE)
-def test_it_is_lifted_in_a_whole_reply(name: str, text: str) -> None:
-    wire = all_wires()[name]
-    one = of_request(wire, Request(tools=TOOLS), Route(client="native", upstream="text"), form="whole")
-    out = one.feed(WHOLE[name](text)) + one.close()
-    assert sorted(words(one)) == sorted([f"lifted {TEXTS[text][0]} (marker)", "native Read"])
-    assert b"TOOL_CALL" not in out
-    again = of_request(wire, Request(tools=TOOLS), Route(client="native", upstream="native"), form="whole")
-    assert again.feed(out) + again.close() == out
-    assert sorted(words(again)) == sorted([f"native {TEXTS[text][0]}", "native Read"])
+def test_in_a_whole_reply_it_is_text(name: str, text: str) -> None:
+    one = of_request(all_wires()[name], Request(tools=TOOLS), Route(client="native", upstream="text"), form="whole")
+    body = WHOLE[name](text)
+    assert one.feed(body) + one.close() == body
+    assert words(one) == [f"declined beside_native {TEXTS[text][0]} (marker)", "native Read"]

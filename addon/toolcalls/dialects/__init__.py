@@ -89,3 +89,8 @@ def configured(
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
     own = Marker(markers=markers, max_payload_chars=max_payload_chars)
     return tuple(own if isinstance(each, Marker) else each for each in dialects)
+
+
+def replaces_native(dialect: Dialect) -> bool:
+    """Whether its calls count only where a reply has no native ones so far: `marker` stands in for them."""
+    return isinstance(dialect, Marker)

@@ -25,7 +25,7 @@ class Block:
         whole_message   its calls count only when they are complete and, but under `lenient`, nothing but white space
                         and calls follows them
         """
-        ledger.open(quoted=place not in {None, "inline", "escaped"})
+        ledger.open(quoted=place not in {None, "inline", "escaped", "beside_native"})
         self.framed = False
         self._ledger = ledger
         self._call_policy = ledger.call_policy

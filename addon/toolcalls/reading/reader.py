@@ -12,7 +12,7 @@ A little over 300 lines: text, openers, what stands between them and the limits 
 import re
 from collections.abc import Generator, Iterable
 
-from toolcalls.dialects import ESCAPED, chosen, configured
+from toolcalls.dialects import ESCAPED, chosen, configured, replaces_native
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
@@ -64,6 +64,7 @@ class Reader:
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
         self._gave_up = self.inside = False  # inside: a candidate is being read
+        self._beside_native = False  # the reply has native calls
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._message_start = True  # only white space stands before this place in its message
         self._look_for(results=False)
@@ -180,6 +181,7 @@ class Reader:
     def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.add(name, arguments)
+        self._beside_native = True
 
     def _events(self) -> list[Event]:
         self._ledger.pause()
@@ -350,6 +352,8 @@ class Reader:
                 place = "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
+            if place is None and self._beside_native and replaces_native(dialect):
+                place = "beside_native"
             block = Block(ledger, dialect.name, place, whole_message=whole_message)
             scan.take(opener.stray)
             own = yield from self._grammar(dialect, block)

@@ -11,7 +11,7 @@ from functools import cached_property
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import BrokenObject, calls_meant, complete_object
-from toolcalls.shapes.jsonvalue import checked
+from toolcalls.shapes.jsonvalue import NAMES, checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -44,7 +44,8 @@ class OpenJson:
         if "" not in self._closers:
             return self._opening
         leads = ("{" if bracket == "{" else "[{" for bracket in self.brackets)
-        named = (f'{lead}"name":{gap}{quote(name)}' for lead in leads for gap in (" ", "") for name in names)
+        heads = [f'{lead}{gap}"{key}":' for lead in leads for gap in ("", " ") for key in NAMES]
+        named = (f"{head}{gap}{quote(name)}" for head in heads for gap in (" ", "") for name in names)
         return (*self._opening, *self.brackets, *named)
 
     # Reading

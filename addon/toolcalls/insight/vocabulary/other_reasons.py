@@ -242,4 +242,16 @@ OTHER_REASONS = (
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),
+    ReasonEntry(
+        code="beside_native",
+        sentence="the reply has native calls, and marker text only stands in for them",
+        in_docs=(
+            "the reply already has native calls, and text behind a marker (`TOOL_CALL`) only stands in for them; "
+            "before the first native call it is lifted"
+        ),
+        condition=None,
+        remedy=NO_REMEDY,
+        subject=A_CALL,
+        outcomes={"declined": "leak"},
+    ),
 )
