@@ -56,6 +56,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "an argument of the tag-named form": ("<Save><text>", "a <b> "),
     "closers in one of the tag-named form": ("<Save><text>", "a</text> "),
     "an undeclared call's argument": ('<invoke name="No"><parameter name="a">', "x < y "),
+    "broken objects behind calls in arrays": ("", '<|tool_call|>[{"name":"Bash"},{x "'),
+    "brackets in broken objects behind calls": ("", '<|tool_call|>[{"name":"Bash"},{x '),
+    "broken objects in tags": ("", '\n<tools>{"name":"Bash","arguments":{x "'),
+    "the brackets of a broken call": ('<functioncall> {"name":"Bash","arguments":{x', '{"a":[1]},'),
     "whole calls": ("", f"\n{OPEN}ls</parameter></invoke>"),
 }
 

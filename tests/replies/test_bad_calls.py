@@ -113,6 +113,20 @@ def test_of_one_that_breaks_behind_its_first_value_the_client_has_the_beginning(
         assert (b"oops" in b"".join(CONTENT.findall(out))) == (not open_)
 
 
+@pytest.mark.parametrize("dialect", ["granite3", "mistral", "jamba", "hermes"])
+def test_an_element_that_names_no_tool_has_a_verdict_too(dialect: str) -> None:
+    opening = {"granite3": "<|tool_call|>", "mistral": "[TOOL_CALLS]", "jamba": "<tool_calls>", "hermes": "<tool_call>"}
+    good = '{"name": "Read", "arguments": {"command": "ls"}}'
+    text = f"{opening[dialect]}[{good}, {{oops}}, {good}]"
+    for size in (1, 5, len(text)):
+        one = made(f"{dialect} together", multiple_calls=True)
+        shown, calls = SPOKEN["openai_chat"].heard(
+            through(one, stream([text[at : at + size] for at in range(0, len(text), size)]))
+        )
+        assert (shown.strip(" ,"), calls) == ("{oops}", [("Read", {"command": "ls"})] * 2)
+        assert statuses(one) == ["lifted Read", "malformed bad_arguments -", "lifted Read"]
+
+
 # What is left of the first call, and what would be a call in it if it were searched.
 INSIDE = '{"command": "ls", oops, {INNER} "x"}'
 NEVER_CLOSED = ('{"command": "ls", oops "}', '{"command": "ls", oops [}', '{"command": "ls", oops {}')

@@ -132,14 +132,14 @@ class CallReader:
             return False
         if self.open:
             self.sink.fail()
-        elif not keep:
+        elif keep:
+            self.refuse("", "bad_arguments")
+        else:
             return False  # behind a call, what names no tool is text
         if len(self.unclosed) <= keep or not (yield from skip_json(scan, self.unclosed, self._ends, keep=keep)):
             return False
         if behind and (yield from scan.among(behind, (yield from scan.space()))) is None:
             return False
-        if not self.open:
-            self.refuse("", "bad_arguments")
         self.sink.end()
         self.open = False
         return True

@@ -39,6 +39,11 @@ class OpenJson:
     def _opening(self) -> tuple[str, ...]:
         return tuple(fence for fence, _ in self.fences if fence)
 
+    @cached_property
+    def _ends(self) -> tuple[str, ...]:
+        """What no call goes on behind. So what is read in vain is short where it may be read again from there."""
+        return tuple(dict.fromkeys(filter(None, (mark for fence in self.fences for mark in fence))))
+
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The fences; where the JSON may stand bare, its brackets, also with a tool's name: that is likelier a call."""
         if "" not in self._closers:
@@ -68,7 +73,7 @@ class OpenJson:
         bracket = yield from scan.among(self.brackets)
         if bracket is None or fence not in self._closers:
             return False
-        reader = _Objects(scan, sink, tools)
+        reader = _Objects(scan, sink, tools, self._ends)
         whole = yield from reader.array() if bracket == "[" else reader.lines()
         if whole and (yield from self._close(scan, sink, self._closers[fence])):
             reader.end()
@@ -109,8 +114,9 @@ def _item(call: Call) -> str:
 class _Objects:
     """Reads objects whole, each as the calls that it means. `open`: the last one is not ended."""
 
-    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, ends: tuple[str, ...]) -> None:
         self._scan = scan
+        self._ends = ends
         self._sink = sink
         self._tools = tools
         self.open = False
@@ -145,7 +151,7 @@ class _Objects:
         if self._tools.resolve(found.name) not in self._tools or not found.given or not found.unclosed:
             return False
         cut_off = scan.ended and not scan.rest()
-        if not cut_off and not (yield from skip_json(scan, found.unclosed)):
+        if not cut_off and not (yield from skip_json(scan, found.unclosed, self._ends)):
             return False
         self.end()
         self._sink.begin(found.name, None if cut_off else "bad_arguments")
