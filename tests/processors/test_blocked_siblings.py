@@ -21,8 +21,7 @@ PARAMETERS = {"type": "object", "properties": {"command": {"type": "string"}}}
 TOOLS = (Tool("Bash", PARAMETERS), Tool("Read", PARAMETERS))
 FIRST, SECOND = Call("Bash", '{"command":"ls"}'), Call("Read", '{"command":"pwd"}')
 ROUTE = route_of({"access": {"message": "", "rules": [{"name": "r", "action": "block", "tools": "Bash"}]}})
-# The second call keeps its number, or its own beginning; the last two lack their block's opener.
-OTHERWISE = {"harmony_stripped", "kimi_k2_stripped", "kimi_k3", "minimax_m3"}
+OTHERWISE = {"kimi_k2_stripped"}  # the second call keeps its number
 
 
 def _block(dialect: str) -> str | None:

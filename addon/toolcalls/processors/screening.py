@@ -97,7 +97,7 @@ class ScreenedText:
         yield from self._decided(self._reader.finish(cut=False))
         for what in self._rules.finish(cut=False):
             yield from self._as_text(what)
-        yield from self._shown(self._trip.flush())
+        yield from self._shown(self._trip.finish())
         self._indent, self._quoted = True, False
 
     def _streams(self, events: Sequence[Event], text: str) -> bool:

@@ -83,7 +83,7 @@ class Lane:
     def decides_at_end(self) -> bool:
         """Whether a finish reason would decide something: a call was read, one is open, or text is held."""
         row, calls = self._row, self._calls
-        if calls.from_text or row.screen is not None or row.read.holds:
+        if calls.from_text or row.screen is not None or row.read.holds or (row.write and row.write.adds_at_end):
             return True
         return self.writes_at_end or not all(call.complete for call in calls.natives.values())
 
@@ -115,9 +115,9 @@ class Lane:
 
     @property
     def adds_at_end(self) -> bool:
-        """Whether processors have text that leaves behind everything else."""
-        act = self._row.act
-        return act is not None and act.adds_at_end
+        """Whether text of our own leaves behind everything else: a processor's, or what closes a block."""
+        act, write = self._row.act, self._row.write
+        return (act is not None and act.adds_at_end) or (write is not None and write.adds_at_end)
 
     @property
     def decides_calls(self) -> bool:

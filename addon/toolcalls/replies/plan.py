@@ -110,7 +110,8 @@ class Plan:
         calls = Calls(None if processing is None else processing.judged)
         decision = self._decision
         client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
-        write = Write(calls, client, tools, call_policy.route) if "write" in row else None
+        acts = processing is not None
+        write = Write(calls, client, tools, call_policy.route, acts=acts) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
             screened = ScreenedText(call_policy, tools, rules, write.round_trip())

@@ -5,7 +5,6 @@ has anyway, so no dialect can hand a client something that means another call.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from operator import itemgetter
 
@@ -20,9 +19,6 @@ from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
 
 _TEXT = frozenset({"string"})
-_OPENER = re.compile(r"<[^<>]+>")
-_CLOSER_AT_END = re.compile(r"<[^<>]+>\Z")
-_CLOSER = 80  # characters that what closes a block may have
 
 
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
@@ -101,30 +97,6 @@ def reads(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
         return [_meaning(one) for one in found] == [_meaning(call)]
     except ValueError:
         return False
-
-
-def lacks_opener(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
-    """Whether `text`, which holds one call, ends with what closes a block and lacks what opens it."""
-    try:
-        written = write(dialect, [call], tools).strip()
-    except Unwritable:
-        return False
-    opener, closer = _OPENER.match(written), _CLOSER_AT_END.search(written)
-    return opener is not None and closer is not None and opener[0] not in text and closer[0] in text
-
-
-def closing(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> str:
-    """What closes `text`, the beginning of a block in which `calls` stand; "" where nothing does or need be."""
-    if not calls or stands(dialect, text, calls, tools):
-        return ""
-    try:
-        written = write(dialect, calls, tools)
-    except Unwritable:
-        return ""
-    for at in range(len(written) - 1, max(0, len(written) - _CLOSER), -1):
-        if written[at] in "\n<[" and stands(dialect, text + written[at:], calls, tools):
-            return written[at:]
-    return ""
 
 
 def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:

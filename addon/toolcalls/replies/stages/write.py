@@ -33,17 +33,18 @@ _TAIL = 64  # characters of shown text that are kept for the line ends in front 
 class Write(Stage):
     """Writes a lane's calls for a text client."""
 
-    def __init__(self, calls: Calls, client: ClientText, tools: Toolbox, route: Route) -> None:
+    def __init__(self, calls: Calls, client: ClientText, tools: Toolbox, route: Route, *, acts: bool = True) -> None:
         self._calls = calls
         self._client = client
         self._tools = tools
         self._route = route
+        self._acts = acts
         self._shown = ""  # the end of the text that the client has
         self._trip = self.round_trip()
 
     def round_trip(self) -> RoundTrip:
         """A round trip whose calls are written like this lane's."""
-        return RoundTrip(self._client, self._tools, self._rewritten)
+        return RoundTrip(self._client, self._tools, self._dialect, self._held, self._apart, acts=self._acts)
 
     @property
     def streams(self) -> bool:
@@ -60,6 +61,11 @@ class Write(Stage):
         """`feed` for one native event."""
         return Native(tuple(self._native(item.parts)))
 
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether text of our own leaves behind everything else."""
+        return self._trip.adds_at_end
+
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items as text, without the events of native calls that will be written."""
         for item in items:
@@ -71,7 +77,7 @@ class Write(Stage):
                 yield item
                 continue
             for outcome in self._trip.feed(item):
-                if isinstance(outcome, Verdict) and outcome.reason == "multiple_calls":
+                if isinstance(outcome, Verdict) and outcome.reason in {"multiple_calls", "unwritable"}:
                     self._calls.withhold(outcome.index)
                 if isinstance(outcome, Text | str):
                     self._shows(outcome if isinstance(outcome, str) else outcome.text)
@@ -83,7 +89,10 @@ class Write(Stage):
 
     def finish(self, end: End) -> Iterator[Item]:
         """Write the native calls, unless the reply broke off."""
-        yield from self._trip.flush()
+        for outcome in self._trip.finish():
+            if isinstance(outcome, Text | str):
+                self._shows(outcome if isinstance(outcome, str) else outcome.text)
+            yield outcome
         if end.reason is not None and self._calls.natives and self._client.dialect is not None:
             yield from self._written_natives()
 
@@ -133,13 +142,16 @@ class Write(Stage):
             raise Unwritable("it is not known which dialect the client reads")
         return dialect
 
-    def _rewritten(self, call: Call) -> tuple[str, tuple[Repair, ...]]:
-        """A call that was read from text, written anew, and what had to change for it."""
-        kept, repairs = held(self._dialect(), call, self._tools)
-        return self._written(kept), repairs
+    def _held(self, call: Call) -> tuple[Call, tuple[Repair, ...]]:
+        """A call as the client's dialect can hold it, and what had to change for that."""
+        return held(self._dialect(), call, self._tools)
+
+    def _apart(self, text: str) -> str:
+        """A block as it stands behind what the client has."""
+        return separated(self._shown, text, self._route)
 
     def _written(self, *calls: Call) -> str:
-        return separated(self._shown, write(self._dialect(), calls, self._tools), self._route)
+        return self._apart(write(self._dialect(), calls, self._tools))
 
     def _is_writable(self, *calls: Call) -> bool:
         try:

@@ -1,0 +1,215 @@
+"""What a text client has of a block of calls in which processors blocked, dropped or changed some.
+
+Strategy: three calls, in every dialect that a client reads, from an upstream that makes them natively, writes them in
+that dialect, or in another one; a plan says which are blocked by a rule, dropped or changed by a reactor, or left. By
+the strict parser of its dialect (`support/strictparsers.py`, none of the product's code), what the client gets must be
+exactly the calls that the plan leaves and that the verdicts name, with no markup and no text besides but the rule's.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from support.chatclient import HEAD, chunk, ending, event, outer, received, stream
+from support.exchanges import of_kind, run
+from support.processorcases import route_of
+from support.sampling import DEEP, some
+from support.strictparsers import FORMS, Found, strictly
+from toolcalls.dialects import all_dialects
+from toolcalls.events import Verdict
+from toolcalls.processors import Call as Seen
+from toolcalls.processors import Drop, Edit, Processors, Say
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Tool
+from toolcalls.route import Reactor, Route
+from toolcalls.shapes import Call
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
+from toolcalls.writing.writer import write
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}, "n": {"type": "integer"}, "flag": {"type": "boolean"}},
+}
+TOOLS = tuple(Tool(name, PARAMETERS) for name in ("Bash", "Read", "Edit", "Run"))
+NAMES = ("Bash", "Read", "Edit")
+CALLS = [
+    Call("Bash", '{"command":"echo \\"a\\", b","n":1}'),
+    Call("Read", '{"command":"pwd","n":2,"flag":true}'),
+    Call("Edit", '{"command":"id","n":3}'),
+]
+NOTICE = "Not here."
+ONE_CALL = {"openhands_fn"}
+
+WIRE = all_wires()["openai_chat"]
+
+# What happens to one call. `block` and `refuse` are a rule's, the latter with a text; the others are a reactor's.
+ACTIONS = ("block", "refuse", "drop", "rename", "string", "number", "add", "remove", "all", "say")
+# For each of the three calls, what happens to it.
+PLANS = [
+    *(
+        tuple(action if place in places else "keep" for place in range(3))
+        for action in ACTIONS
+        for places in ((0,), (1,), (2,), (0, 1, 2))
+    ),
+    ("drop", "drop", "keep"), ("keep", "block", "block"), ("block", "keep", "block"), ("drop", "number", "keep"),
+    ("rename", "drop", "keep"), ("keep", "drop", "string"), ("string", "keep", "drop"), ("keep", "remove", "block"),
+    ("keep", "keep", "keep"), ("refuse", "keep", "rename"), ("keep", "refuse", "number"),
+]  # fmt: skip
+UPSTREAMS = ("native", "own", "hermes", "json_array", "llama4_pythonic", "minimax_m2")
+type Plan = tuple[str, ...]
+
+
+def edited(action: str, name: str, arguments: dict[str, Any]) -> Found:
+    """A call as a reactor changes it."""
+    match action:
+        case "rename":
+            return "Run", arguments
+        case "string":
+            return name, {**arguments, "command": "true [x], y"}
+        case "number":
+            return name, {**arguments, "n": 40}
+        case "add":
+            return name, {**arguments, "flag": False}
+        case "remove":
+            return name, {key: value for key, value in arguments.items() if key != "n"}
+        case "all":
+            return "Run", {"n": -7, "command": "w"}
+    return name, arguments
+
+
+def left(plan: Plan) -> list[Found]:
+    """The calls that the client must have."""
+    rows = zip(plan, CALLS, strict=False)
+    return [
+        edited(action, call.name, json.loads(call.arguments))
+        for action, call in rows
+        if action not in {"block", "refuse", "drop"}
+    ]
+
+
+def route_by(plan: Plan) -> Route:
+    rules = [
+        {"name": f"r{name}", "action": "block", "tools": name} | ({"message": NOTICE} if action == "refuse" else {})
+        for name, action in zip(NAMES, plan, strict=False)
+        if action in {"block", "refuse"}
+    ]
+    route = route_of({"access": {"message": "", "rules": rules}} if rules else {})
+    return replace(route, reactors=(Reactor("x.py", "f"),))
+
+
+def exchange(dialect: str, upstream: str, plan: Plan, form: Form) -> Exchange:
+    actions = dict(zip(NAMES, plan, strict=False))
+
+    def react(_: Reactor, call: Seen) -> Drop | Edit | Say | None:
+        action = actions.get(call.name, "keep")
+        if action == "drop":
+            return Drop()
+        if action == "say":
+            return Say(NOTICE)
+        name, arguments = edited(action, call.name, dict(call.arguments))
+        return None if (name, arguments) == (call.name, call.arguments) else Edit(name, arguments)
+
+    route = route_by(plan)
+    native = upstream == "native"
+    read = dialect if upstream in {"own", "native"} else upstream
+    return of_kind(
+        WIRE,
+        TOOLS,
+        replace(route, dialects=tuple(dict.fromkeys((read, dialect)))),
+        "lower" if native and route.access is None else "roundtrip",
+        form=form,
+        upstream="native" if native else "text",
+        dialect=dialect,
+        processors=Processors(route, model="m", run=react),
+    )
+
+
+@cache
+def written(dialect: str) -> str:
+    return write(dialect, CALLS, Toolbox(TOOLS))
+
+
+def body_of(dialect: str, upstream: str, cut: int) -> bytes:
+    """The upstream's reply; `cut`: characters in each piece, 0 for a reply that is whole."""
+    if upstream != "native":
+        text = written(dialect if upstream == "own" else upstream)
+        if cut:
+            return stream([text[at : at + cut] for at in range(0, len(text), cut)])
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+    else:
+        entries = [
+            {"index": at, "id": f"n{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for at, (name, arguments) in enumerate(CALLS)
+        ]
+        if cut:
+            return (
+                event(chunk(HEAD))
+                + b"".join(event(chunk({"tool_calls": [entry]})) for entry in entries)
+                + ending("tool_calls")
+            )
+        message = {"role": "assistant", "content": None, "tool_calls": entries}
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if message["content"] else "tool_calls"}
+    return json.dumps({**outer([choice]), "object": "chat.completion"}).encode()
+
+
+def text_of(out: bytes, form: Form) -> str:
+    """All that a text client has."""
+    if form == "sse":
+        choice = received(out).choices[0]
+        assert not choice.calls, f"native calls: {choice.calls}"
+        return choice.text
+    message = json.loads(out)["choices"][0]["message"]
+    assert not message.get("tool_calls"), f"native calls: {message}"
+    return message["content"] or ""
+
+
+def named(verdicts: list[Verdict]) -> list[Found]:
+    """The calls that the client has, as the verdicts name them."""
+    arguments = dict(CALLS)
+    found: list[Found] = []
+    for one in verdicts:
+        if one.status == "lowered" and one.name is not None:
+            name, text = (one.changes[-1].after if one.changes else None) or (one.name, arguments[one.name])
+            found.append((name, json.loads(text)))
+    return found
+
+
+def examples() -> Iterator[Any]:
+    for dialect, upstream in product(sorted(all_dialects()), UPSTREAMS):
+        if upstream != dialect and dialect not in ONE_CALL:
+            yield pytest.param(dialect, upstream, id=f"{dialect}-{upstream}")
+
+
+def check(dialect: str, upstream: str, plan: Plan, cut: int) -> None:
+    form: Form = "sse" if cut else "whole"
+    one = exchange(dialect, upstream, plan, form)
+    text = text_of(run(one, [body_of(dialect, upstream, cut)]), form)
+    blocks = strictly(dialect, text.replace(NOTICE, "\n"))
+    expected = left(plan)
+    assert [call for block in blocks for call in block] == expected, text
+    assert named([verdict for _, verdict in one.verdicts]) == expected
+    assert len(one.verdicts) == len(plan)
+    assert text.count(NOTICE) == any(action in {"refuse", "say"} for action in plan), text  # it says it once
+    if NOTICE not in text and FORMS[dialect].opener:
+        assert len(blocks) <= 1, text
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize(("dialect", "upstream"), list(examples()))
+def test_the_client_has_whole_markup(dialect: str, upstream: str) -> None:
+    chosen = Random(f"{dialect} {upstream}")
+    plans = PLANS if DEEP else chosen.sample(PLANS, 15)
+    for plan in some(plans, 6, f"{dialect} {upstream}"):
+        cut = chosen.choice((0, 1, 7, 50))
+        try:
+            check(dialect, upstream, plan, cut)
+        except Exception as error:
+            raise AssertionError(f"{plan}, cut {cut}: {error}") from error
