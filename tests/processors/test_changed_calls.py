@@ -23,6 +23,9 @@ from support.sampling import DEEP, some
 from support.strictparsers import FORMS, Found, strictly
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Verdict
+from toolcalls.insight.descriptions import describe, describe_briefly
+from toolcalls.insight.report import make_report
+from toolcalls.mitm.log_lines import log_lines
 from toolcalls.processors import Call as Seen
 from toolcalls.processors import Drop, Edit, Processors, Say
 from toolcalls.replies.exchange import Exchange
@@ -80,6 +83,8 @@ def edited(action: str, name: str, arguments: dict[str, Any]) -> Found:
             return name, {**arguments, "flag": False}
         case "remove":
             return name, {key: value for key, value in arguments.items() if key != "n"}
+        case "retype":
+            return name, {**arguments, "command": 40}
         case "all":
             return "Run", {"n": -7, "command": "w"}
     return name, arguments
@@ -202,7 +207,7 @@ def check(dialect: str, upstream: str, plan: Plan, cut: int) -> None:
         assert len(blocks) <= 1, text
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("dialect", "upstream"), list(examples()))
 def test_the_client_has_whole_markup(dialect: str, upstream: str) -> None:
     chosen = Random(f"{dialect} {upstream}")
@@ -213,3 +218,53 @@ def test_the_client_has_whole_markup(dialect: str, upstream: str) -> None:
             check(dialect, upstream, plan, cut)
         except Exception as error:
             raise AssertionError(f"{plan}, cut {cut}: {error}") from error
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize(("dialect", "upstream"), [one for one in examples() if one.values[1] in {"own", "hermes"}])
+@pytest.mark.parametrize("place", range(3))
+def test_a_change_that_the_dialect_cannot_hold(dialect: str, upstream: str, place: int) -> None:
+    """A number where the schema wants a text: the changed call leaves, or none. The model's own never does."""
+    plan = tuple("retype" if at == place else "keep" for at in range(3))
+    one = exchange(dialect, upstream, plan, "sse")
+    text = text_of(run(one, [body_of(dialect, upstream, 7)]), "sse")
+    found = [call for block in strictly(dialect, text) for call in block]
+    expected = left(plan)
+    report = make_report(one)
+    verdict = report["verdicts"][place]
+    if expected[place] in found:
+        assert verdict["status"] == "lowered"
+        said = f"{NAMES[place]}, {describe_briefly(verdict)}. f: command changed"
+    else:
+        del expected[place]
+        assert (verdict["status"], verdict["reason"]) == ("blocked", "unwritable")
+        sentence = "unwritable: the client's dialect cannot hold a value of this call"
+        said = f"{NAMES[place]}, {describe_briefly(verdict)}. {sentence}. f: command changed"
+        assert describe(verdict, report)[1] == "did not get it"
+    assert found == expected
+    assert named([verdict for _, verdict in one.verdicts]) == expected
+    assert list(log_lines(report["verdicts"])) == [said]
+    assert "stays" not in said
+
+
+CHANGES = {
+    "rename": "renamed to Run",
+    "string": "command changed",
+    "number": "n changed",
+    "add": "flag added",
+    "remove": "n removed",
+    "all": "renamed to Run, n and command changed",
+}
+
+
+@pytest.mark.parametrize("upstream", ["native", "own", "json_array"])
+@pytest.mark.parametrize("action", CHANGES)
+def test_log_and_view_say_what_was_changed(action: str, upstream: str) -> None:
+    one = exchange("hermes", upstream, (action, "keep", "keep"), "sse")
+    run(one, [body_of("hermes", upstream, 7)])
+    report = make_report(one)
+    (changed,) = [verdict for verdict in report["verdicts"] if verdict.get("changes")]
+    made = {"native": "native → text (hermes)", "own": "text (hermes) → text", "json_array": "text (json_array) → text"}
+    assert list(log_lines(report["verdicts"])) == [f"Bash, {made[upstream]}, changed. f: {CHANGES[action]}"]
+    assert describe(changed, report)[1] == "got it as text, changed"
+    assert "1 changed: f" in report["summary"]

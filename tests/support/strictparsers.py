@@ -258,11 +258,10 @@ def _tags(head: str, item: str, tail: str) -> _OneCall:
 
 def _typed(found: re.Match[str]) -> Any:
     key, text = found["key"], found["value"]
-    is_string = TYPES[key] is str
-    kind = found.groupdict().get("type")
-    if kind is not None and (kind in {"string", "true"}) != is_string:
-        raise Stray(f"{key} has the type {kind}")
+    kind = found.groupdict().get("type")  # its name, or whether it is a string
     try:
+        if kind is not None:
+            return text if kind in {"string", "true"} else json.loads(text)
         return TYPES[key](text)
     except ValueError as error:
         raise Stray(f"{key}: {text!r}") from error

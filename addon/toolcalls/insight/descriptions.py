@@ -9,8 +9,10 @@ from typing import Any
 from toolcalls.insight.vocabulary.entries import A_CALL, Description, StatusEntry
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import NOT_GOT, STATUSES
+from toolcalls.values.conversion import members
 
-_NAME = 80  # characters of a tool's name
+_NAME = 80  # characters of a tool's name, or of an argument's
+_KEYS = 5  # of one change
 _OTHER_DIALECT = "got it as text in another dialect ({})"
 _BEGINNING_WITHHELD = "got the beginning of it, which is never completed"
 _BEGINNING = "got the beginning of a native call, which is never completed"
@@ -23,7 +25,7 @@ def describe(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str
     begun = verdict.get("index") is not None and report.get("kind") == "lift"
     if _is_withheld(verdict):
         client = _BEGINNING_WITHHELD if verdict.get("index") is not None else client
-    elif verdict.get("changes") and status.changed:
+    elif is_changed(verdict):
         client = status.changed
     elif found is status.text and status.code == "lowered" and dialect != report.get("dialect"):
         client = _OTHER_DIALECT.format(report.get("dialect"))
@@ -38,7 +40,38 @@ def describe_briefly(verdict: Mapping[str, Any]) -> str:
     form = "text" if dialect is None else f"text ({dialect})"
     if found is _status(verdict).native or (dialect is None and _is_withheld(verdict)):
         form = "native"
-    return f"{form} → {found.became.format(dialect=dialect)}"
+    changed = ", changed" if is_changed(verdict) else ""
+    return f"{form} → {found.became.format(dialect=dialect)}{changed}"
+
+
+def is_changed(verdict: Mapping[str, Any]) -> bool:
+    """Whether the client got a call that processors changed."""
+    return bool(verdict.get("changes") and _status(verdict).changed) and not _is_withheld(verdict)
+
+
+def describe_changes(verdict: Mapping[str, Any]) -> str:
+    """Who changed a call and what of it, without values: `fix: renamed to Run, command changed, n removed`."""
+    return "; ".join(f"{change['rule']}: {describe_change(change)}" for change in verdict["changes"])
+
+
+def describe_change(change: Mapping[str, Any]) -> str:
+    """What one processor changed of a call: its name, and its arguments by their keys."""
+    (name, arguments), after = change["before"], change["after"]
+    if after is None:
+        return "not delivered"
+    parts = [] if after[0] == name else [f"renamed to {after[0][:_NAME]}"]
+    try:
+        was, now = dict(members(arguments)), dict(members(after[1]))
+    except ValueError:  # it was kept only in part
+        return ", ".join([*parts, "arguments changed"])
+    for word, keys in (
+        ("changed", [key for key in now if key in was and was[key] != now[key]]),
+        ("added", [key for key in now if key not in was]),
+        ("removed", [key for key in was if key not in now]),
+    ):
+        shown = [key[:_NAME] for key in keys[:_KEYS]] + ([f"{len(keys) - _KEYS} more"] if len(keys) > _KEYS else [])
+        parts += [f"{' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))} {word}"] if keys else []
+    return ", ".join(parts) or "arguments changed"
 
 
 def form_without_dialect(reason: str | None) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from toolcalls.insight import report
-from toolcalls.insight.descriptions import describe_briefly, did_you_mean, subject_of
+from toolcalls.insight.descriptions import describe_briefly, describe_changes, did_you_mean, is_changed, subject_of
 from toolcalls.insight.vocabulary.reasons import with_sentence
 
 _NAME = 40  # characters of a tool's name
@@ -18,16 +18,20 @@ _LINES = 5  # of one reply
 
 def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
     """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`;
-    and for each of the `notes` that warn.
+    for each call that the client got changed: `Bash, text (invoke) → native call, changed. fix: command changed`; and
+    for each of the `notes` that warn.
 
-    Nothing of what was said is in it but the tool's name.
+    Nothing of what was said is in it but the tool's name and those of arguments that were changed.
     """
-    ill = [verdict for verdict in verdicts if verdict["reason"] is not None]
+    ill = [verdict for verdict in verdicts if verdict["reason"] is not None or is_changed(verdict)]
     for verdict in islice(ill, _LINES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
         guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
-        yield f"{name}, {describe_briefly(verdict)}. {rule}{with_sentence(str(verdict['reason']))}{guess}"
+        parts = [f"{rule}{with_sentence(str(verdict['reason']))}{guess}"] if verdict["reason"] is not None else []
+        if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
+            parts.append(report.visible(describe_changes(verdict)))
+        yield f"{name}, {describe_briefly(verdict)}. {'. '.join(parts)}"[:_LONGEST]
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
     warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]

@@ -38,6 +38,8 @@ from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.blocks import TAIL, Block, Layout, alike, begun, layout_of, parts_a_block
 from toolcalls.writing.writer import reads, stands
 
+WITHHELD: frozenset[Reason] = frozenset({"multiple_calls", "unwritable"})  # why a client does not get a call
+
 
 @dataclass(frozen=True, slots=True)
 class ClientText:

@@ -146,11 +146,14 @@ OTHER_REASONS = (
     ReasonEntry(
         code="unwritable",
         sentence="the client's dialect cannot hold a value of this call",
-        in_docs="the client's dialect cannot hold a value of this call, so the call passed as it was",
+        in_docs=(
+            "the client's dialect cannot hold a value of this call, so the call passed as it was; one that a processor "
+            "changed so was not delivered (`blocked`)"
+        ),
         condition=None,
         remedy=NO_REMEDY,
         subject=A_CALL,
-        outcomes={"native": "success", "declined": "leak"},
+        outcomes={"native": "success", "declined": "leak", "blocked": "blocked"},
     ),
     ReasonEntry(
         code="other_dialect",

@@ -20,7 +20,7 @@ from typing import Any
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.insight.descriptions import describe, describe_briefly, did_you_mean, subject_of
+from toolcalls.insight.descriptions import describe, describe_briefly, describe_change, did_you_mean, subject_of
 from toolcalls.insight.formatting import counted, duration, token_counts
 from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, visible
@@ -234,7 +234,8 @@ def _in_short(verdict: Mapping[str, Any]) -> str:
 def _change(change: Mapping[str, Any]) -> Iterator[str]:
     """What a processor did to a call, before and after."""
     name, arguments = change["before"]
-    yield from named("changed", f"by {change['rule']}" if change["after"] else f"taken away by {change['rule']}")
+    by = f"by {change['rule']}: {describe_change(change)}" if change["after"] else f"taken away by {change['rule']}"
+    yield from named("changed", visible(by))
     yield from block("before", [visible(name[:200]), *folded(arguments, size=1024)])
     if change["after"]:
         name, arguments = change["after"]

@@ -6,6 +6,8 @@ written as one block; those that the dialect cannot hold stay native, behind it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from toolcalls.events import (
     FUNCTION_FORMS,
     CallEnd,
@@ -24,7 +26,7 @@ from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.writing.roundtrip import ClientText, RoundTrip
+from toolcalls.writing.roundtrip import WITHHELD, ClientText, RoundTrip
 from toolcalls.writing.writer import held, separated, write
 
 _TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
@@ -76,12 +78,7 @@ class Write(Stage):
                 self._shows(item.text)
                 yield item
                 continue
-            for outcome in self._trip.feed(item):
-                if isinstance(outcome, Verdict) and outcome.reason in {"multiple_calls", "unwritable"}:
-                    self._calls.withhold(outcome.index)
-                if isinstance(outcome, Text | str):
-                    self._shows(outcome if isinstance(outcome, str) else outcome.text)
-                yield outcome
+            yield from map(self._leaving, self._trip.feed(item))
 
     def release(self) -> Iterator[Item]:
         """Markup that is held is text, or layout around a call that was written anew."""
@@ -89,12 +86,18 @@ class Write(Stage):
 
     def finish(self, end: End) -> Iterator[Item]:
         """Write the native calls, unless the reply broke off."""
-        for outcome in self._trip.finish():
-            if isinstance(outcome, Text | str):
-                self._shows(outcome if isinstance(outcome, str) else outcome.text)
-            yield outcome
+        yield from map(self._leaving, self._trip.finish())
         if end.reason is not None and self._calls.natives and self._client.dialect is not None:
             yield from self._written_natives()
+
+    def _leaving(self, outcome: Event | str) -> Event | str:
+        """An outcome of the round trip, as it leaves."""
+        if isinstance(outcome, Text | str):
+            self._shows(outcome if isinstance(outcome, str) else outcome.text)
+        elif isinstance(outcome, Verdict) and outcome.status == "blocked" and outcome.reason in WITHHELD:
+            self._calls.withhold(outcome.index)
+            return msgspec.structs.replace(outcome, index=None)
+        return outcome
 
     def _shows(self, text: str) -> None:
         self._shown = (self._shown + text)[-_TAIL:]
