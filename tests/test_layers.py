@@ -79,7 +79,7 @@ FILES = {
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report
-        | body_redaction conversation replies | agents formatting prices request_diff text_diff | turn
+        | conversation own_secrets replies | agents body_redaction formatting prices request_diff text_diff | turn
         | exports scorecard | plots sessions | session_page totals | page
     """,
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",

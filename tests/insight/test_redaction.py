@@ -142,6 +142,16 @@ WRITTEN = {
     "German": ("Das Passwort lautet ", "hunter2", "\n"),
     "Spanish": ("contrase\u00f1a: ", "hunter2", "\n"),
     "Chinese": ("\u5bc6\u7801\u662f", "hunter2", "\n"),
+    "a Dockerfile": ("ENV API_KEY ", "CANARY", "\n"),
+    "Windows": ("setx OPENAI_API_KEY \"", "CANARY", '"'),
+    "fish": ("set -gx DB_PASSWORD ", "CANARY", "; and ls"),
+    "csh": ("setenv GITHUB_TOKEN ", "CANARY", "\n"),
+    "a program in JSON that sets": (r'{"command":"setx API_KEY ', "CANARY", r'\nls"}'),
+    "a short name": ("connect(user=a, pw=", "CANARY", ")"),
+    "a short name in JSON": ('{"pw": "', "CANARY01", '"}'),
+    "a code of OAuth": ("http://localhost/cb?code=", "4/0ACANARY-aaa", "&state=1"),
+    "a code behind others": ("http://localhost/cb?state=1&code=", "CANARYaaaaaa", " now"),
+    "telegram's other form": ("TG=", "6123456789:CANARY" + "a" * 29, " x"),
     "a key in a sentence": ("your API key is ", "CANARY0001", " now"),
 }  # fmt: skip
 
@@ -185,6 +195,8 @@ def test_a_secret_as_people_write_it_goes(written: tuple[str, str, str]) -> None
         "FIRST_PASS=true LAST_PASS=$PASS1 PASS=12; test_pass: yes, two_pass: lexing",
         "Das Passwort ist falsch. Le mot de passe est requis. \u5bc6\u7801\u662f\u5fc5\u9700\u7684",
         "The api key is required, the access token is valid for 3600 seconds, and the secret key is utf-8-encoded.",
+        "set -x; ENV PATH /usr/local/bin; set -x KEYMAP us; setx PATH C:/x; ENV API_KEY $KEY; env KEY_FILE a1",
+        "http://h/?code=404 and ?code=not_found; if pw = get(): PW is read; a pw: str; 12345678:30 and 1234567890:x",
         "7zip is great -pretty1 much, and identified by name1 with password protection",
     ],
 )

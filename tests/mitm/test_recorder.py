@@ -48,6 +48,25 @@ def opened(path: Path) -> Callable[[], OpenFile]:
     return lambda: OpenFile(path, os.open(path, WRITE | os.O_CREAT, 0o600))
 
 
+def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    with pytest.raises(OSError, match="is a link; name the folder itself"):
+        Recorder(tmp_path / "link")
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o700, False), (0o750, True), (0o755, True), (0o701, True)])
+def test_a_folder_that_others_may_look_into_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+) -> None:
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    folder.chmod(mode)
+    Recorder(folder).close()
+    assert any("others may look into" in record.message for record in caplog.records) == warned
+
+
 # --- records ----------------------------------------------------------------------------------------------------------
 
 

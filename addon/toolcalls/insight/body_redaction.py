@@ -9,11 +9,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from toolcalls.insight.own_secrets import NO_SECRETS, OwnSecrets
 from toolcalls.insight.redaction import REDACTED, redacted_text, redacted_value, secret_spans
 
 
-def redacted_body(body: bytes) -> bytes:
+def redacted_body(body: bytes, own: OwnSecrets = NO_SECRETS) -> bytes:
     """A body without content coding: one JSON document, an event stream, lines of JSON, or any text.
+
+    own   what the headers of its flow hold, which goes, too
 
     Bytes that are no UTF-8 are no text and are replaced as a whole, as nobody can say what they hold.
     """
@@ -21,10 +24,10 @@ def redacted_body(body: bytes) -> bytes:
         text = body.decode()
     except UnicodeDecodeError:
         return REDACTED.encode()
-    return redacted_text(_joined(text)).encode()
+    return own.text(redacted_text(_joined(text, own))).encode()
 
 
-def _joined(text: str) -> str:
+def _joined(text: str, own: OwnSecrets) -> str:
     """Secrets that are spread over the events of a stream, or hidden by the escapes of JSON."""
     lines = text.split("\n")
     events: list[tuple[int, str, Any]] = []
@@ -43,7 +46,7 @@ def _joined(text: str) -> str:
             strings.setdefault(path, []).append((place, string))
     changed: dict[int, dict[str, str]] = {}
     for path, pieces in strings.items():
-        for place, replaced in _without(pieces):
+        for place, replaced in _without(pieces, own):
             changed.setdefault(place, {})[path] = replaced
     for place, (number, prefix, value) in enumerate(events):
         if place in changed:
@@ -113,9 +116,21 @@ def _changed(value: Any, path: str, new: Mapping[str, str]) -> Any:
     return value
 
 
-def _without(pieces: list[tuple[int, str]]) -> Iterable[tuple[int, str]]:
+def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same places in order, those that overlap as one."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if apart and start < apart[-1][1]:
+            apart[-1] = apart[-1][0], max(end, apart[-1][1])
+        else:
+            apart.append((start, end))
+    return apart
+
+
+def _without(pieces: list[tuple[int, str]], own: OwnSecrets) -> Iterable[tuple[int, str]]:
     """The pieces of one text that change when the secrets of the whole go, each with the number of its event."""
-    spans = secret_spans("".join(string for _, string in pieces))
+    whole = "".join(string for _, string in pieces)
+    spans = _apart([*secret_spans(whole), *own.spans(whole)])
     if not spans:
         return
     start, which = 0, 0

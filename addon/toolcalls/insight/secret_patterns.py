@@ -49,6 +49,11 @@ _SQL = (
     r"(?:identified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by|(?:with|encrypted|login|(?:role|user)\s{1,4}\S{1,60})\s{1,4}password)"
     r"\s{1,4}\\?(?=')"
 )
+# What sets a variable without "=": Dockerfiles, Windows, fish, csh.
+_SET = (
+    r"(?:env|setx|setenv|set\s{1,2}-[a-z]{1,4})\s{1,4}[a-z0-9_]{0,60}?(?:key|token|secret|password|passwd|pass|pwd|credentials?)"
+    r"\s{1,4}\\{0,3}[\"']?"
+)
 # In a sentence: what a password is said to be, where it is quoted, or letters and digits that are no method's name.
 _PASSWORD = (
     r"(?:(?<=_)pass|(?-i:\bPASS(?==))|password|passwd|passphrase|passcode|passwort|kennwort|wachtwoord"
@@ -97,14 +102,14 @@ _FORMS = (
     r"sq0[a-z]{3}-[A-Za-z0-9_-]{16,}+",  # Square
     r"key-[0-9a-f]{32}",  # Mailgun
     r"(?:SK|AC)[0-9a-f]{32}",  # Twilio
-    r"(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{30,}+",  # Telegram
+    r"(?:bot)?\d{8,10}:(?:AA[A-Za-z0-9_-]{30,}+|[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-]))",  # Telegram
     r"pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}+",  # Airtable
     r"gAAAAA[A-Za-z0-9_-]{24,}+=*",  # Fernet
 )
 # In an address these are secrets that elsewhere are words; `&` may be an entity or an escape there.
 _IN_QUERY = (
-    r"(?:[?&]|\\u0026)(?:amp;)?(?i:key|token|auth|sig|signature|secret|pass|jwt|sas|x-(?:amz|goog)-(?:signature|credential"
-    r"|security-token))="
+    r"(?:[?&]|\\u0026)(?:amp;)?(?i:(?:key|token|auth|sig|signature|secret|pass|jwt|sas|x-(?:amz|goog)-(?:signature|credential"
+    r"|security-token))=|code=(?=[^\s\"'\\<>&#]{12}))"
 )
 # Where a word begins; in JSON within JSON the letter of an escape may stand before it.
 _BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
@@ -120,6 +125,7 @@ SECRET = re.compile(
     rf"|(?=[7abcdhlmnoprsuz])(?:(?P<program>(?:{_PROGRAMS})\\{{0,3}}[\"']?)|(?P<netrc>{_NETRC}))"
     rf"(?!-|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{3,}}+|[^\s\"'\\<>|;&]{{3,}}+)"
     rf"|(?=[ielruwIELRUW])(?P<sql>(?i:{_SQL})')[^'\r\n<>]{{3,}}+"
+    rf"|(?=[esES])(?P<set>(?i:{_SET}))(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     rf"|(?=[aslrbpASLRBP])(?P<key>(?i:{_KEY_SAID})\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD})"
     rf"(?={_KEYLIKE}{{0,60}}[0-9])(?={_KEYLIKE}{{0,60}}[A-Za-z]){_KEYLIKE}{{10,}}+)"
     # all the cookies of a line, and the value behind a scheme that is none of the above
@@ -133,6 +139,9 @@ SECRET = re.compile(
     rf"|(?P<flag>{_FLAG}[ =]\\{{0,3}}[\"']?)(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     r"|(?P<user>(?:(?<=\s)-u|--(?:proxy-)?user)[ =]?\\{0,3}[\"']?)(?![a-z]{2,8}://|\d+:\d+(?!\S))"
     r"[^\s:\"'\\]{1,100}:[^\s\"'\\]{3,}+"
+    rf"|(?P<short>(?<![A-Za-z0-9])(?i:pw)\\{{0,3}}[\"']?"
+    rf"(?:=|\s{{0,2}}[:=]\s{{0,2}}(?=\\{{0,3}}[\"']?{_IN_VALUE}{{0,60}}[0-9]))\\{{0,3}}[\"']?)"
+    rf"(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     rf"|(?P<variable>(?<=[A-Z0-9]_)PASS=[\"']?)(?!{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     rf"|(?=[pkwcsmhPKWCSMH\u0080-\uffff])(?P<said>(?i:{_PASSWORD}){_SAID}\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD}|{_HARMLESS}(?:{_END}|$))"
     rf"(?:{_QUOTED_SAID}|(?={_WORD}{{0,60}}[0-9])(?={_WORD}{{0,60}}[^\W\d_]){_WORD}{{4,}}+)"
@@ -140,4 +149,4 @@ SECRET = re.compile(
 # The groups of `SECRET` that stand in front of a secret and stay. `scheme` is one, too, with an "@" behind the secret.
 GROUPS_BEFORE = tuple(group for group in SECRET.groupindex if group != "scheme")
 # A key of a JSON object whose value is a secret.
-SECRET_KEY = re.compile(rf"(?i:(?:.*[_-])?{_NAMED})")
+SECRET_KEY = re.compile(rf"(?i:(?:.*[_-])?(?:{_NAMED}|pw))")

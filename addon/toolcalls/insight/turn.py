@@ -14,8 +14,9 @@ from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Known, RequestSummary, excerpt, request_summary
 from toolcalls.insight.descriptions import describe, did_you_mean
 from toolcalls.insight.exchange_record import ExchangeRecord, State
+from toolcalls.insight.own_secrets import OwnSecrets, secrets_of
 from toolcalls.insight.redaction import redacted_text, redacted_url
-from toolcalls.insight.replies import Moments, Reply, Tokens
+from toolcalls.insight.replies import Lane, Moments, Reply, Tokens
 from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.reasons import REASONS
@@ -178,7 +179,19 @@ def _notes(report: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def reply_of(record: ExchangeRecord) -> Reply:
-    """What the client got. Where its calls are text, their times and the tokens are those that the upstream sent."""
+    """What the client got, without what its headers keep secret. Where its calls are text, their times and the tokens
+    are those that the upstream sent.
+    """
+    reply, own = _reply_of(record), secrets_of(record)
+    return replace(reply, lanes=tuple(_without(lane, own) for lane in reply.lanes)) if own.values else reply
+
+
+def _without(lane: Lane, own: OwnSecrets) -> Lane:
+    calls = tuple(replace(call, arguments=own.text(call.arguments)) for call in lane.calls)
+    return replace(lane, text=own.text(lane.text), reasoning=own.text(lane.reasoning), calls=calls)
+
+
+def _reply_of(record: ExchangeRecord) -> Reply:
     wire = str(record.report.get("wire", ""))
     client = _checked(replies.read(wire, record.form, record.client_body, record.client_pieces), record.report)
     if record.upstream_body is None or record.upstream_body == record.client_body:

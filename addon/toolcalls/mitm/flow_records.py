@@ -13,6 +13,7 @@ from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord, Pieces, State
+from toolcalls.insight.own_secrets import without_own_secrets
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import wire_for
@@ -80,7 +81,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
 
         def read_on() -> list[ExchangeRecord]:
             again.read(*news)
-            return _turns_in_progress(flow, again.turns, coming)
+            return [without_own_secrets(one) for one in _turns_in_progress(flow, again.turns, coming)]
 
         return read_on
     tap = tap_of(flow)
@@ -103,7 +104,7 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
             client_pieces=pieces if same else Pieces(client.microseconds, client.sizes),
             ended=None,
         )
-        return [one]
+        return [without_own_secrets(one)]
 
     return made
 
@@ -139,7 +140,8 @@ def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> E
     (`_latest_reply`).
     """
     found = _http_record(flow, report)
-    return found if flow.websocket is None else _latest_reply(found, flow.websocket.messages)
+    found = found if flow.websocket is None else _latest_reply(found, flow.websocket.messages)
+    return without_own_secrets(found)
 
 
 def records_of(
@@ -153,7 +155,7 @@ def records_of(
     reports = {one.get("number"): one for one in [*turns] or turn_reports(flow)}
     upgrade = _http_record(flow, {})
     found = [
-        replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place))
+        without_own_secrets(replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place)))
         for place, turn in enumerate(turns_of(flow))
         if turn.number in reports
     ]

@@ -6,8 +6,10 @@ several times its memory, so a thread does it, the flows that wait are bounded, 
 record is one whole flow: if the proxy is killed, all flows that were written can be read.
 """
 
+import logging
 import os
 import secrets
+import stat
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -24,14 +26,21 @@ from toolcalls.mitm.websocket.turns import original_messages
 
 MAX_WAITING = 32 * 1024 * 1024  # bytes of bodies that may wait to be written; one flow always may
 MAX_BODY = 8 * 1024 * 1024  # bytes of a body, or characters of a call's arguments, that are recorded
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _CLOSE_SECONDS = 1.0  # seconds that mitmproxy's end may be held up to write what still waits
+
+logger = logging.getLogger(__name__)
 
 
 class Recorder:
-    """One folder. Raises OSError when no file can be made in it."""
+    """One folder. Raises OSError when no file can be made in it, or when it is a link."""
 
     def __init__(self, folder: Path) -> None:
+        if folder.is_symlink():  # who may change the link would decide where recordings go
+            raise OSError(f"{folder} is a link; name the folder itself")
         folder.mkdir(mode=0o700, exist_ok=True)
+        if os.name == "posix" and (mode := stat.S_IMODE(folder.stat().st_mode)) & _OTHERS:
+            logger.warning(f"toolcalls_record: others may look into {folder} (mode {mode:o}); chmod 700 keeps them out")
         self.file = AppendFile(lambda: _create_file(folder))
         self._queue: SimpleQueue[tuple[http.HTTPFlow, int] | None] = SimpleQueue()
         self._lock = Lock()  # of the two counts below
@@ -88,7 +97,7 @@ class Recorder:
 
 
 def _create_file(folder: Path) -> OpenFile:
-    """A new file. The folder may be a link, which whoever names it in an option has chosen; the file never is."""
+    """A new file, never one that is there."""
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = folder / f"toolcalls-{when}-{secrets.token_hex(4)}.flow"
     return OpenFile(path, os.open(path, WRITE | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))

@@ -17,6 +17,7 @@ from toolcalls import __version__
 from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.exports.jsonl import exchange_data
+from toolcalls.insight.own_secrets import OwnSecrets, secrets_of
 from toolcalls.insight.redaction import REDACTED, redacted_headers, redacted_text, redacted_url, redacted_value
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS
 from toolcalls.route import Price
@@ -41,6 +42,7 @@ def text(entries: list[dict[str, Any]]) -> str:
 
 def entry(record: ExchangeRecord, prices: Sequence[Price] = ()) -> dict[str, Any]:
     """One exchange. What is not known is -1, as the specification says; times are in milliseconds."""
+    own = secrets_of(record)
     about = exchange_data(record, content=True, body=False, prices=prices)
     report = redacted_value({key: value for key, value in record.report.items() if key != "verdicts"})
     request: dict[str, Any] = {
@@ -52,10 +54,10 @@ def entry(record: ExchangeRecord, prices: Sequence[Price] = ()) -> dict[str, Any
         "queryString": _query(record.url),
         "headersSize": -1,
         "bodySize": len(record.request_body),
-        "postData": _data(record.request_body, _type(record.request_headers)),
+        "postData": _data(record.request_body, _type(record.request_headers), own),
     }
     if record.upstream_request_body is not None:
-        request["_upstreamPostData"] = _data(record.upstream_request_body, _type(record.request_headers))
+        request["_upstreamPostData"] = _data(record.upstream_request_body, _type(record.request_headers), own)
     client = record.client_body or b""
     response: dict[str, Any] = {
         "status": record.status,
@@ -63,13 +65,13 @@ def entry(record: ExchangeRecord, prices: Sequence[Price] = ()) -> dict[str, Any
         "httpVersion": record.http_version,
         "cookies": [],
         "headers": _headers(record.response_headers),
-        "content": _content(client, _type(record.response_headers)),
+        "content": _content(client, _type(record.response_headers), own),
         "redirectURL": "",
         "headersSize": -1,
         "bodySize": len(client) if record.client_body is not None else -1,
     }
     if record.upstream_body is not None and record.upstream_body != record.client_body:
-        response["_upstreamContent"] = _content(record.upstream_body, _type(record.response_headers))
+        response["_upstreamContent"] = _content(record.upstream_body, _type(record.response_headers), own)
     send, wait, receive = _timings(record)
     return {
         "startedDateTime": record.started_at,
@@ -99,12 +101,12 @@ def _type(headers: tuple[tuple[str, str], ...]) -> str:
     return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
-def _data(body: bytes, kind: str) -> dict[str, Any]:
-    return {"mimeType": kind, "text": redacted_body(body).decode()}
+def _data(body: bytes, kind: str, own: OwnSecrets) -> dict[str, Any]:
+    return {"mimeType": kind, "text": redacted_body(body, own).decode()}
 
 
-def _content(body: bytes, kind: str) -> dict[str, Any]:
-    clean = redacted_body(body)
+def _content(body: bytes, kind: str, own: OwnSecrets) -> dict[str, Any]:
+    clean = redacted_body(body, own)
     found: dict[str, Any] = {"size": len(clean), "mimeType": kind or "x-unknown", "text": clean.decode()}
     if clean == REDACTED.encode():
         found["comment"] = "not text"

@@ -12,8 +12,10 @@ from typing import Any
 
 from toolcalls.commands.streams import BadInput, as_json, encode, read_json, write_line, write_output
 from toolcalls.insight import report
+from toolcalls.insight.redaction import redacted_value
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.mitm.offline.files import configuration, exchanges, recorded_report, today
+from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.mitm.recorded_verdicts import COMPARED, same_verdicts
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
 
@@ -27,10 +29,11 @@ def run(arguments: Namespace) -> int:
         recorded = recorded_report(flow)
         if wire_for(flow.request) is None and recorded is None and not is_api_websocket(flow):
             continue  # no LLM API
-        before = recorded if baseline is None else baseline.get(flow.id)
+        own = flow_secrets(flow)
+        before = own.value(redacted_value(recorded if baseline is None else baseline.get(flow.id)))
         result: dict[str, Any] = {"file": path, "flow": flow.id, "path": flow.request.path.partition("?")[0]}
         try:
-            now = today(flow, config)
+            now = own.value(redacted_value(today(flow, config)))
         except ReplyNotParsed as reason:
             results.append(result | {"change": "unread", "why": str(reason), "summary": "", "verdicts": []})
             continue
