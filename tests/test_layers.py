@@ -66,7 +66,7 @@ FILES = {
         echo_watch open_text policy | candidate open_calls shown_text | limits | ledger | block invented_results
         | openers stray_closers | reader
     """,
-    "writing": "writer | blocks prompting | roundtrip",
+    "writing": "writer | blocks for_client prompting | roundtrip",
     "processors": """
         arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
         | exchange_processors | reply_state | decisions | chain | reply

@@ -26,6 +26,7 @@ from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.live import Live
+from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import excerpt, lines, pairing, shortening
@@ -355,7 +356,27 @@ def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
         "wrote more that begins like a call",
         "got the text as the model wrote it",
     )
-    assert describe_briefly(verdict) == "text → stays as it is"
+    assert describe_briefly(verdict, many.metadata[flow_metadata.REPORT]) == "text → stays as it is"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "client", "became"),
+    [
+        ("{broken}", "got the text as the model wrote it", "stays as it is"),
+        ('{"command": "ls", oops}', "got the beginning of a native call, which is never completed", "never completed"),
+    ],
+)
+def test_a_broken_call_stays_only_where_nothing_of_it_left(
+    addon: ToolCalls, arguments: str, client: str, became: str
+) -> None:
+    """The view, its overview and the log say the same."""
+    broken = f'<tool_call>\n{{"name": "Bash", "arguments": {arguments}}}\n</tool_call>\n'
+    flow = _exchange(addon, f"{broken}{CALL}")
+    report = flow.metadata[flow_metadata.REPORT]
+    assert describe(report["verdicts"][0], report)[1] == client
+    assert f"1 malformed  Bash  text (hermes) → {became}: bad_arguments" in _shown(flow).text
+    (line,) = log_lines(report)
+    assert line.startswith(f"Bash, text (hermes) → {became}. bad_arguments: ")
 
 
 def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) -> None:

@@ -121,7 +121,7 @@ def test_arguments_that_cannot_be_read_are_blocked_where_a_rule_might(arguments:
     assert report["summary"] == "1 malformed: bad_arguments"
     assert describe(report["verdicts"][0], report)[1] == "did not get it"
     assert outcome_of(report["verdicts"][0], waits=True) == "broken"
-    assert list(log_lines(report["verdicts"])) == [
+    assert list(log_lines(report)) == [
         "Bash, native → not delivered. x, bad_arguments: the call's arguments are not a JSON object"
     ]
 

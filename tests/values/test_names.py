@@ -105,5 +105,5 @@ def test_an_undeclared_call_names_the_nearest_tool() -> None:
     text = '<invoke name="Basch">\n<parameter name="command">ls</parameter>\n</invoke>'
     (verdict,) = verdicts(read(Route(client="native", upstream="text"), [text]))
     assert (verdict.reason, verdict.nearest) == ("undeclared", ("Bash",))
-    (line,) = log_lines([verdict_data(verdict)])
+    (line,) = log_lines({"verdicts": [verdict_data(verdict)], "notes": ()})
     assert line.endswith("undeclared: the request does not declare a tool of this name; did you mean `Bash`?")

@@ -113,4 +113,7 @@ def _with_ranges(file: str) -> str:
 
 DIALECT = _Tagged("tagged", known=KNOWN, older={"read_file": {"args": _FILES}})
 
+# Values that the clients read up to the last closing tag before the tool's: every other one ends at the first.
+TO_LAST_CLOSER = {"write_to_file": ("content",)}
+
 RESULT = "[{name}] Result:\n{text}"

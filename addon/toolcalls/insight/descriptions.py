@@ -22,26 +22,26 @@ def describe(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str
     """What the model did, and what the client got; `report` is the one that holds the verdict."""
     status, dialect, found = _status(verdict), verdict["dialect"], _description(verdict)
     client = found.client.format(dialect=dialect)
-    begun = verdict.get("index") is not None and report.get("kind") == "lift"
     if _is_withheld(verdict):
         client = _BEGINNING_WITHHELD if verdict.get("index") is not None else client
     elif is_changed(verdict):
         client = status.changed
     elif found is status.text and status.code == "lowered" and dialect != report.get("dialect"):
         client = _OTHER_DIALECT.format(report.get("dialect"))
-    elif found is status.text and status.code in {"declined", "truncated", "malformed"} and begun:
+    elif _is_begun(verdict, report):
         client = _BEGINNING
     return found.model.format(dialect=dialect), client
 
 
-def describe_briefly(verdict: Mapping[str, Any]) -> str:
+def describe_briefly(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     """The same in a few words: `text (invoke) → native call`."""
     dialect, found = verdict["dialect"], _description(verdict)
+    became = STATUSES["truncated"].text.became if _is_begun(verdict, report) else found.became
     form = "text" if dialect is None else f"text ({dialect})"
     if found is _status(verdict).native or (dialect is None and _is_withheld(verdict)):
         form = "native"
     changed = ", changed" if is_changed(verdict) else ""
-    return f"{form} → {found.became.format(dialect=dialect)}{changed}"
+    return f"{form} → {became.format(dialect=dialect)}{changed}"
 
 
 def is_changed(verdict: Mapping[str, Any]) -> bool:
@@ -94,6 +94,13 @@ def _status(verdict: Mapping[str, Any]) -> StatusEntry:
 def _is_withheld(verdict: Mapping[str, Any]) -> bool:
     """Whether a processor kept the call from the client, for whatever reason."""
     return verdict["status"] == "blocked" or bool(verdict.get("rule"))
+
+
+def _is_begun(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> bool:
+    """Whether the client has the beginning of a native call that became none: text that broke when it had left."""
+    status = _status(verdict)
+    left = verdict.get("index") is not None and report.get("kind") == "lift" and not _is_withheld(verdict)
+    return left and _description(verdict) is status.text and status.code in {"declined", "truncated", "malformed"}
 
 
 def _description(verdict: Mapping[str, Any]) -> Description:

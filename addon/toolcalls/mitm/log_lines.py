@@ -3,7 +3,7 @@
 The words of statuses and reasons come from `insight/vocabulary/`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -16,14 +16,14 @@ _LONGEST = 400  # characters of a line
 _LINES = 5  # of one reply
 
 
-def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-    """A line for each verdict that has a reason: `Bash, text (invoke) → stays as it is. inline: other text stands …`;
-    for each call that the client got changed: `Bash, text (invoke) → native call, changed. fix: command changed`; and
-    for each of the `notes` that warn.
+def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each verdict of a report that has a reason: `Bash, text (invoke) → stays as it is. inline: other text
+    stands …`; for each call that the client got changed: `Bash, text (invoke) → native call, changed. fix: command
+    changed`; and for each of its notes that warn.
 
     Nothing of what was said is in it but the tool's name and those of arguments that were changed.
     """
-    ill = [verdict for verdict in verdicts if verdict["reason"] is not None or is_changed(verdict)]
+    ill = [verdict for verdict in data["verdicts"] if verdict["reason"] is not None or is_changed(verdict)]
     for verdict in islice(ill, _LINES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
@@ -31,8 +31,10 @@ def log_lines(verdicts: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str
         parts = [f"{rule}{with_sentence(str(verdict['reason']))}{guess}"] if verdict["reason"] is not None else []
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
-        yield f"{name}, {describe_briefly(verdict)}. {'. '.join(parts)}"[:_LONGEST]
+        yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]
     if len(ill) > _LINES:
         yield f"and {len(ill) - _LINES} more"
-    warnings = [f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in notes if note["warns"]]
+    warnings = [
+        f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in data["notes"] if note["warns"]
+    ]
     yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_LINES])

@@ -51,7 +51,7 @@ class Reporter:
         if data["summary"] or current:
             level = logging.WARNING if data["failure"] else logging.INFO
             logger.log(level, f"{exchange_label(flow)}: {report.visible(data['summary'] or report.NO_CALLS)}")
-            for line in log_lines(data["verdicts"], data["notes"]):
+            for line in log_lines(data):
                 logger.info(f"toolcalls:   {line}")
             if current:
                 said = report.visible(current["summary"] or report.NO_CALLS)

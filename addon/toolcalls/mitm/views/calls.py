@@ -134,7 +134,7 @@ def _overview(report: Mapping[str, Any]) -> Iterator[str]:
     for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
         name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
         why = f": {cause_of(verdict)}" if verdict["reason"] is not None else ""
-        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {describe_briefly(verdict)}{why}")
+        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {describe_briefly(verdict, report)}{why}")
     yield ""
 
 
@@ -213,22 +213,22 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
             yield from named("where", f"characters {verdict['start']} to {verdict['end']} of the model's text")
         for other in current[number - 1 : number]:
             if set(other["differs"]) - {"start", "end"}:
-                yield from named("current", _in_short(other))
+                yield from named("current", _in_short(other, report))
         yield ""
     if len(verdicts) > _MOST_VERDICTS:
         yield f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …"
         yield ""
     for other in current[len(verdicts) :][:_MOST_VERDICTS]:
-        yield from named("current", f"and {_in_short(other)}")
+        yield from named("current", f"and {_in_short(other, report)}")
         yield ""
 
 
-def _in_short(verdict: Mapping[str, Any]) -> str:
-    """What the current configuration says of a call."""
+def _in_short(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """What the current configuration says of a call; `report` is the one that holds it."""
     name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
     why = f": {cause_of(verdict)}" if verdict["reason"] is not None else ""
     also = ", with other arguments" if "arguments" in verdict["differs"] and "status" not in verdict["differs"] else ""
-    return f"{verdict['status']} {name}, {describe_briefly(verdict)}{why}{also}"
+    return f"{verdict['status']} {name}, {describe_briefly(verdict, report)}{why}{also}"
 
 
 def _change(change: Mapping[str, Any]) -> Iterator[str]:

@@ -26,8 +26,9 @@ from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.for_client import whole_for_client, write_for_client
 from toolcalls.writing.roundtrip import WITHHELD, ClientText, RoundTrip
-from toolcalls.writing.writer import held, separated, write
+from toolcalls.writing.writer import held, separated
 
 _TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
 
@@ -146,15 +147,16 @@ class Write(Stage):
         return dialect
 
     def _held(self, call: Call) -> tuple[Call, tuple[Repair, ...]]:
-        """A call as the client's dialect can hold it, and what had to change for that."""
-        return held(self._dialect(), call, self._tools)
+        """A call as the client's dialect can hold it, and what had to change for that. Raises `Unwritable`."""
+        kept, repairs = held(self._dialect(), call, self._tools)
+        return whole_for_client(self._dialect(), kept, self._tools), repairs
 
     def _apart(self, text: str) -> str:
         """A block as it stands behind what the client has."""
         return separated(self._shown, text, self._route)
 
     def _written(self, *calls: Call) -> str:
-        return self._apart(write(self._dialect(), calls, self._tools))
+        return self._apart(write_for_client(self._dialect(), calls, self._tools))
 
     def _is_writable(self, *calls: Call) -> bool:
         try:
