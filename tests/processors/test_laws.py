@@ -25,7 +25,8 @@ from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reacto
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing.writer import calls_in, write
+from toolcalls.writing.for_client import write_for_client
+from toolcalls.writing.writer import calls_in
 
 KINDS: tuple[Kind, ...] = ("lift", "lower", "roundtrip", "process")
 NEVER = "\U0010ffff never said \U0010ffff"
@@ -115,9 +116,9 @@ def test_writing_as_many_calls_as_a_dialect_holds_is_linear(
 
     def counted(name: str, calls: Sequence[Call], tools: Toolbox) -> str:
         written.append(len(calls))
-        return write(name, calls, tools)
+        return write_for_client(name, calls, tools)
 
-    monkeypatch.setattr("toolcalls.replies.stages.write.write", counted)
+    monkeypatch.setattr("toolcalls.replies.stages.write.write_for_client", counted)
     body = [event(chunk(HEAD))]
     for index in range(100):
         key = '"><x' if index in bad else "command"  # no name that a parameter can have

@@ -47,6 +47,7 @@ TERMINAL = declared("terminal", "command", "security_risk")
 @example("execute_command", "echo '</command>' > a.txt", "false")
 @example("write_to_file", "a.txt", "<content>x</content>\n<path>p</path>\n")
 @example("write_to_file", "a.txt", "x</content>y</write_to_file>")
+@example("write_to_file", "<content>", "")
 def test_cline_reads_the_call(name: str, first: str, second: str) -> None:
     values = dict(zip(CLINE[name], (first, second), strict=True))
     try:

@@ -34,9 +34,12 @@ def write_for_client(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str
 
 def whole_for_client(dialect: str, call: Call, tools: Toolbox) -> Call:
     """The call, spelt so that no value ends early."""
-    if _begun(call.arguments, _HARMLESS) == call.arguments:
-        return call
     try:
+        tag = _foreign_tag(dialect, call)
+        if tag:
+            raise Unwritable(f"{call.name}: a value holds {tag}, which its reader looks for in the whole call")
+        if _begun(call.arguments, _HARMLESS) == call.arguments:
+            return call
         tag = _ending_tag(dialect, call, tools)
         escaped = Call(call.name, _begun(call.arguments, _ESCAPED))
         if not tag or not _ending_tag(dialect, escaped, tools):
@@ -69,9 +72,24 @@ def _is_data(dialect: str, call: Call, tag: str, key: str, value: str) -> bool:
     name = tag[2:-1]
     if name != key:
         return name == call.name or any(name == other for other, _ in members(call.arguments))
-    to_last: Mapping[str, Sequence[str]] = getattr(import_module(f"toolcalls.dialects.{dialect}"), "TO_LAST_CLOSER", {})
     behind = value.partition(tag)[2]
-    return key in to_last.get(call.name, ()) and not _OPENING.search(behind) and f"</{call.name}>" not in behind
+    return key in _to_last(dialect, call) and not _OPENING.search(behind) and f"</{call.name}>" not in behind
+
+
+def _foreign_tag(dialect: str, call: Call) -> str:
+    """A tag of a parameter that is read from its first tag to its last, in the value of another one; "" for none."""
+    for key in _to_last(dialect, call):
+        others = [to_text(raw)[0] for other, raw in members(call.arguments) if other != key]
+        for tag in (f"<{key}>", f"</{key}>"):
+            if any(tag in value for value in others):
+                return tag
+    return ""
+
+
+def _to_last(dialect: str, call: Call) -> Sequence[str]:
+    """The parameters of the tool whose values the dialect's clients read up to the last closing tag."""
+    read: Mapping[str, Sequence[str]] = getattr(import_module(f"toolcalls.dialects.{dialect}"), "TO_LAST_CLOSER", {})
+    return read.get(call.name, ())
 
 
 def _tags(dialect: str, call: Call, tools: Toolbox) -> Counter[str]:
