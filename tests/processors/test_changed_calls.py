@@ -234,16 +234,16 @@ def test_a_change_that_the_dialect_cannot_hold(dialect: str, upstream: str, plac
     verdict = report["verdicts"][place]
     if expected[place] in found:
         assert verdict["status"] == "lowered"
-        said = f"{NAMES[place]}, {describe_briefly(verdict)}. f: command changed"
+        said = f"{NAMES[place]}, {describe_briefly(verdict, report)}. f: command changed"
     else:
         del expected[place]
         assert (verdict["status"], verdict["reason"]) == ("blocked", "unwritable")
         sentence = "unwritable: the client's dialect cannot hold a value of this call"
-        said = f"{NAMES[place]}, {describe_briefly(verdict)}. {sentence}. f: command changed"
+        said = f"{NAMES[place]}, {describe_briefly(verdict, report)}. {sentence}. f: command changed"
         assert describe(verdict, report)[1] == "did not get it"
     assert found == expected
     assert named([verdict for _, verdict in one.verdicts]) == expected
-    assert list(log_lines(report["verdicts"])) == [said]
+    assert list(log_lines(report)) == [said]
     assert "stays" not in said
 
 
@@ -265,6 +265,6 @@ def test_log_and_view_say_what_was_changed(action: str, upstream: str) -> None:
     report = make_report(one)
     (changed,) = [verdict for verdict in report["verdicts"] if verdict.get("changes")]
     made = {"native": "native → text (hermes)", "own": "text (hermes) → text", "json_array": "text (json_array) → text"}
-    assert list(log_lines(report["verdicts"])) == [f"Bash, {made[upstream]}, changed. f: {CHANGES[action]}"]
+    assert list(log_lines(report)) == [f"Bash, {made[upstream]}, changed. f: {CHANGES[action]}"]
     assert describe(changed, report)[1] == "got it as text, changed"
     assert "1 changed: f" in report["summary"]
