@@ -49,7 +49,9 @@ CALLS = [
     Call("Edit", '{"command":"id","n":3}'),
 ]
 NOTICE = "Not here."
+LEAD = "I look.\n\n"
 ONE_CALL = {"openhands_fn"}
+BARE_LISTS = {"json_array", "pythonic", "xlam"}
 
 WIRE = all_wires()["openai_chat"]
 
@@ -142,10 +144,10 @@ def written(dialect: str) -> str:
     return write(dialect, CALLS, Toolbox(TOOLS))
 
 
-def body_of(dialect: str, upstream: str, cut: int) -> bytes:
-    """The upstream's reply; `cut`: characters in each piece, 0 for a reply that is whole."""
+def body_of(dialect: str, upstream: str, cut: int, lead: str = "") -> bytes:
+    """The upstream's reply; `cut`: characters in each piece, 0 for a reply that is whole. `lead`: text before calls."""
     if upstream != "native":
-        text = written(dialect if upstream == "own" else upstream)
+        text = lead + written(dialect if upstream == "own" else upstream)
         if cut:
             return stream([text[at : at + cut] for at in range(0, len(text), cut)])
         message: dict[str, Any] = {"role": "assistant", "content": text}
@@ -157,11 +159,12 @@ def body_of(dialect: str, upstream: str, cut: int) -> bytes:
         if cut:
             return (
                 event(chunk(HEAD))
+                + event(chunk({"content": lead}))
                 + b"".join(event(chunk({"tool_calls": [entry]})) for entry in entries)
                 + ending("tool_calls")
             )
-        message = {"role": "assistant", "content": None, "tool_calls": entries}
-    choice = {"index": 0, "message": message, "finish_reason": "stop" if message["content"] else "tool_calls"}
+        message = {"role": "assistant", "content": lead or None, "tool_calls": entries}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
     return json.dumps({**outer([choice]), "object": "chat.completion"}).encode()
 
 
@@ -196,14 +199,21 @@ def examples() -> Iterator[Any]:
 def check(dialect: str, upstream: str, plan: Plan, cut: int) -> None:
     form: Form = "sse" if cut else "whole"
     one = exchange(dialect, upstream, plan, form)
-    text = text_of(run(one, [body_of(dialect, upstream, cut)]), form)
+    places = {all_dialects()[name].place for name in (dialect, upstream) if name in FORMS}
+    lead = "" if "message" in places else LEAD
+    text = text_of(run(one, [body_of(dialect, upstream, cut, lead)]), form)
+    assert text.startswith(lead)
+    text = text.removeprefix(lead)
     blocks = strictly(dialect, text.replace(NOTICE, "\n"))
     expected = left(plan)
     assert [call for block in blocks for call in block] == expected, text
     assert named([verdict for _, verdict in one.verdicts]) == expected
     assert len(one.verdicts) == len(plan)
-    assert text.count(NOTICE) == any(action in {"refuse", "say"} for action in plan), text  # it says it once
-    if NOTICE not in text and FORMS[dialect].opener:
+    said = any(action in {"refuse", "say"} for action in plan)
+    left_out = said and bool(expected) and all_dialects()[dialect].place == "message"
+    assert text.count(NOTICE) == (said and not left_out), text  # each text is said once
+    assert [note.rule for _, note in one.notes] == (["steering"] if left_out else [])
+    if NOTICE not in text and (FORMS[dialect].opener or dialect in BARE_LISTS):
         assert len(blocks) <= 1, text
 
 

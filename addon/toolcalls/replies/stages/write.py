@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from toolcalls.dialects import all_dialects
 from toolcalls.events import (
     FUNCTION_FORMS,
     CallEnd,
@@ -15,6 +16,7 @@ from toolcalls.events import (
     CallStart,
     Event,
     Markup,
+    Note,
     Repair,
     Text,
     Verdict,
@@ -42,8 +44,12 @@ class Write(Stage):
         self._tools = tools
         self._route = route
         self._acts = acts
+        self._has_written = False  # native calls
         self._shown = ""  # the end of the text that the client has
         self._trip = self.round_trip()
+        # Texts of our own, for a client whose calls are a whole message: there they stand alone or not at all.
+        alone = client.dialect is not None and all_dialects()[client.dialect].place == "message"
+        self._texts: list[str] | None = [] if alone else None
 
     def round_trip(self) -> RoundTrip:
         """A round trip whose calls are written like this lane's."""
@@ -67,13 +73,16 @@ class Write(Stage):
     @property
     def adds_at_end(self) -> bool:
         """Whether text of our own leaves behind everything else."""
-        return self._trip.adds_at_end
+        return self._trip.adds_at_end or bool(self._texts)
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items as text, without the events of native calls that will be written."""
         for item in items:
             if isinstance(item, Native):
                 yield self.answered(item)
+                continue
+            if isinstance(item, str) and self._texts is not None:
+                self._texts.append(item)
                 continue
             if isinstance(item, Text) and self._trip.passes():
                 self._shows(item.text)
@@ -90,6 +99,17 @@ class Write(Stage):
         yield from map(self._leaving, self._trip.finish())
         if end.reason is not None and self._calls.natives and self._client.dialect is not None:
             yield from self._written_natives()
+        if self._texts:
+            yield from self._texts_alone(self._texts)
+            self._texts = []
+
+    def _texts_alone(self, texts: Sequence[str]) -> Iterator[Item]:
+        """Texts of our own at the end of a message that holds no call, or a note that they were left out."""
+        if self._trip.has_call or self._has_written:
+            said = f"a text was left out beside calls, which are a whole message in {self._client.dialect}"
+            yield Note("steering", said, True)
+        else:
+            yield from texts
 
     def _leaving(self, outcome: Event | str) -> Event | str:
         """An outcome of the round trip, as it leaves."""
@@ -106,6 +126,9 @@ class Write(Stage):
     def _native(self, parts: Sequence[Event | str]) -> Iterator[Event | str]:
         """What leaves already of a native call's events."""
         for part in parts:
+            if isinstance(part, str) and self._texts is not None:
+                self._texts.append(part)
+                continue
             if isinstance(part, str):
                 self._shows(part)
             elif isinstance(part, Withdrawn):
@@ -207,6 +230,7 @@ class Write(Stage):
             yield from self._withhold_others(lowered)
         if lowered:
             text = self._written(*lowered.values())
+            self._has_written = True
             self._shows(text)
             yield text
         for index in lowered:
