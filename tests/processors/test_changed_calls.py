@@ -275,6 +275,7 @@ def test_log_and_view_say_what_was_changed(action: str, upstream: str) -> None:
     report = make_report(one)
     (changed,) = [verdict for verdict in report["verdicts"] if verdict.get("changes")]
     made = {"native": "native → text (hermes)", "own": "text (hermes) → text", "json_array": "text (json_array) → text"}
-    assert list(log_lines(report)) == [f"Bash, {made[upstream]}, changed. f: {CHANGES[action]}"]
+    said = f"{changed['name']}, {made[upstream]}, changed. f: {CHANGES[action]}"
+    assert list(log_lines(report)) == [said]
     assert describe(changed, report)[1] == "got it as text, changed"
     assert "1 changed: f" in report["summary"]

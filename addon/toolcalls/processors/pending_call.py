@@ -103,9 +103,7 @@ class PendingCall:
         """Its verdict, with what processors did to it."""
         changes = tuple(self.changes)
         if self.refusal is None:
-            # A native call has its verdict behind processors, by the name that they gave it.
-            name = self.start.name if self.native and changes else verdict.name
-            return msgspec.structs.replace(verdict, name=name, changes=changes) if changes else verdict
+            return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
         refusal = self.refusal
         if not changes or changes[-1].after is not None:
             before = (changes[-1].after if changes else None) or self.call
