@@ -93,6 +93,7 @@ class RoundTrip:
         self._calls: dict[int, tuple[str, list[str]]] = {}
         self._repairs: dict[int, tuple[Repair, ...]] = {}  # what had to change to write a call
         self._left: dict[int, Reason] = {}  # calls that stay although the client may not read them, and why
+        self._read_as: dict[int, str] = {}  # calls that stay as they are, by the client's dialect that reads them
         self._withheld: dict[int, Reason] = {}  # calls that the client does not get, and why
         self.has_call = False  # the client has got a call
         # A run of calls with nothing but layout between them: what is shown of it, and whether a call is missing in it.
@@ -280,7 +281,7 @@ class RoundTrip:
         dialect = None if self._own else self._alike(call)
         if dialect is not None:
             self._own = self.has_call = True
-            self._run_dialect = dialect
+            self._read_as[index] = self._run_dialect = dialect
             self._run_calls.append(call)
         elif not self._own and self.client.one_call and self.has_call:
             self._withheld[index] = "multiple_calls"
@@ -356,4 +357,6 @@ class RoundTrip:
             yield msgspec.structs.replace(verdict, status="declined", reason=self._left[verdict.index])
         else:
             repairs = () if verdict.index is None else self._repairs.pop(verdict.index, ())
-            yield msgspec.structs.replace(verdict, status="lowered", repairs=(*verdict.repairs, *repairs))
+            alike = None if verdict.index is None else self._read_as.pop(verdict.index, None)
+            lowered = msgspec.structs.replace(verdict, status="lowered", repairs=(*verdict.repairs, *repairs))
+            yield msgspec.structs.replace(lowered, dialect=alike) if alike else lowered

@@ -1,0 +1,46 @@
+"""What a text client reads as it is was not changed, and its verdict says so, whichever dialect read it first.
+
+Strategy: each dialect's example, to a client of each dialect. Where the bytes of the reply leave as they came and a call
+was counted as the client's, the verdict names the client's dialect, and so the summary says `unchanged`.
+"""
+
+import json
+
+import pytest
+
+from support.chatclient import stream
+from support.exchanges import of_kind
+from toolcalls.dialects import about, all_dialects
+from toolcalls.insight.report import is_unchanged, summarize_verdicts, verdict_data
+from toolcalls.request import Tool
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+
+CHAT = all_wires()["openai_chat"]
+ROUTE = Route(client="text", upstream="text")
+ALIKE = [("invoke", "minimax_m2"), ("invoke", "dots"), ("llama3_json", "bare_json"), ("glm_xml", "hy_v4")]
+
+
+def unchanged(client: str, spoken: str) -> list[bool]:
+    """Whether each call of an example in the dialect `spoken` counts as unchanged; [] where the client's bytes differ."""
+    example, call = about(spoken).example, about(spoken).call
+    keys = {key: {"type": "string"} for key in json.loads(call.arguments)}
+    one = of_kind(CHAT, (Tool(call.name, {"properties": keys}),), ROUTE, "roundtrip", form="sse", dialect=client)
+    body = stream([example[at : at + 9] for at in range(0, len(example), 9)])
+    if one.feed(body) + one.close() != body:
+        return []
+    verdicts = [verdict_data(verdict) for _, verdict in one.verdicts if verdict.status == "lowered"]
+    assert all(summarize_verdicts([one], client_dialect=client).startswith("unchanged") for one in verdicts)
+    return [is_unchanged(verdict, client) for verdict in verdicts]
+
+
+@pytest.mark.parametrize(("client", "spoken"), ALIKE)
+def test_a_call_that_reads_alike_is_unchanged(client: str, spoken: str) -> None:
+    assert unchanged(client, spoken) == [True]
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("client", sorted(all_dialects()))
+def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
+    for spoken in sorted(all_dialects()):
+        assert all(unchanged(client, spoken)), spoken
