@@ -19,6 +19,7 @@ import pytest
 from mitmproxy.io import FlowReader
 
 from support import manyflows
+from support.loopback import streamed
 from support.repository import REPO
 from toolcalls import cli
 from toolcalls.insight.exports import har, jsonl
@@ -129,6 +130,23 @@ def test_the_schema_names_what_is_documented() -> None:
               "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane"}  # fmt: skip
     assert set(_schema_paths(json_schema())) == documented | deeper
     assert json_schema()["properties"]["version"]["const"] == jsonl.VERSION
+
+
+def test_every_format_says_which_declared_tools_come_near(tmp_path: Path) -> None:
+    said = streamed('<tool_call>{"name": "Bahs", "arguments": {}}</tool_call>')
+    recorded = manyflows.write(tmp_path / "one.flow", [manyflows.flow_of("near", [manyflows.user("hi")], said)])
+    out = tmp_path / "out"
+    found = {}
+    for format_ in ("jsonl", "har", "otel"):
+        assert _export(recorded, format_, str(out)) == 0
+        found[format_] = json.loads(out.read_text("utf-8"))
+    (verdict,) = found["jsonl"]["verdicts"]
+    assert (verdict["reason"], verdict["nearest"]) == ("undeclared", ["Bash"])
+    (entry,) = found["har"]["log"]["entries"]
+    assert entry["_toolcalls"]["verdicts"][0]["nearest"] == ["Bash"]
+    assert '{"key": "toolcalls.nearest", "value": {"arrayValue": {"values": [{"stringValue": "Bash"}]}}}' in json.dumps(
+        found["otel"]
+    )
 
 
 def test_lines_are_in_order_and_hold_no_content_unless_asked_for(recording: Path, tmp_path: Path) -> None:
@@ -306,7 +324,7 @@ def test_attributes_of_our_own_are_declared() -> None:
     names = {name for span in made for one in (span, *span.events) for name in one.attributes}
     own = {name for name in names if name.startswith("toolcalls.")}
     declared_own = {field.otel for field in FIELDS if field.otel.startswith("toolcalls.")}
-    in_none_of_these = {"toolcalls.verdict", "toolcalls.repairs"}  # the event's own name; no call was repaired
+    in_none_of_these = {"toolcalls.verdict", "toolcalls.repairs", "toolcalls.nearest"}  # the event's name; no such call
     assert own - {"toolcalls.result_seen"} == declared_own - in_none_of_these
     declared = {field.otel for field in FIELDS if field.otel.startswith("gen_ai.")}
     assert declared <= names | {"gen_ai.usage.reasoning.output_tokens"}

@@ -1,7 +1,7 @@
 """What a text client reads as it is was not changed, and its verdict says so, whichever dialect read it first.
 
-Strategy: each dialect's example, to a client of each dialect. Where the bytes of the reply leave as they came and a call
-was counted as the client's, the verdict names the client's dialect, and so the summary says `unchanged`.
+Strategy: each dialect's example, to a client of each dialect. Where the bytes of the reply leave as they came and a
+call was counted as the client's, the verdict names the client's dialect, and so the summary says `unchanged`.
 """
 
 import json
@@ -22,7 +22,7 @@ ALIKE = [("invoke", "minimax_m2"), ("invoke", "dots"), ("llama3_json", "bare_jso
 
 
 def unchanged(client: str, spoken: str) -> list[bool]:
-    """Whether each call of an example in the dialect `spoken` counts as unchanged; [] where the client's bytes differ."""
+    """Whether each call of an example in the dialect `spoken` is unchanged; [] where the client's bytes differ."""
     example, call = about(spoken).example, about(spoken).call
     keys = {key: {"type": "string"} for key in json.loads(call.arguments)}
     one = of_kind(CHAT, (Tool(call.name, {"properties": keys}),), ROUTE, "roundtrip", form="sse", dialect=client)

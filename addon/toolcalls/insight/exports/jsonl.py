@@ -30,6 +30,7 @@ def exchange_data(
     verdicts = []
     for plain in report.get("verdicts", ()):
         one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
+        one["nearest"] = list(plain.get("nearest", ()))
         one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
         if content:
             one["arguments"] = plain.get("arguments")

@@ -220,6 +220,15 @@ FIELDS: tuple[Field, ...] = (
         filter_word="repair",
     ),
     Field(
+        "verdicts[].nearest",
+        "of one that no tool is declared for: the declared tools whose names come close, the closest first",
+        _TEXTS,
+        har="_toolcalls.verdicts[].nearest",
+        otel="toolcalls.nearest",
+        presence="later",
+        in_report=True,
+    ),
+    Field(
         "verdicts[].lane", "the choice", _NUMBER, har="_toolcalls.verdicts[].lane", otel="", in_report=True, in_log=True
     ),
     Field(
