@@ -153,7 +153,8 @@ def test_verdicts_are_as_their_entries_say() -> None:
 def _report() -> dict[str, Any]:
     """The report of a reply with a call that is blocked, one that is lifted, one that is fenced and one misspelt."""
     call = '<invoke name="{}">\n<parameter name="command">ls</parameter>\n</invoke>'
-    text = f"{call.format('list_files')}\n\n{call.format('Bash')}\n\n```\n{call.format('Bash')}\n```\n\n{call.format('Bahs')}\n"
+    fenced = f"```\n{call.format('Bash')}\n```"
+    text = "\n\n".join([call.format("list_files"), call.format("Bash"), fenced, call.format("Bahs")])
     rules = {"access": {"rules": [{"name": "no-list", "action": "block", "tools": "list_files"}]}}
     exchange = exchange_for(route_of(rules), "lift", "whole")
     exchange.feed(json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode())
