@@ -1,22 +1,24 @@
 """Upstreams that never end a reply: a finish reason, and then the connection stays open, without `[DONE]`.
 
-Through a real mitmdump, every API's client has all of the reply by then: a raw socket, and the OpenAI SDK.
+Through a real mitmdump, the client of every API has all of the reply by then: a raw socket, and the OpenAI SDK. Over
+WebSocket a connection always stays open behind a reply, and a turn has all that it holds by its terminal message.
 """
 
 import json
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from support import fiveroutes
+from support import fiveroutes, responsesclient
 from support.agentclient import SDKS, TOOLS, Native
 from support.fiveroutes import INVOKE, MEANT, TAGGED, TEXT
-from support.loopback import LIMIT, Host, Reply
+from support.loopback import LIMIT, Host, Reply, mitmdump
 from support.sdk import TOOLS as CHAT_TOOLS
 from support.sdk import Answer, client, take
+from support.sockets import Upstream, connected, upstream
 from support.wirecases import (
     anthropic_request,
     chat_request,
@@ -91,3 +93,37 @@ def test_the_openai_sdk_has_the_reason_and_its_calls(running: Host, size: int) -
                 break
         stream.close()
     assert (answer.only.finish, answer.only.meant) == ("tool_calls", MEANT[:1])
+
+
+@pytest.fixture(scope="module")
+def over_sockets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Upstream, int]]:
+    """An upstream over WebSocket that never closes, and the port of a proxy in front of it."""
+    folder = tmp_path_factory.mktemp("sockets")
+    config = folder / "toolcalls.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    with (
+        upstream() as server,
+        mitmdump(folder, "--set", f"toolcalls_config={config}", to=server.url) as dump,
+    ):
+        yield server, dump.port
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["in one write", "one by one"])
+@pytest.mark.parametrize("route", SAID)
+def test_a_turn_over_websocket_has_all_of_a_reply(
+    over_sockets: tuple[Upstream, int], route: str, *, at_once: bool
+) -> None:
+    server, port = over_sockets
+    text, natives, shown = SAID[route]
+    calls = [
+        {"type": "function_call", "call_id": f"call_{name}", "name": name, "arguments": json.dumps(given)}
+        for name, given in natives
+    ]
+    # The text ends in the middle of what may be a call of its own.
+    events = responsesclient.stream([[text[:9], text[9:], "\n<inv"], *calls])
+    server.replies = [[events] if at_once else [[event] for event in events]] * 2
+    create = {**responses_request(DECLARED), "type": "response.create", "model": "m", "input": "go"}
+    with connected(port, f"/{route}/v1/responses") as socket:
+        for _ in range(2):  # each turn by itself
+            got = json.dumps(socket.ask(create), ensure_ascii=False)
+            assert [one for one in (*shown, "<inv") if json.dumps(one)[1:-1] not in got] == []
