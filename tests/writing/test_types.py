@@ -133,6 +133,23 @@ def test_a_boolean_in_another_dialect_arrives_as_it_does_natively() -> None:
     assert from_text == natively == ("<save>\n<b>true</b>\n</save>", [("lowered", None, ("value_as_text",))])
 
 
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("client", DIALECTS)
+def test_from_another_dialect_values_arrive_as_they_do_natively(client: str) -> None:
+    """Also the repairs are the same, for clients that show types and for clients that do not."""
+    natively = written_in(
+        chat(Route(client="text", upstream="native", client_dialect=client), CLINE), native('{"b": true}')
+    )
+    tools = Toolbox((Tool("save", {"type": "object", "properties": {"b": {"type": "boolean"}}}),))
+    for foreign in ("hermes", "mistral", "llama3_json", "pythonic", "deepseek_dsml"):
+        says = write(foreign, [Call("save", '{"b": true}')], tools)
+        made = chat(Route(client="text", upstream="text", client_dialect=client), CLINE)
+        text, verdicts = written_in(made, stream([says]))
+        if verdicts[0][0] == "lowered" and text != says:
+            assert "".join(text.split()) == "".join(natively[0].split())
+            assert verdicts == natively[1]
+
+
 SCHEMA = {"type": "object", "properties": {"b": {"type": "boolean"}, "s": {"type": "string"}}}
 BARE = {"name": "save", "description": "Save.", "parameters": SCHEMA}
 
