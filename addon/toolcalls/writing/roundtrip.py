@@ -357,6 +357,6 @@ class RoundTrip:
             yield msgspec.structs.replace(verdict, status="declined", reason=self._left[verdict.index])
         else:
             repairs = () if verdict.index is None else self._repairs.pop(verdict.index, ())
-            alike = None if verdict.index is None else self._read_as.pop(verdict.index, None)
+            read_as = None if verdict.index is None else self._read_as.pop(verdict.index, None)
             lowered = msgspec.structs.replace(verdict, status="lowered", repairs=(*verdict.repairs, *repairs))
-            yield msgspec.structs.replace(lowered, dialect=alike) if alike else lowered
+            yield msgspec.structs.replace(lowered, dialect=read_as) if read_as else lowered
