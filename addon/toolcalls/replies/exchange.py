@@ -143,7 +143,7 @@ class Exchange:
         self._closed = True
         body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
         try:
-            frames = self._frames.flush() if self._streamed else [self._whole(body)]
+            frames = self._frames.flush() if self._streamed else self._whole(body)
             self._due = b"".join([frame.raw for frame in frames])
             out = self._take(frames) + self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
@@ -153,12 +153,15 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `feed`
             return self._fail(error)
 
-    def _whole(self, body: bytes) -> Frame:
-        """A reply that comes whole. Raises ValueError where a rule may block what a client might read in it."""
+    def _whole(self, body: bytes) -> list[Frame]:
+        """A reply that comes whole; nothing where a client may read in it what no rule that may block would see."""
         frame = Frame(body, as_utf8(body, encoding_of(body)))
         if self.guarded and (why := unread_body(frame.data or b"")) is not None:
-            raise ValueError(why)
-        return frame
+            self.notes.append(
+                (0, Note("unread", f"{why}; nothing of it passed, as a rule may block a call in it", True))
+            )
+            return []
+        return [frame]
 
     def _fail(self, error: Exception, latest: bytes = b"") -> bytes:
         """Everything owed leaves as it came, and so does all that follows. `latest`: the piece under way."""
