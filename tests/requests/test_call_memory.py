@@ -12,7 +12,7 @@ import pytest
 
 from support.responsesscene import TOOLS, tool
 from toolcalls.reading.policy import CallPolicy
-from toolcalls.request import Request
+from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
 from toolcalls.requests.call_memory import CallMemory, missing_call_notes, missing_calls, with_missing_calls
 from toolcalls.requests.evidence import Decision
@@ -22,6 +22,9 @@ from toolcalls.route import Route
 PREVIOUS = {"previous_response_id": "resp_1"}
 ASKED = {"model": "m", "tools": TOOLS, "stream": True}
 CALL = {"type": "function_call"}
+
+
+NOTHING = Request()
 
 
 @dataclass
@@ -38,10 +41,10 @@ class Made:
 class Said:
     """A reply with some calls."""
 
-    def __init__(self, *calls: Made, kind: Any = "lift") -> None:
+    def __init__(self, *calls: Made, kind: Any = "lift", request: Request = NOTHING) -> None:
         self.decision = Decision(kind, "native", "auto", None, ())
-        self.call_policy = CallPolicy(Route(), Request())
-        self.reply_id = "resp_1"
+        self.call_policy = CallPolicy(Route(), request)
+        self.reply_id = "" if request.continues else "resp_1"
         self.client_calls: Sequence[tuple[int, Made]] = [(0, call) for call in calls]
 
 
@@ -125,6 +128,42 @@ def test_there_is_an_end_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     known = remembered(Made("a", "now", "x" * 60), Made("b", "now", "x" * 60), Made("b", "now", "x" * 60))
     assert known["a"] is None
     assert known["b"] is not None
+
+
+def asked_with(*names: str, id_: str = "", size: int = 10) -> Request:
+    """A request whose conversation declares tools, and continues a reply."""
+    tools = tuple(Tool(name, {"description": "x" * size}) for name in names)
+    return Request(tools=tools, conversation_tools=tools, continues=id_)
+
+
+def tools_of(known: CallMemory, id_: str) -> list[str]:
+    return [tool.name for tool in known.with_tools(Request(continues=id_)).tools]
+
+
+def test_tools_are_remembered_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal ones count once, so those of an agent stay however many replies it gets."""
+    monkeypatch.setattr(call_memory, "_TOOL_CHARS", 1000)
+    known = CallMemory()
+    for number in range(50):
+        known.reply_ended(Said(request=asked_with("a", "b", id_=f"r{number}", size=200)))
+    assert [tools_of(known, f"r{number}") for number in (0, 49)] == [["a", "b"]] * 2
+    assert len(known._tools._tools) == 1
+    known.reply_ended(Said(request=asked_with("c", id_="other", size=600)))
+    assert tools_of(known, "r49") == tools_of(known, "r0") == []
+    assert tools_of(known, "other") == ["c"]
+    known.reply_ended(Said(request=asked_with("d", id_="large", size=2000)))
+    assert (tools_of(known, "other"), tools_of(known, "large")) == ([], [])
+    assert (known._tools._tools, known._tools._by_reply, dict(known._tools._replies)) == ({}, {}, {})
+
+
+def test_tools_are_remembered_of_so_many_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_memory, "_REPLIES", 3)
+    known = CallMemory()
+    for number in range(5):
+        known.reply_ended(Said(request=asked_with(f"t{number}", id_=f"r{number}")))
+    assert [tools_of(known, f"r{number}") for number in range(5)] == [[], [], ["t2"], ["t3"], ["t4"]]
+    known.reply_ended(Said(request=asked_with("new", id_="r3")))
+    assert tools_of(known, "r3") == ["new"]
 
 
 def test_a_thread_of_the_messages_api_is_noted_and_never_changed() -> None:

@@ -120,7 +120,7 @@ SECRET = re.compile(
     rf"|{_BEGINS}(?:{'|'.join(_FORMS)}"
     r"|(?P<before>(?i:bearer|basic|digest|negotiate)[ \t]{1,4}|https://hooks\.slack\.com/[a-z]{1,20}/"
     r"|https://discord(?:app)?\.com/api/webhooks/)"
-    r"(?=[A-Za-z0-9+/=_.~-]*[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
+    r"(?=[A-Za-z0-9+/=_.~-]{0,60}[0-9A-Z=_.~/+])[A-Za-z0-9+/=_.~-]{8,}+"
     r"|(?P<scheme>[a-z][a-z0-9+.-]{1,12}://)[^\s/@\"'\\<>]{1,200}@"
     rf"|(?=[7abcdhlmnoprsuz])(?:(?P<program>(?:{_PROGRAMS})\\{{0,3}}[\"']?)|(?P<netrc>{_NETRC}))"
     rf"(?!-|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{3,}}+|[^\s\"'\\<>|;&]{{3,}}+)"
@@ -134,7 +134,7 @@ SECRET = re.compile(
     # a value behind a name; a quoted one up to its quote. A private key is found by its own mark
     rf"|(?P<name>(?i:{_NAMED}){_IS}(?i:(?:token|apikey|bearer|basic|digest|negotiate)[ \t]{{1,4}})?)"
     rf"(?!-----BEGIN|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{4,}}+|{_IN_VALUE}{{4,}}+)"
-    rf"|(?P<weak>(?i:{_WEAK}){_IS})(?=[A-Za-z+/=_.~-]*[0-9])(?=[0-9+/=_.~-]*[A-Za-z]){_KEYLIKE}{{10,}}+"
+    rf"|(?P<weak>(?i:{_WEAK}){_IS})(?=[A-Za-z+/=_.~-]{{0,60}}[0-9])(?=[0-9+/=_.~-]{{0,60}}[A-Za-z]){_KEYLIKE}{{10,}}+"
     # on a command line: an option and its value, and the user and password of curl
     rf"|(?P<flag>{_FLAG}[ =]\\{{0,3}}[\"']?)(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     r"|(?P<user>(?:(?<=\s)-u|--(?:proxy-)?user)[ =]?\\{0,3}[\"']?)(?![a-z]{2,8}://|\d+:\d+(?!\S))"

@@ -21,8 +21,11 @@ Tools, too, may stand in the conversation itself, once (`additional_tools`, whic
 later requests declare none: they are remembered by the id of the reply.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
+from hashlib import blake2b
 from itertools import groupby
 from typing import Protocol
 from weakref import WeakSet
@@ -35,7 +38,8 @@ from toolcalls.requests.turns import Conversation, PastCall, Result, Turn, forma
 from toolcalls.values import rawjson
 
 _CALLS, _CHARS = 4096, 8_000_000  # how many calls are remembered, and characters of their arguments
-_REPLIES = 1024  # of how many replies the tools are; agents bring the same ones to each conversation
+_REPLIES = 1024  # of how many replies the tools are remembered
+_TOOL_CHARS = 8_000_000  # and characters of their declarations; agents declare the same ones in each conversation
 _TAKES_CALLS = "openai_responses"
 REFUSED = "the server may refuse the request"
 _BAD_REQUEST, _NOT_FOUND = 400, "previous_response_not_found"
@@ -74,6 +78,40 @@ class CallSource(Protocol):
     def client_calls(self) -> Sequence[tuple[int, ReplyCall]]: ...
 
 
+class _ToolMemory:
+    """The tools of the latest conversations, by the ids of their replies, up to a size. Equal tools are kept once."""
+
+    def __init__(self) -> None:
+        self._by_reply: dict[str, str] = {}  # the digest of the tools
+        self._tools: dict[str, tuple[Tool, ...]] = {}  # by their digest
+        self._replies: Counter[str] = Counter()  # that have the tools of a digest
+        self._sizes: dict[str, int] = {}
+
+    def of(self, id_: str) -> tuple[Tool, ...]:
+        """The tools of a reply's conversation, () where they are not known."""
+        return self._tools.get(self._by_reply.get(id_, ""), ())
+
+    def keep(self, id_: str, tools: tuple[Tool, ...]) -> None:
+        """Remember the tools of a reply's conversation."""
+        self._forget(id_)
+        written = json.dumps([astuple(tool) for tool in tools])
+        digest = blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self._tools.setdefault(digest, tools)
+        self._sizes[digest] = len(written)
+        self._by_reply[id_] = digest
+        self._replies[digest] += 1
+        while self._by_reply and (len(self._by_reply) > _REPLIES or sum(self._sizes.values()) > _TOOL_CHARS):
+            self._forget(next(iter(self._by_reply)))
+
+    def _forget(self, id_: str) -> None:
+        digest = self._by_reply.pop(id_, None)
+        if digest is None:
+            return
+        self._replies[digest] -= 1
+        if not self._replies[digest]:
+            del self._replies[digest], self._tools[digest], self._sizes[digest]
+
+
 class CallMemory:
     """The latest lifted calls of all replies, and the tools that were declared in conversations.
 
@@ -83,7 +121,7 @@ class CallMemory:
     def __init__(self) -> None:
         self._calls: dict[str, PastCall] = {}
         self._free_chars = _CHARS
-        self._tools: dict[str, tuple[Tool, ...]] = {}
+        self._tools = _ToolMemory()
         self._latest: tuple[Tool, ...] = ()
         self._running: WeakSet[CallSource] = WeakSet()
 
@@ -100,10 +138,7 @@ class CallMemory:
         request = reply.call_policy.request
         if request.conversation_tools:
             for id_ in filter(None, (reply.reply_id, request.continues)):
-                self._tools.pop(id_, None)
-                self._tools[id_] = request.conversation_tools
-            while len(self._tools) > _REPLIES:
-                del self._tools[next(iter(self._tools))]
+                self._tools.keep(id_, request.conversation_tools)
         if reply.decision.kind != "lift":
             return
         self._running.discard(reply)
@@ -127,7 +162,7 @@ class CallMemory:
 
     def with_tools(self, request: Request) -> Request:
         """A request with the tools of the conversation that it continues."""
-        tools = self._tools.get(request.continues, self._latest if request.continues else ())
+        tools = self._tools.of(request.continues) or (self._latest if request.continues else ())
         if not tools:
             return request
         known = {tool.name for tool in request.tools}
