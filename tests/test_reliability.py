@@ -27,7 +27,7 @@ from reliability.rows import Row, merged, table
 from reliability.said import with_tools
 from reliability.spliced import envelopes
 from support.spoken import SPOKEN
-from toolcalls.insight import redaction
+from toolcalls.insight import own_secrets, redaction
 from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.reading.block import Block
@@ -213,6 +213,7 @@ def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], place
     kept = redaction.KEPT_HEADERS | {"x-api-key"}
     with (
         patch.object(redaction, "SECRET", nothing),
+        patch.object(own_secrets, "_LEAST", 1 << 30),
         patch.object(redaction, "SECRET_KEY", nothing),
         patch.object(redaction, "KEPT_HEADERS", kept),
         patch.object(redaction, "_KEPT_QUERY", {"key": re.compile(".*")}),

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from toolcalls.dialects import all_dialects
 from toolcalls.events import (
     CallEnd,
     CallPiece,
@@ -294,7 +295,13 @@ class RoundTrip:
         yield from self.flush()
 
     def _rewrite(self, call: Call, index: int) -> Iterator[Event | str]:
-        """Write a call into the block, where it is the model's markup if that is the same."""
+        """Write a call into the block, where it is the model's markup if that is the same, or is a block by itself."""
+        if self._own and self._block is not None and self._stands_alone(call):
+            yield from self._close()
+            self._run, self._run_calls, self._call_missing = [], [call], False
+            self.has_call = True
+            yield from self.flush()
+            return
         markup = alike("".join(self._markup)) if self._own else None
         try:
             dialect = self._dialect()
@@ -326,6 +333,11 @@ class RoundTrip:
             yield text
             return
         yield from self.flush()
+
+    def _stands_alone(self, call: Call) -> bool:
+        """Whether the markup that is held is a whole block of the client's own, with this call in it."""
+        dialect, text = self._run_dialect, "".join(self._markup)
+        return all_dialects()[dialect].place != "message" and stands(dialect, text, [call], self._tools)
 
     def _next(self, dialect: str, call: Call) -> tuple[Block, str, Layout]:
         """The block that a call is written into, its text there, and the block's layout."""
