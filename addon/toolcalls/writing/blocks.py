@@ -125,7 +125,7 @@ def layout_of(dialect: str, call: Call, tools: Toolbox) -> Layout:
         two = _written(dialect, [short, short], tools)
     except Unwritable:  # it holds one call
         return Layout("", "")
-    at = _same(one, two)
+    at = common_length(one, two)
     if at < len(one):
         tag = one.rfind("<", 0, at)
         at = tag if tag >= 0 and ">" not in one[tag:at] else at
@@ -138,11 +138,11 @@ def layout_of(dialect: str, call: Call, tools: Toolbox) -> Layout:
         return Layout("", "")
     head, more = one[:at], two[at : len(two) - len(closer)]
     three = _written(dialect, [short, short, short], tools).removesuffix(closer)
-    common = _same(_DIGIT.sub("0", head)[::-1], _DIGIT.sub("0", more)[::-1])
+    common = common_length(_DIGIT.sub("0", head)[::-1], _DIGIT.sub("0", more)[::-1])
     return Layout(more[: len(more) - common].strip(), closer, numbered=not three.endswith(more))
 
 
-def _same(left: str, right: str) -> int:
+def common_length(left: str, right: str) -> int:
     """How many characters two short texts begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 

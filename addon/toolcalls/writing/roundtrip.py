@@ -36,7 +36,7 @@ from toolcalls.events import (
 )
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.writing.blocks import TAIL, Block, Layout, alike, begun, layout_of, parts_a_block
+from toolcalls.writing.blocks import TAIL, Block, Layout, alike, begun, common_length, layout_of, parts_a_block
 from toolcalls.writing.writer import reads, stands
 
 WITHHELD: frozenset[Reason] = frozenset({"multiple_calls", "unwritable"})  # why a client does not get a call
@@ -296,7 +296,7 @@ class RoundTrip:
 
     def _rewrite(self, call: Call, index: int) -> Iterator[Event | str]:
         """Write a call into the block, where it is the model's markup if that is the same, or is a block by itself."""
-        if self._own and self._block is not None and self._stands_alone(call):
+        if self._own and self._is_block(call):
             yield from self._close()
             self._run, self._run_calls, self._call_missing = [], [call], False
             self.has_call = True
@@ -334,10 +334,21 @@ class RoundTrip:
             return
         yield from self.flush()
 
-    def _stands_alone(self, call: Call) -> bool:
-        """Whether the markup that is held is a whole block of the client's own, with this call in it."""
-        dialect, text = self._run_dialect, "".join(self._markup)
-        return all_dialects()[dialect].place != "message" and stands(dialect, text, [call], self._tools)
+    def _is_block(self, call: Call) -> bool:
+        """Whether the markup that is held is a whole block of the client's own, with this call in it.
+
+        It is where it begins more like a block of its own than like one more call of the block that is open.
+        """
+        dialect, block = self._run_dialect, self._block
+        if block is None or block.dialect != dialect or all_dialects()[dialect].place == "message":
+            return False
+        text = "".join(self._markup)
+        try:
+            alone, inside = Block(dialect, self._tools).next(call)[0], block.next(call)[0]
+        except Unwritable:
+            return False
+        begins = [common_length(alike(text), alike(other)) for other in (alone, inside)]
+        return begins[0] > begins[1] and stands(dialect, text, [call], self._tools)
 
     def _next(self, dialect: str, call: Call) -> tuple[Block, str, Layout]:
         """The block that a call is written into, its text there, and the block's layout."""
