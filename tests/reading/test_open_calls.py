@@ -56,6 +56,9 @@ CASES: list[tuple[str, str, dict[str, Any], Found]] = [
     ),
     ("bare JSON behind prose", f"I look.\n\n{CALL}", {}, [("declined", "not_alone", "bare_json", CALL)]),
     ("flat JSON behind prose", f"I look.\n{FLAT}", {}, [("malformed", "not_a_call", "bare_json", FLAT)]),
+    ("flat JSON alone", FLAT, {}, [("malformed", "not_a_call", "bare_json", FLAT)]),
+    ("flat JSON in an array", f"[{FLAT}]", {}, [("malformed", "not_a_call", "bare_json", FLAT)]),
+    ("flat JSON in an array over lines", f"So.\n[\n  {FLAT}\n]", {}, [("malformed", "not_a_call", "bare_json", FLAT)]),
     ("an array behind prose", f"I look.\n[{CALL}]", {}, [("declined", "not_alone", "json_array", f"[{CALL}]")]),
     ("Python in brackets", f"I look.\n[{PYTHON}]\n", {}, [("declined", "not_alone", "pythonic", f"[{PYTHON}]")]),
     (

@@ -77,7 +77,7 @@ class OpenCalls:
         self._mentions = re.compile(rf"""["'](?:{named})["']|(?:{named})\s*[({{:]""")
         self._code = re.compile(rf"^(?:print\()?(?:default_api\.)?(?:{named})[ \t]*\(", re.MULTILINE)
         self._flat = re.compile(
-            rf"""^[ \t]*(\{{\s*"(?:name|tool|tool_name|function)"\s*:\s*"({named})"\s*,)""", re.MULTILINE
+            rf"""^[ \t]*(?:\[\s*)?(\{{\s*"(?:name|tool|tool_name|function)"\s*:\s*"({named})"\s*,)""", re.MULTILINE
         )
         self._names = frozenset(names)
         self._tools = tools
