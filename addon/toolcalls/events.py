@@ -29,6 +29,10 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     at: int
 
 
+class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
+    """A native call stands between the text so far and what follows in this lane, so no paragraph goes on there."""
+
+
 class Markup(msgspec.Struct, frozen=True, gc=False):
     """Text of the reply that became part of a call and is no longer shown."""
 
@@ -255,5 +259,17 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
 
 type Event = (
-    Text | Place | Markup | Removed | Reasoning | CallStart | CallPiece | CallEnd | Withdrawn | Finish | Note | Verdict
+    Text
+    | Place
+    | ParagraphEnd
+    | Markup
+    | Removed
+    | Reasoning
+    | CallStart
+    | CallPiece
+    | CallEnd
+    | Withdrawn
+    | Finish
+    | Note
+    | Verdict
 )

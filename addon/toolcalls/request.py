@@ -31,6 +31,8 @@ class Request:
     says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
 
+    `prefill` are the texts of the last message where that is the assistant's own: the reply goes on behind them.
+
     `conversation_tools` are those of the tools that the conversation itself declares, so that a server which keeps the
     conversation keeps them. `continues` is the id of a kept conversation, or of its latest reply; "" for none.
     """
@@ -41,6 +43,7 @@ class Request:
     system: str = ""
     assistant: tuple[str, ...] = ()
     quotable: tuple[str, ...] = ()
+    prefill: tuple[str, ...] = ()
     response_format: bool = False
     carries_calls: bool = True
     conversation_tools: tuple[Tool, ...] = ()

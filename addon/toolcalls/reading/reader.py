@@ -40,8 +40,14 @@ class Reader:
     """Reads the text of one reply (one choice, one block)."""
 
     def __init__(
-        self, call_policy: CallPolicy, *, tools: Toolbox | None = None, starts_in_reasoning: bool = False
+        self,
+        call_policy: CallPolicy,
+        *,
+        tools: Toolbox | None = None,
+        starts_in_reasoning: bool = False,
+        place: Position | None = None,
     ) -> None:
+        """`place`: where the text stands in its message, the reader's own from here on; None for the beginning."""
         route = call_policy.route
         self._route = route
         self._first = call_policy.first
@@ -57,7 +63,7 @@ class Reader:
             route.max_payload_chars,
             structured=call_policy.request.response_format,
         )
-        self._position = Position(reasoning=starts_in_reasoning)
+        self._position = place or Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = ledger = Ledger(self._scan, call_policy, self._tools, self._position)
         open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
@@ -177,6 +183,17 @@ class Reader:
             return self.finish(cut=True)
         finally:
             self._ledger.releasing = False
+
+    def end_paragraph(self) -> None:
+        """A native call stands behind the text so far, all of which is decided."""
+        self._position.end_paragraph()
+        self._set_idle(idle=self._idle)
+
+    def next_block(self) -> Position:
+        """Where another text block of the same message would begin, behind the text so far."""
+        place = self._position.copy()
+        place.next_block()
+        return place
 
     def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""

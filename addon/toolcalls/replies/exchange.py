@@ -18,7 +18,7 @@ from collections import deque
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Note, Place, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Note, ParagraphEnd, Place, Text, Verdict
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
@@ -288,6 +288,9 @@ class Exchange:
                 place = event
                 continue
             lane = self._lanes.get(number) or self._lane(number)
+            if isinstance(event, ParagraphEnd):
+                lane.lane.end_paragraph()
+                continue
             if lane.endings and not isinstance(event, Finish | CallEnd):
                 lane.goes_on()
             if isinstance(event, Text) and not event.text:

@@ -20,6 +20,7 @@ from toolcalls.replies.stages.reread import Reread
 from toolcalls.replies.stages.screen import Screening
 from toolcalls.replies.stages.twins import Twins
 from toolcalls.replies.stages.write import Write
+from toolcalls.text.markdown import Position
 
 type _Feed = Callable[[Iterable[Item]], Iterator[Item]]
 
@@ -47,6 +48,14 @@ class Row:
         """Those that there are."""
         row = (self.read, self.act, self.reread, self.twins, self.number, self.write, self.judge, self.screen, self.end)
         return tuple(stage for stage in row if stage is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    """Where a text block begins in its message: as it came, and as filters made it (None where there are none)."""
+
+    as_it_came: Position
+    filtered: Position | None
 
 
 class Lane:
@@ -123,6 +132,17 @@ class Lane:
     def decides_calls(self) -> bool:
         """Whether processors decide on calls, of which an open one may still be blocked."""
         return self._row.act is not None
+
+    def next_block(self) -> MessagePlace:
+        """Where another text block of the same message would begin."""
+        read, reread = self._row.read, self._row.reread
+        return MessagePlace(read.next_block(), None if reread is None else reread.next_block())
+
+    def end_paragraph(self) -> None:
+        """A native call stands between what came before this lane and its text."""
+        self._row.read.end_paragraph()
+        if self._row.reread is not None:
+            self._row.reread.end_paragraph()
 
     def withhold(self, index: int) -> None:
         """The client is not given the call with this index of its own."""

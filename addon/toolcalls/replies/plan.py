@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from toolcalls.events import Note
@@ -14,7 +15,7 @@ from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
-from toolcalls.replies.lane import Lane, Row
+from toolcalls.replies.lane import Lane, MessagePlace, Row
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
@@ -25,6 +26,7 @@ from toolcalls.replies.stages.screen import Screening
 from toolcalls.replies.stages.twins import Twins
 from toolcalls.replies.stages.write import Write
 from toolcalls.requests.evidence import Decision, Kind
+from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire
 from toolcalls.writing.roundtrip import ClientText
@@ -82,6 +84,7 @@ class Plan:
         self._when = PLAN[decision.kind]
         self._processors = processors if self._when["act"] else None
         self._replies: dict[int, Reply] = {}
+        self._latest: Lane | None = None
         self.guarded = self._processors is not None and self._processors.blocks
         # A call that processors stopped in its middle is not for the client, as text neither.
         self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
@@ -111,16 +114,20 @@ class Plan:
         decision = self._decision
         client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
         acts = processing is not None
+        begins = self._begins(filtered="reread" in row)
         write = Write(calls, client, tools, call_policy.route, acts=acts) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
             screened = ScreenedText(call_policy, tools, rules, write.round_trip())
             screen = Screening(screened, calls, room=call_policy.route.max_call_chars)
-        return Lane(
+        reread = None
+        if "reread" in row:
+            reread = Reread(Reader(replace(call_policy, lift=True), tools=tools, place=begins.filtered), calls)
+        self._latest = Lane(
             Row(
-                read=Read(Reader(call_policy, tools=tools), calls),
+                read=Read(Reader(call_policy, tools=tools, place=begins.as_it_came), calls),
                 act=None if processing is None else Act(processing),
-                reread=Reread(Reader(replace(call_policy, lift=True), tools=tools), calls) if "reread" in row else None,
+                reread=reread,
                 twins=Twins(calls) if "twins" in row else None,
                 number=Number(calls, tools, id_of, room=call_policy.route.max_call_chars),
                 write=write,
@@ -131,6 +138,26 @@ class Plan:
             ),
             calls,
         )
+        return self._latest
+
+    def _begins(self, *, filtered: bool) -> MessagePlace:
+        """Where the next lane's text begins: behind the lane before it, or behind what the request has of its message.
+
+        Blocks of one message are read as if joined: what is quoted in one goes on in the next.
+        """
+        if self._latest is not None and self._wire.sequential_lanes:
+            return self._latest.next_block()
+        prefilled = self._prefilled
+        return MessagePlace(prefilled.copy(), prefilled.copy() if filtered else None)
+
+    @cached_property
+    def _prefilled(self) -> Position:
+        """The place behind the text with which the request begins the reply."""
+        place = Position()
+        for text in self._call_policy.request.prefill:
+            place.advance(text)
+            place.next_block()
+        return place
 
     def notes(self, client_calls: Iterable[tuple[int, ClientCall]]) -> Iterator[tuple[int, Note]]:
         """What is to be noted of whole replies at their end, each note with the number of its lane."""

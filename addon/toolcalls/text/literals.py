@@ -57,6 +57,18 @@ class LiteralBlocks:
         self._hunk = False  # it is one of a diff
         self._attributes = False  # the line before says what the next block is
 
+    def copy(self) -> "LiteralBlocks":
+        """The same, to go on from there with other lines."""
+        made = LiteralBlocks()
+        for field in self.__slots__:
+            setattr(made, field, getattr(self, field))
+        return made
+
+    @property
+    def open(self) -> bool:
+        """Whether a block is open that only its closing mark ends."""
+        return self._closer is not None
+
     def line(self, line: str, blanks: int, first: str, plain: Callable[[], bool]) -> None:
         """A line ended: its text, of a long one the last REACH characters, and what it began with (see `holds`).
 

@@ -222,6 +222,37 @@ class Position:
         self._afresh()
         self.special = None
 
+    def copy(self) -> "Position":
+        """The same place, to go on from there with other text."""
+        made = Position()
+        for field in self.__slots__:
+            setattr(made, field, getattr(self, field))
+        made._stack, made._literals = list(self._stack), self._literals.copy()
+        made._line = deque(self._line, maxlen=REACH)
+        made.keep = made._line.append
+        return made
+
+    def next_block(self) -> None:
+        """Another text block of the same message begins here: a line, unless something quoted goes on."""
+        closes = self._state == _CLOSING and self._run >= self._fence_length
+        opens = self._state == _INFO or (self._state == _FENCE_RUN and self._run >= 3)
+        if self._sought is None and (closes or opens):  # the line of a fence is whole
+            self.advance("\n")
+        if self._blocks_go_on or self.reason() is not None:
+            return
+        if self._state != _PREFIX or self._column:
+            self.advance("\n")
+
+    def end_paragraph(self) -> None:
+        """No paragraph goes on behind this place, and so no inline code and no block quote; a fence does."""
+        if not self._blocks_go_on:
+            self.advance("\n\n")
+
+    @property
+    def _blocks_go_on(self) -> bool:
+        """Whether this place stands in what only its own closer ends."""
+        return self._sought is not None or self._leaf == _FENCE or self._literals.open
+
     @property
     def line_start(self) -> bool:
         """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""

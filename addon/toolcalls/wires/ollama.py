@@ -14,7 +14,7 @@ with `Withdrawn`, they do so in order; where native calls become text, no event 
 has an id where its upstream gave it one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -277,8 +277,15 @@ def request_of(body: bytes) -> Request:
         system="\n".join(texts("system")),
         assistant=texts("assistant"),
         quotable=texts("user", "tool"),
+        prefill=texts("assistant")[-1:] if _is_prefill(messages) else (),
         response_format=bool(fields.get("format")),
     )
+
+
+def _is_prefill(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last message is the assistant's, and says something."""
+    last = messages[-1] if messages else {}
+    return last.get("role") == "assistant" and isinstance(last.get("content"), str) and bool(last["content"])
 
 
 WIRE = Wire(

@@ -13,6 +13,8 @@ class Read(Stage):
 
     def __init__(self, reader: Reader, calls: Calls) -> None:
         self.passes = reader.passes  # whether a piece is text that nothing can happen to; if so, it has been read
+        self.next_block = reader.next_block
+        self.end_paragraph = reader.end_paragraph
         self._reader = reader
         self._calls = calls
         self._known = 0  # how many whole native calls the reader knows

@@ -19,6 +19,8 @@ class Reread(Stage):
     """Removes the text from the first call on that came of a replacement; the reply counts as cut off there."""
 
     def __init__(self, reader: Reader, calls: Calls) -> None:
+        self.next_block = reader.next_block
+        self.end_paragraph = reader.end_paragraph
         self._reader = reader
         self._calls = calls
         self._known = 0  # how many whole native calls the reader knows

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -104,6 +104,7 @@ class Reading:
         self.given: list[int | None] = []
         self._lane = 0
         self._used = False  # the lane has a text block
+        self._behind_call = False  # a native call came since the latest text block
         self._pending = False  # the lane holds what nothing has ended yet
         self._fresh = False  # a text block was opened, and nothing of it came but white space
         self._calls: dict[int, _Native] = {}
@@ -144,7 +145,7 @@ class Reading:
                     self._pending = True
                     yield self._lane, Text(text)
             elif kind == "tool_use":
-                self._pending = True
+                self._pending = self._behind_call = True
                 self._stopped[at] = _Native(self._lane, self.natives, rawjson.word(block, "name"), "{}")
                 yield from native_call(self._lane, self.natives, block)
                 self.natives += 1
@@ -161,7 +162,7 @@ class Reading:
             self._calls[at] = native
             self.natives += 1
             self.text = None
-            self._pending = True
+            self._pending = self._behind_call = True
             yield native.lane, CallStart(native.index, block.name, id=block.id)
             return
         self.lanes.pop(at, None)
@@ -178,7 +179,9 @@ class Reading:
         if self._used:
             yield from self._ends()
             self._lane += 1
-        self._used = True
+            if self._behind_call:
+                yield self._lane, ParagraphEnd()
+        self._used, self._behind_call = True, False
         self.lanes[at] = self._lane
         self.text = at
 

@@ -52,8 +52,13 @@ def request_of(body: bytes) -> Request:
         system="\n".join([*_texts(fields.get("system")), *texts("system")]),
         assistant=texts("assistant"),
         quotable=tuple(_quotable(messages)),
+        prefill=tuple(text for last in messages[-1:] if _is_assistants(last) for text in _texts(last.get("content"))),
         response_format=_is_structured(fields),
     )
+
+
+def _is_assistants(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "assistant"
 
 
 def _tools(value: object) -> Iterator[Tool]:

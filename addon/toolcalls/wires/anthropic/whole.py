@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
@@ -25,15 +25,20 @@ class Whole(WholeCodec):
         self.reply_id = rawjson.word(message, "id")
         rows: list[tuple[list[Part], str]] = []
         index = 0
+        behind_call = False  # a native call came since the latest text block
         for lane, raw in _in_lanes(rawjson.items(message["content"])):
             block = rawjson.fields(raw)
             while lane is not None and lane >= len(rows):
                 rows.append(([], ""))
             if lane is not None and is_text(block):
                 rows[lane] = rows[lane][0], rawjson.word(block, "text")
+                if behind_call and lane:
+                    rows[lane][0].append((lane, ParagraphEnd()))
+                behind_call = False
             elif lane is not None:
                 rows[lane][0].extend(native_call(lane, index, block))
                 index += 1
+                behind_call = True
         reason = reason_of(rawjson.word(message, "stop_reason"))
         parts: list[Part] = []
         for lane, (natives, text) in enumerate(rows):

@@ -29,6 +29,7 @@ def request_of(body: bytes) -> Request:
         system="\n".join(_texts(either(fields, "systemInstruction", "system_instruction"))),
         assistant=tuple("".join(_texts(one)) for one in contents if _role(one) == "model" and any(_texts(one))),
         quotable=tuple(text for one in contents if _role(one) != "model" for text in _texts(one, answers=True)),
+        prefill=tuple(text for one in contents[-1:] if _role(one) == "model" for text in _texts(one)),
         response_format=_is_structured(config),
     )
 

@@ -41,6 +41,7 @@ def request_of(body: bytes) -> Request:
         system="\n".join(texts("system", "developer")),
         assistant=texts("assistant"),
         quotable=texts("user", "tool", "function"),
+        prefill=tuple(_prefill(messages[-1] if messages else {})),
         response_format=_is_structured(fields.get("response_format")) or _is_structured(_format(fields.get("text"))),
     )
 
@@ -50,6 +51,14 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
     if "role" not in item and str(item.get("type", "")).endswith("_call_output"):
         return {"role": "tool", "content": item.get("output")}
     return item
+
+
+def _prefill(last: Mapping[str, Any]) -> Iterator[str]:
+    """The texts of the last message where it is the assistant's."""
+    content = last.get("content") if last.get("role") == "assistant" else None
+    for part in content if isinstance(content, list) else [content]:
+        if text := text_in(part if isinstance(part, str) else [part]):
+            yield text
 
 
 def tools_in(fields: Mapping[str, Any]) -> Iterator[Tool]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, ParagraphEnd, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
@@ -79,6 +79,7 @@ class Reading:
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
         self._open = False  # text or a call came that nothing has ended yet
+        self._behind_call = False  # a call began since the latest text did
         self._streamed: set[tuple[int, int]] = set()  # the places whose text has come
         self._streamed_ids: set[tuple[str, int]] = set()  # the same by their items' ids, where the places are wrong
         self._text_in_item = False  # text came since the latest item began
@@ -123,6 +124,9 @@ class Reading:
         if lane is None:
             yield from self._ends()
             lane = self._lanes[place] = self._lane = len(self._lanes)
+            if self._behind_call and lane:
+                yield lane, ParagraphEnd()
+            self._behind_call = False
         if text and not (self._open and self._text_in_item and place == self._latest):
             self._open = self._text_in_item = True
             self._latest = place
@@ -165,6 +169,7 @@ class Reading:
 
     def _begun(self, event: Fields, item: Fields, kind: CallKind) -> Iterator[Part]:
         self._open = bool(self._lanes)  # calls before the first text are reported with it
+        self._behind_call = True
         index = len(self._calls)
         name, id_ = kind.name(item), rawjson.word(item, "call_id")
         call = self._calls[place_of(event)] = _Call(self._lane, index, kind, name)
@@ -241,6 +246,7 @@ class Reading:
                     yield from self._ids[id_][: met[id_]][-1].correction(item)
             elif kind_of_call is not None:
                 self._open = bool(self.unstreamed_texts)
+                self._behind_call = True
                 yield from whole_call(self._lane, len(self._calls) + len(self.unstreamed_calls), kind_of_call, item)
                 self.unstreamed_calls[place] = item
             elif silent:

@@ -1,7 +1,7 @@
 """What a request of the Responses API says about the reply's reading."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,7 @@ def request_of(body: bytes) -> Request:
         system="\n".join([*system, *_said(items, "system", "developer")]),
         assistant=tuple(_said(items, "assistant")),
         quotable=(*_said(items, "user"), *_results(items)),
+        prefill=tuple(_prefill(items)),
         response_format=_is_structured(fields.get("text")),
         conversation_tools=_distinct(in_conversation),
         continues=_continued(fields),
@@ -121,6 +122,18 @@ def _said(items: Iterable[Mapping[str, Any]], *roles: str) -> Iterator[str]:
     for item in items:
         if item.get("role") in roles and item.get("type", "message") == "message":
             yield from filter(None, [_joined(item.get("content"))])
+
+
+def _prefill(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The texts of the messages at the end that are the assistant's."""
+    at = len(items)
+    while at and items[at - 1].get("role") == "assistant" and items[at - 1].get("type", "message") == "message":
+        at -= 1
+    for item in items[at:]:
+        content = item.get("content")
+        for part in content if isinstance(content, list) else [content]:
+            if text := _joined(part if isinstance(part, str) else [part]):
+                yield text
 
 
 def _results(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
@@ -34,14 +34,17 @@ class Whole(WholeCodec):
         self.reply_id = rawjson.word(response, "id")
         natives: list[list[Part]] = [[]]
         texts: list[str] = []
+        behind_call = False  # a call came since the latest text
         index = 0
         for item in map(rawjson.fields, rawjson.items(response["output"])):
             if (kind := kind_of(item)) is not None:
                 natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item)
                 index += 1
+                behind_call = True
             for part in texts_of(item):
                 if texts:
-                    natives.append([])
+                    natives.append([(len(texts), ParagraphEnd())] if behind_call else [])
+                behind_call = False
                 texts.append(rawjson.word(part, "text"))
         reason = reason_of(response, calls=index > 0)
         parts: list[Part] = []
