@@ -64,7 +64,7 @@ FILES = {
     """,
     "reading": """
         echo_watch open_text policy | candidate open_calls shown_text | limits | ledger | block invented_results
-        | openers stray_closers | reader
+        | openers reasoning_tags stray_closers | reader
     """,
     "writing": "writer | blocks for_client prompting | roundtrip",
     "processors": """

@@ -21,6 +21,7 @@ from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.open_calls import open_text_of
 from toolcalls.reading.openers import Opener, openers_of
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reasoning_tags import is_reasoning, may_be_reasoning
 from toolcalls.reading.stray_closers import take_stray_closers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
@@ -218,7 +219,12 @@ class Reader:
             if isinstance(opener, LookAlike) or (opener.dialects and self._ledger.judged >= self._route.max_candidates):
                 yield from self._unread()
                 return
-            if opener.dialects:
+            if opener.dialects and may_be_reasoning(opener.literal) and (yield from self._is_reasoning(opener)):
+                start = self._ledger.at
+                self._scan.take(opener.stray + len(opener.literal))
+                self._no_call(opener.dialects[0], "reasoning", start)
+                self._message_start = False
+            elif opener.dialects:
                 self.inside = True
                 behind_call = yield from self._block(opener)
                 self.inside = False
@@ -350,6 +356,12 @@ class Reader:
                     self._ledger.show()
                 return
             yield
+
+    def _is_reasoning(self, opener: Opener) -> Generator[None, None, bool]:
+        """Whether the tag that the text goes on with opens reasoning, where a tool has the same name."""
+        if self._position.reason() is not None:
+            return False
+        return (yield from is_reasoning(self._scan, opener.literal, opener.stray, self._tools))
 
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.
