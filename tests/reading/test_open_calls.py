@@ -166,6 +166,15 @@ def test_behind_too_many_candidates_nothing_is_kept(behind: str) -> None:
         assert found(text, [text[:at], text[at:]], route={"max_candidates": 1}) == expected, at
 
 
+def test_what_a_block_held_too_much_of_is_its_payload() -> None:
+    text = f"<tool_calls>[{CALL}]</tool_calls>\n{CALL}\n"
+    limits = {"policy": "strict", "max_buffer_bytes": 40}
+    whole = found(text, route=limits)
+    assert whole[0][1:3] == ("overflow", "apriel")
+    for at in range(1, len(text)):
+        assert found(text, [text[:at], text[at:]], route=limits) == whole, at
+
+
 @pytest.mark.parametrize("letter", ["B", "x"])
 def test_a_long_line_of_prose_keeps_nothing(letter: str) -> None:
     reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), open_calls=True))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from support.casefiles import load
 from support.exchanges import as_received, in_pieces, of_kind, of_request, run, words
-from support.readings import assert_total, read, shown, verdicts
+from support.readings import assert_total, meaning, read, read_back, shown, verdicts
 from support.repository import shared_path
 from support.responsesclient import Reply, received, stream, take_items, whole, written
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
@@ -343,6 +343,16 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
     assert once.verdicts == one.verdicts
     if kind == "observe":
         assert out == body
+
+
+@pytest.mark.parametrize("dialect", ["apertus", "json_array", "kimi_k2", "hermes", "invoke"])
+@pytest.mark.parametrize("step", [1, 7, 100])
+def test_what_closes_a_block_stands_in_the_message_of_its_call(dialect: str, step: int) -> None:
+    text = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</tool_call>'
+    exchange = law_exchange(STANDARD, "roundtrip", dialect=dialect)
+    got = received(run(exchange, [written(stream([[text[at : at + step] for at in range(0, len(text), step)]]))]))
+    assert got.order == "t"
+    assert meaning(read_back(got.text, dialect)) == [("Bash", '{"command": "ls"}')]
 
 
 @law

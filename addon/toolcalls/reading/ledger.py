@@ -175,6 +175,10 @@ class Ledger:
         self.spilled = False
         self.hold()
 
+    def close(self) -> None:
+        """The block is over."""
+        self.spilled = False
+
     def shown_payload(self) -> None:
         """A declined block was shown up to here: whatever stood in it, it never ends at the start of a line."""
         if not self.quoted:
@@ -316,8 +320,8 @@ class Ledger:
             self.take_value(self.current)
             if self.fate is Fate.TAKEN:
                 return
-        self.decline_waiting("overflow")
         self.spilled = True
+        self.decline_waiting("overflow")
 
     # Deciding
 
@@ -386,7 +390,7 @@ class Ledger:
             return
         self.drained += len(text)
         if self.fate is not Fate.TAKEN and (self.current is None or self.quoted):
-            self.shown.advance(text, self.drained - len(text))
+            self.shown.advance(text, self.drained - len(text), searched=not self.spilled)
         else:  # the payload of a declined call is not Markdown
             self.shown.end()
         self.out.extend(self.shown.verdicts())

@@ -228,6 +228,7 @@ class Reader:
                 self.inside = True
                 behind_call = yield from self._block(opener)
                 self.inside = False
+                self._ledger.close()
                 if behind_call and not self._results:
                     self._look_for(results=True)
             elif opener.literal in INVENTED_RESULTS:

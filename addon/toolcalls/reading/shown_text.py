@@ -29,9 +29,11 @@ class ShownText:
         """What takes the next piece of a line that just passes, where it is long, and where it is short."""
         return self._in_kept_line if self._open is not None and self._open.keeps else self._in_line
 
-    def advance(self, text: str, at: int) -> None:
-        """Text is shown, at the offset `at`."""
-        if self._open is not None:
+    def advance(self, text: str, at: int, *, searched: bool = True) -> None:
+        """Text is shown, at the offset `at`. `searched`: it may hold calls that nobody reads."""
+        if not searched:
+            self.end()
+        elif self._open is not None:
             self._open.text(text, at, line_start=self._position.line_start)
         self._position.advance(text)
 

@@ -106,6 +106,7 @@ class RoundTrip:
         self._unchecked: Call | None = None  # a whole call behind a missing one, which may not stand alone
         self._block: Block | None = None  # what calls are written into
         self._texts: list[str] = []  # of our own, for behind the block
+        self._last: Text | Markup | None = None  # the last character before what closes the block
         self._separates = False  # what is held begins with what separates two calls
         self._separators: dict[str, str] = {}  # what separates two calls of a block, by dialect
 
@@ -123,7 +124,7 @@ class RoundTrip:
 
     def passes(self) -> bool:
         """Whether the next text is shown as it is, because no markup is held. If so, it counts as shown."""
-        if self._markup or self._block is not None or self._texts:
+        if self._markup or self._last or self._block is not None or self._texts:
             return False
         self._after_ours = False
         self._run, self._run_calls, self._call_missing = [], [], False
@@ -176,8 +177,13 @@ class RoundTrip:
             yield event
 
     def flush(self) -> Iterator[Event | str]:
-        """Decide what is held: around the client's own calls it is text, around others layout."""
+        """Decide what is held: around the client's own calls it is text, around others layout.
+
+        The last character waits while the block that it is written into needs its closer, which then stands in the same
+        place of the reply, and not behind what follows there.
+        """
         if self._markup:
+            yield from self._last_decided()
             text, self._separates = "".join(self._markup), False
             self._markup.clear()
             if self._own:
@@ -185,7 +191,21 @@ class RoundTrip:
                     yield "\n\n"
                 self._after_ours = False
                 self._run.append(text)
-            yield Text(text) if self._own else Markup(text)
+            kind = Text if self._own else Markup
+            if self._block is not None and self._block.closer:
+                text, self._last = text[:-1], kind(text[-1])
+            if text:
+                yield kind(text)
+
+    def release(self) -> Iterator[Event | str]:
+        """Decide all that is held: no more may be."""
+        yield from self.flush()
+        yield from self._last_decided()
+
+    def _last_decided(self) -> Iterator[Event]:
+        last, self._last = self._last, None
+        if last is not None:
+            yield last
 
     def finish(self) -> Iterator[Event | str]:
         """Decide what is held, and close the block that calls are written into: nothing follows."""
@@ -208,7 +228,8 @@ class RoundTrip:
             return parts_a_block(self._run_dialect, end, self._run_calls, self._tools)
         return self._block is not None and self._block.joins
 
-    def _close(self) -> Iterator[str]:
+    def _close(self) -> Iterator[Event | str]:
+        yield from self._last_decided()
         block, self._block = self._block, None
         if block is not None and block.closer:
             yield block.closer

@@ -92,7 +92,7 @@ class Write(Stage):
 
     def release(self) -> Iterator[Item]:
         """Markup that is held is text, or layout around a call that was written anew."""
-        return self._trip.flush()
+        return self._trip.release()
 
     def finish(self, end: End) -> Iterator[Item]:
         """Write the native calls, unless the reply broke off."""
