@@ -348,7 +348,7 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
 @pytest.mark.parametrize("dialect", ["apertus", "json_array", "kimi_k2", "hermes", "invoke"])
 @pytest.mark.parametrize("step", [1, 7, 100])
 def test_what_closes_a_block_stands_in_the_message_of_its_call(dialect: str, step: int) -> None:
-    text = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</tool_call>'
+    text = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>'
     exchange = law_exchange(STANDARD, "roundtrip", dialect=dialect)
     got = received(run(exchange, [written(stream([[text[at : at + step] for at in range(0, len(text), step)]]))]))
     assert got.order == "t"
