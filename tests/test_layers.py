@@ -68,8 +68,9 @@ FILES = {
     """,
     "writing": "writer | blocks for_client prompting | roundtrip",
     "processors": """
-        arguments filters interface reactors screening steering | access reactor_runner | loops pending_call
-        | exchange_processors | reply_state | decisions | chain | reply
+        arguments careless_tags careless_text filters interface reactors steering | access reactor_runner
+        | careless_calls loops pending_call | careless | exchange_processors | reply_state | decisions | chain
+        | reply | screening | guarded_text
     """,
     "requests": """
         client_memory prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting

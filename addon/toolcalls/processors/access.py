@@ -119,6 +119,16 @@ class Judgement:
         self.refusal: Refusal | None = None
         self._decide(whole=False)
 
+    @property
+    def only_blocks(self) -> bool:
+        """Whether no argument makes the call pass that would be blocked without it."""
+        return not self._gate.denies and all(rule.blocks for rule, _ in self._known)
+
+    def asks(self, key: str) -> bool:
+        """Whether a rule may ask for an argument of this name."""
+        usual = visible(key).casefold()
+        return any(condition.asks(usual) for rule, _ in self._known for condition in rule.conditions)
+
     def learn(self, key: str, raw: str) -> None:
         """One argument is final."""
         if self.refusal is not None:
@@ -285,6 +295,10 @@ class _Condition:
         self._pattern = compiled(condition.matches, flags) if condition.matches is not None else None
         self._key = visible(condition.argument).casefold()
         self.argument = condition.argument
+
+    def asks(self, key: str) -> bool:
+        """Whether it is about an argument of this name, as `visible` and in small letters."""
+        return self.argument == "*" or key == self._key
 
     def hidden(self, key: str, raw: str) -> Iterator[str]:
         """The values, as JSON text, that another argument holds for this one: further inside, or in other capitals,

@@ -1,12 +1,17 @@
 """The processors of one reply: a chain for each of its lanes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from toolcalls.events import Note
+from toolcalls.processors.careless import CarelessReading
+from toolcalls.processors.careless_tags import Tags
 from toolcalls.processors.chain import Chain
 from toolcalls.processors.exchange_processors import Processors
 from toolcalls.processors.reactors import unavailable
 from toolcalls.processors.reply_state import ReplyState
+from toolcalls.processors.steering import InsertedTexts, TextInserter
+from toolcalls.values.toolbox import Toolbox
 
 
 class Reply:
@@ -18,6 +23,7 @@ class Reply:
 
     def __init__(self, processors: Processors, *, whole: bool, as_text: bool) -> None:
         self._state = ReplyState(processors, whole=whole, as_text=as_text)
+        self._careless: CarelessReading | None = None
 
     def chain(self) -> Chain:
         """The processors of one lane."""
@@ -35,6 +41,24 @@ class Reply:
         second = Reply(rules, whole=self._state.whole, as_text=True)
         second._state.inserted.texts = self._state.inserted.texts  # each is inserted once
         return second.chain()
+
+    def careless(self, dialects: Sequence[str], tools: Toolbox) -> tuple[CarelessReading, TextInserter] | None:
+        """All text of the reply as a careless parser of these dialects reads it, None where none is known of them.
+
+        What inserts texts of our own into one lane's comes with it.
+        """
+        of = self._state.processors
+        if of.gate is None or of.route.access is None:
+            return None
+        if self._careless is None:
+            ruled = [tool for rule in of.route.access.rules for tool in rule.tools]
+            tags = Tags(dialects, tools, ruled)
+            if not tags:
+                return None
+            self._careless = CarelessReading(of.gate, tags)
+        inserted = InsertedTexts()
+        inserted.texts = self._state.inserted.texts
+        return self._careless, TextInserter(inserted)
 
     def notes(self) -> list[Note]:
         """What is to be noted of the whole reply, at its end."""

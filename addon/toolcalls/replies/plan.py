@@ -11,6 +11,7 @@ from typing import Literal
 from toolcalls.events import Note
 from toolcalls.ids import call_id
 from toolcalls.processors import LoopWatch, Processors, Reply
+from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -118,7 +119,13 @@ class Plan:
         write = Write(calls, client, tools, call_policy.route, acts=acts) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
-            screened = ScreenedText(call_policy, tools, rules, write.round_trip())
+            screened: ScreenedText | GuardedText = ScreenedText(call_policy, tools, rules, write.round_trip())
+            spoken = client.dialects or tuple(filter(None, (client.dialect,)))
+            careless = reply.careless(spoken, tools) if reply is not None else None
+            if careless is not None and isinstance(screened, ScreenedText):
+                reading, inserter = careless
+                notices = call_policy.route.steering == "request"
+                screened = GuardedText(screened, reading, inserter, client.dialect, notices=notices)
             screen = Screening(screened, calls, room=call_policy.route.max_call_chars)
         reread = None
         if "reread" in row:

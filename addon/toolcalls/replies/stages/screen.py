@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from toolcalls.events import Event, Markup, Note, Removed, Text, Verdict
+from toolcalls.processors.careless_calls import Hidden
+from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText, TooManyCandidates
 from toolcalls.replies.calls import Calls
 from toolcalls.replies.stages import End, Item, Stage
@@ -19,7 +21,7 @@ from toolcalls.replies.stages import End, Item, Stage
 class Screening(Stage):
     """Removes blocked calls from a lane's text as it leaves. `room`: how many undecided characters may be held."""
 
-    def __init__(self, screened: ScreenedText, calls: Calls, *, room: int) -> None:
+    def __init__(self, screened: ScreenedText | GuardedText, calls: Calls, *, room: int) -> None:
         self._screened = screened
         self._calls = calls
         self._room = room
@@ -74,6 +76,8 @@ class Screening(Stage):
                     yield from self._consumed(len(what.text), shown=isinstance(what, Text))
         except TooManyCandidates:
             yield from self._give_up("max_candidates")
+        except Hidden as why:
+            yield from self._give_up(str(why))
 
     def _give_up(self, limit: str) -> Iterator[Item]:
         """What is undecided and what follows is not looked at, so it is not shown."""

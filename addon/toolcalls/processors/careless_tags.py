@@ -1,0 +1,223 @@
+"""The tags of a text client's dialect as careless parsers find them: anywhere, in any case, attributes in any order.
+
+One pattern knows the tags of all the forms that text clients are known to read: elements named after the tool (Cline,
+Roo Code), `<invoke name=…>`, `<function=…>` (OpenHands, Qwen) and JSON between tags. What stands between tags is none
+of its concern: words, comments, fences and unknown elements are skipped.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcalls.dialects import all_dialects
+from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.functiontag import FunctionTag
+from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
+
+# call     a call begins: of `names`, of which a parser takes the one or the other
+# end      a call ends: that of `names`, () for any that has no element of its own
+# value    a parameter begins
+# closer   a parameter ends, () for any that has no element of its own
+# given    a parameter with its value, in one tag
+# objects  calls in JSON begin, or end
+type Kind = Literal["call", "end", "value", "closer", "given", "objects", "objects end"]
+
+LONGEST = 1024  # characters of a tag that is waited for
+_TAG = re.compile(
+    r"<\s{0,8}(?:"
+    r"parameter\s*=\s*(?P<key>[^<>=\s]+)=(?P<value>[^<>]*)</\s*parameter\s*>"
+    r"|function\s*=\s*(?P<function>[^<>\n]+)(?:>|(?=[<\n]))"
+    r"|(?P<slash>/?)\s{0,8}(?P<name>[A-Za-z_|][\w.:|-]*)(?P<attributes>[^<>]*)>)",
+    re.IGNORECASE,
+)
+_BEGUN = re.compile(
+    r"<\s{0,8}(?:/?\s{0,8}(?:[A-Za-z_|][^<>]*)?|parameter\s*=[^<>]*<(?:/\s*[a-z]*\s*)?)$", re.IGNORECASE
+)
+_NAME = re.compile(r"""(?<![\w-])(?:name|tool|function)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.IGNORECASE)
+_PLAIN = re.compile(r"[\w.-]+")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+# What the converter of OpenHands takes for one another.
+_ALIASES = (
+    frozenset({"bash", "execute_bash", "terminal"}),
+    frozenset({"str_replace_editor", "file_editor"}),
+)
+# Parameters in which clients look for further elements.
+NESTED = frozenset({"args", "arguments", "input", "kwargs", "parameters", "params"})
+_CALLED = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name"})
+_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input", "kwargs", "params"})
+_OBJECTS = 64  # beginnings of objects that are tried in one text
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag and where it stands in the text that was searched.
+
+    value  that of a "given" parameter
+    bare   the names are no element's: they stand in it, and not in its closer
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    start: int
+    end: int
+    value: str = ""
+    bare: bool = True
+
+
+class Tags:
+    """Finds the tags of a client's dialects. `tools`: what the request declares, `ruled`: the names that rules say."""
+
+    def __init__(self, dialects: Sequence[str], tools: Toolbox, ruled: Sequence[str]) -> None:
+        forms = [form for name, form in all_dialects().items() if name in dialects or not dialects]
+        self._tools = tools
+        self._names = tuple(dict.fromkeys((*ruled, *tools.names)))
+        self._known: dict[str, frozenset[str]] = {}
+        self._by_element: dict[str, str] = {}
+        self._called: set[str] = set()  # elements that carry a call's name in an attribute
+        self._objects: set[str] = set()
+        self.function = False
+        for form in forms:
+            if isinstance(form, TagNamed):
+                known: Mapping[str, tuple[str, ...]] = form.known
+                self._known.update({name: frozenset(keys) for name, keys in known.items()})
+                names = [*known, *(name for name in ruled if _PLAIN.fullmatch(name)), *tools.names]
+                self._by_element.update({name.casefold(): name for name in names})
+            elif isinstance(form, Attributed):
+                self._called.update(name.casefold().rpartition(":")[2] for name in (form.call, *form.misspelt))
+            elif isinstance(form, FunctionTag):
+                self.function = True
+            elif isinstance(form, JsonTags):
+                self._objects.update(tag.strip("</> ").casefold() for tag in (*form.opening, *form.closing))
+
+    def __bool__(self) -> bool:
+        """Whether careless parsers are known for any of the dialects."""
+        return bool(self._by_element or self._called or self.function or self._objects)
+
+    def found(self, text: str) -> Iterator[Tag]:
+        """The tags in a text, in order."""
+        for match in _TAG.finditer(text):
+            tag = self._tag(match)
+            if tag is not None:
+                yield tag
+
+    @staticmethod
+    def begun(text: str) -> int:
+        """Where a tag begins of which more may come, the length of the text for none."""
+        for at in (text.rfind("<"), text.rfind("<", 0, max(text.rfind("<"), 0))):
+            if at >= 0 and len(text) - at <= LONGEST and _BEGUN.match(text, at):
+                first = text.rfind("<", 0, at)
+                if first >= 0 and len(text) - first <= LONGEST and _BEGUN.match(text, first):
+                    return first
+                return at
+        return len(text)
+
+    def _tag(self, match: re.Match[str]) -> Tag | None:
+        start, end = match.span()
+        if match["function"] is not None:
+            return Tag("call", self.called(_bare(match["function"])), start, end) if self.function else None
+        if match["key"] is not None:
+            return Tag("given", (_bare(match["key"]),), start, end, match["value"]) if self.function else None
+        written, attributes = match["name"], match["attributes"]
+        local = written.casefold().rpartition(":")[2]
+        closes = bool(match["slash"])
+        if written.casefold() in self._objects:
+            return Tag("objects end" if closes else "objects", (), start, end)
+        if local in self._called or (self.function and local == "function"):
+            names = self._attribute(attributes)
+            if not names and any(attributes.count(sign) % 2 for sign in "\"'"):
+                names = self._names  # a `>` in an attribute hides the name, which may be any
+            return Tag("end", (), start, end) if closes else Tag("call", names, start, end) if names else None
+        if local == "parameter" and (self._called or self.function):
+            names = self._attribute(attributes)
+            return Tag("closer", (), start, end) if closes else Tag("value", names, start, end) if names else None
+        if not self._by_element:
+            return None
+        name = self._by_element.get(written.casefold())
+        if name is not None:
+            return Tag("end" if closes else "call", (name,), start, end, bare=False)
+        return Tag("closer" if closes else "value", (written,), start, end, bare=False)
+
+    @staticmethod
+    def _attribute(attributes: str) -> tuple[str, ...]:
+        """The names that a tag gives."""
+        if attributes.lstrip().startswith("="):
+            return (_bare(attributes.lstrip()[1:]),)
+        return tuple(dict.fromkeys(next(filter(None, found), "").strip() for found in _NAME.findall(attributes)))
+
+    @staticmethod
+    def called(name: str) -> tuple[str, ...]:
+        """A function's name, and those that OpenHands takes for it."""
+        return (name, *(other for group in _ALIASES if name in group for other in sorted(group - {name})))
+
+    def is_data(self, name: str, key: str) -> bool:
+        """Whether a tool's parameter is text in which its clients look for no elements before it ends."""
+        if key in NESTED or key not in {*self._tools.keys(name), *self._known.get(name, ())}:
+            return False
+        types = self._tools.types(name, key)
+        return types is None or not any(kind in types for kind in ("object", "array"))
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip("\"'").strip()
+
+
+def as_json(value: str) -> str:
+    """A value as the rules are given it. Clients take the blanks around it away, and some read CDATA."""
+    text = _CDATA.sub(r"\1", value).strip()
+    if text[:1] in {"{", "["}:
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return quote(text)
+        return text
+    return quote(text)
+
+
+def calls_in_objects(text: str) -> Iterator[tuple[tuple[str, ...], list[tuple[str, str]]]]:
+    """The calls in JSON that stand in a text, also further inside: their names and arguments, with all duplicates.
+
+    Raises ValueError or RecursionError where there is more than can be looked at.
+    """
+    found: list[list[tuple[str, Any]]] = []
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.append(pairs)
+        return _Members(pairs)
+
+    decoder = json.JSONDecoder(object_pairs_hook=keep, parse_int=str, parse_float=str, strict=False)
+    at, tries = text.find("{"), 0
+    while at >= 0:
+        tries += 1
+        if tries > _OBJECTS:
+            raise ValueError("too many objects")
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except ValueError:
+            end = at + 1
+        at = text.find("{", end)
+    for pairs in found:
+        names = tuple(value for key, value in pairs if key.casefold() in _CALLED and isinstance(value, str))
+        if names:
+            yield names, [one for key, value in pairs if key.casefold() in _ARGUMENTS for one in _members(value)]
+
+
+class _Members(dict[str, Any]):
+    """An object of which duplicates are kept."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _members(value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, object_pairs_hook=_Members, parse_int=str, parse_float=str)
+        except (ValueError, RecursionError):
+            return []
+    return [(key, json.dumps(one)) for key, one in value.pairs] if isinstance(value, _Members) else []
