@@ -14,11 +14,14 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support import anthropicclient, responsesclient
 from support.processorcases import no_reactors, route_of, words
 from support.sampling import some
 from support.spoken import SPOKEN, through
+from support.strategies import law
 from toolcalls.processors import Processors
 from toolcalls.processors.careless import PATIENCE
 from toolcalls.replies.exchange import Exchange
@@ -108,8 +111,9 @@ def invoke(text: str) -> Calls:
 
 def json_in_tags(text: str) -> Calls:
     """From the first brace to the last one."""
-    for reach in (".*", ".*?"):
-        for call in re.finditer(rf"<tool_call>({reach})(?:</tool_call>|$)", text, re.DOTALL):
+    for reach in (".*", ".*?") if "</tool_call>" in text else ("[^\0]*$",):
+        closer = "" if "$" in reach else "</tool_call>"
+        for call in re.finditer(rf"<tool_call>({reach}){closer}", text, re.DOTALL):
             try:
                 found = json.loads(call[1][call[1].find("{") : call[1].rfind("}") + 1])
             except ValueError:
@@ -360,3 +364,41 @@ def test_a_long_value_that_no_rule_asks_for_streams() -> None:
     exchange = client_of("tagged")
     body = SPOKEN["openai_chat"].said(cut(text, 50))
     assert exchange.feed(body[: len(body) // 2]).count(b"line") > PATIENCE // 4
+
+
+FRAGMENTS = {
+    "tagged": (
+        "<execute_command> </execute_command> <command> </command> <write_to_file> </write_to_file> <path> </path> "
+        "<content> </content> <title> </title> <note> </note> <args> </args> <file> </file> <read_file> </read_file> "
+        "<exec"
+    ),
+    "invoke": (
+        "<invoke~name=\"execute_command\"> </invoke> <parameter~name=\"command\"> <parameter~x='y'~name='path'> "
+        '</parameter> <note> <invoke~name="write_to_file"> <parameter~name="content"> <function_calls> '
+        "</function_calls>"
+    ),
+    "qwen3_xml": (
+        "<function=execute_command> </function> <parameter=command> <parameter=path> </parameter> <tool_call> "
+        "</tool_call> <function=write_to_file> <parameter=content>"
+    ),
+    "hermes": (
+        '<tool_call> </tool_call> { } [ ] {"name":"execute_command","arguments":{"command":"rm~x"}} '
+        '{"name":"execute_command","arguments":{"command":"ls","command":"rm~x"}} '
+        '{"name":"write_to_file","arguments":{"path":"/etc/x"}} '
+        '{"name":"write_to_file","arguments":{"path":"ok","content":"</tool_call>"}}'
+    ),
+}
+ANYWHERE = ["rm x", "ls", "/etc/x", "ok", "\n", "```\n", "> ", "word ", "<", ">", "x " * (PATIENCE // 2 + 100)]
+
+
+@law
+@given(st.data(), st.sampled_from(sorted(FRAGMENTS)), st.sampled_from([1, 2, 5]))
+def test_no_text_of_tags_and_words_holds_a_forbidden_call(data: st.DataObject, form: str, step: int) -> None:
+    parts = [part.replace("~", " ") for part in FRAGMENTS[form].split()]
+    text = "".join(data.draw(st.lists(st.sampled_from([*parts, *ANYWHERE]), max_size=16)))
+    whole = got(form, cut(text, 1 << 20))[0]
+    assert not forbidden(form, whole)
+    left = got(form, cut(text, step))[0]
+    assert not forbidden(form, left)
+    if form != "hermes":  # where what separates a call that is written anew depends on the pieces
+        assert left == whole
