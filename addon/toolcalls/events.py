@@ -33,6 +33,12 @@ class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
     """A native call stands between the text so far and what follows in this lane, so no paragraph goes on there."""
 
 
+class Fetched(msgspec.Struct, frozen=True, gc=False):
+    """A text that a tool of the provider's own gave back: a call behind it that stands in it is an echo."""
+
+    text: str
+
+
 class Markup(msgspec.Struct, frozen=True, gc=False):
     """Text of the reply that became part of a call and is no longer shown."""
 
@@ -262,6 +268,7 @@ type Event = (
     Text
     | Place
     | ParagraphEnd
+    | Fetched
     | Markup
     | Removed
     | Reasoning

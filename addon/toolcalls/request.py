@@ -27,7 +27,7 @@ class Request:
     """One request to a model, as far as it matters here.
 
     `system` is the text of all system and developer messages, `assistant` the texts of the model's earlier turns,
-    `quotable` the texts of user messages and tool results: what an echo (condition 5) may repeat. `response_format`
+    `quotable` the texts of user messages and tool results (of the provider's own tools, too): what an echo (condition 5) may repeat. `response_format`
     says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
 

@@ -68,6 +68,11 @@ class CallPolicy:
         """What a reply may repeat, for all lanes of it."""
         return EchoIndex(() if self.takes("echo") else self.request.quotable)
 
+    def add_quotable(self, text: str) -> None:
+        """The reply goes on behind a text that it may repeat as well."""
+        if not self.takes("echo"):
+            self.echo_index.add(text)
+
     @cached_property
     def _declared(self) -> frozenset[str]:
         return frozenset(tool.name for tool in (*self.request.tools, *self.route.tools))

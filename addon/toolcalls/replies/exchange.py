@@ -15,10 +15,23 @@ read against each other.
 """
 
 from collections import deque
+from dataclasses import replace
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Note, ParagraphEnd, Place, Text, Verdict
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Fetched,
+    Finish,
+    Markup,
+    Note,
+    ParagraphEnd,
+    Place,
+    Text,
+    Verdict,
+)
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
@@ -74,7 +87,7 @@ class Exchange:
         self.notes: list[tuple[int, Note]] = []
         self.failure: Exception | None = None
         self.wire = wire
-        self.call_policy = call_policy
+        self.call_policy = call_policy = replace(call_policy)  # of this reply alone, since it learns what was fetched
         self.decision = decision
         self._seed = seed
         self._streamed = form != "whole"
@@ -286,6 +299,9 @@ class Exchange:
         for number, event in parts:
             if isinstance(event, Place):
                 place = event
+                continue
+            if isinstance(event, Fetched):
+                self.call_policy.add_quotable(event.text)
                 continue
             lane = self._lanes.get(number) or self._lane(number)
             if isinstance(event, ParagraphEnd):

@@ -161,7 +161,7 @@ class EchoIndex:
     """The texts of one request that a reply may repeat. Nothing is looked at before the first candidate."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._given = tuple(text if isinstance(text, RequestText) else RequestText(text) for text in texts if text)
+        self._given = [text if isinstance(text, RequestText) else RequestText(text) for text in texts if text]
         self._by_head: dict[str, tuple[Location, ...] | None] = {}
         self._firsts: set[str] = set()  # first lines of candidates whose line prefixes are known
         # The number of a text, and a form of what stands before its lines.
@@ -175,6 +175,19 @@ class EchoIndex:
     @cached_property
     def _left(self) -> int:
         return max(_BUDGET, _BUDGET_PER_CHAR * sum(map(len, self._texts)))
+
+    def add(self, text: str) -> None:
+        """One more text, for candidates that begin from now on. What was found in the others stays where it is."""
+        if not text:
+            return
+        made = RequestText(text)
+        self._given.append(made)
+        self._by_head.clear()
+        if "_texts" in self.__dict__:
+            self._texts.extend(filter(None, dict.fromkeys(made.readings)))
+            self._left += _BUDGET_PER_CHAR * len(text)
+        for first in sorted(self._firsts):
+            self._learn_in(len(self._given) - 1, first)
 
     def trace(self, text: str) -> "EchoTrace | None":
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
@@ -190,19 +203,23 @@ class EchoIndex:
         if len(first) < _MIN_FIRST or first in self._firsts or len(self._firsts) == _MAX_HEADS:
             return
         self._firsts.add(first)
-        for number, text in enumerate(self._given):
-            for variant in text.variants:
-                if self.exhausted:
-                    return
+        for number in range(len(self._given)):
+            self._learn_in(number, first)
+
+    def _learn_in(self, number: int, first: str) -> None:
+        """The same for one text."""
+        for variant in self._given[number].variants:
+            if self.exhausted:
+                return
+            self._left -= len(variant)
+            for prefix in line_prefixes(variant, first):
+                had = sum(known == number for known, _ in self._line_prefixes)
+                if (number, prefix) in self._line_prefixes or had == _MAX_PREFIXES:
+                    continue
+                self._line_prefixes.add((number, prefix))
+                self._texts.append(_without_prefixes(variant, prefix))
                 self._left -= len(variant)
-                for prefix in line_prefixes(variant, first):
-                    had = sum(known == number for known, _ in self._line_prefixes)
-                    if (number, prefix) in self._line_prefixes or had == _MAX_PREFIXES:
-                        continue
-                    self._line_prefixes.add((number, prefix))
-                    self._texts.append(_without_prefixes(variant, prefix))
-                    self._left -= len(variant)
-                    self._by_head.clear()
+                self._by_head.clear()
 
     @property
     def exhausted(self) -> bool:

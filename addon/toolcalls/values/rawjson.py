@@ -68,6 +68,21 @@ def value(raw: object) -> Any:
         return _loosely(raw)
 
 
+def strings(given: object) -> list[str]:
+    """All strings in a value, in order, but for what is encrypted."""
+    found: list[str] = []
+    pending = [given]
+    while pending:
+        one = value(pending.pop())
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, list):
+            pending.extend(reversed(one))
+        elif isinstance(one, dict):
+            pending.extend(reversed([member for key, member in one.items() if not str(key).startswith("encrypted_")]))
+    return found
+
+
 def word(members: Mapping[str, Any], key: str) -> str:
     """A member that is a string, "" for any other."""
     found = value(members.get(key))

@@ -26,6 +26,14 @@ def is_text(block: Fields) -> bool:
     return rawjson.word(block, "type") == "text"
 
 
+def fetched(block: Fields) -> list[str]:
+    """The texts that a tool of the provider's own gave back, where a block holds its result; [] for any other block.
+
+    Web search and fetch, code execution, MCP and others call it `…_tool_result`.
+    """
+    return rawjson.strings(block.get("content")) if rawjson.word(block, "type").endswith("_tool_result") else []
+
+
 def is_call(block: Fields) -> bool:
     """Whether a block is a call of a tool of the client's."""
     return rawjson.word(block, "type") == "tool_use"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, ParagraphEnd, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.anthropic.blocks import input_of, reason_of
+from toolcalls.wires.anthropic.blocks import fetched, input_of, reason_of
 
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
 
@@ -151,6 +151,7 @@ class Reading:
                 self.natives += 1
             else:
                 yield from self._ends()
+                yield from self._fetched(block)
             self.given.append(self._lane if kind in {"text", "tool_use"} else None)
 
     def _start(self, at: int, block: _Block, payload: bytes) -> Iterator[Part]:
@@ -169,10 +170,14 @@ class Reading:
         self.text = None
         if block.type != "text":
             yield from self._ends()
+            yield from self._fetched(rawjson.fields(rawjson.fields(payload).get("content_block")))
             return
         yield from self._opened(at)
         self._fresh = True
         yield from self._said(self._lane, block.text)
+
+    def _fetched(self, block: Fields) -> Iterator[Part]:
+        yield from ((self._lane, Fetched(text)) for text in fetched(block))
 
     def _opened(self, at: int) -> Iterator[Part]:
         """A text block is open."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
+from toolcalls.wires.anthropic.blocks import fetched
 
 # Tools that the provider defines and the client runs; all others of its own run at the provider and are never called.
 _CLIENT_TOOLS = ("bash_", "computer_", "memory_", "text_editor_")
@@ -128,9 +129,11 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What users said, what tools gave back, and the documents among both."""
+    """What users said, what tools gave back (the provider's own, too), and the documents among both."""
     for message in messages:
         if message.get("role") != "user":
+            for block in filter(rawjson.is_object, _listed(message.get("content"))):
+                yield from fetched(block)
             continue
         content = message.get("content")
         yield from _texts(content)

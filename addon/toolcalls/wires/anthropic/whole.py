@@ -4,11 +4,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, ParagraphEnd, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Fetched,
+    Finish,
+    Markup,
+    ParagraphEnd,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
-from toolcalls.wires.anthropic.blocks import ended, gap, is_behind, is_call, is_text, reason_of
+from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_text, reason_of
 from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
 from toolcalls.wires.replacement import Replacements
@@ -26,6 +37,7 @@ class Whole(WholeCodec):
         rows: list[tuple[list[Part], str]] = []
         index = 0
         behind_call = False  # a native call came since the latest text block
+        results: list[str] = []  # of the provider's own tools, since then
         for lane, raw in _in_lanes(rawjson.items(message["content"])):
             block = rawjson.fields(raw)
             while lane is not None and lane >= len(rows):
@@ -34,11 +46,14 @@ class Whole(WholeCodec):
                 rows[lane] = rows[lane][0], rawjson.word(block, "text")
                 if behind_call and lane:
                     rows[lane][0].append((lane, ParagraphEnd()))
-                behind_call = False
+                rows[lane][0].extend((lane, Fetched(result)) for result in results)
+                behind_call, results = False, []
             elif lane is not None:
                 rows[lane][0].extend(native_call(lane, index, block))
                 index += 1
                 behind_call = True
+            else:
+                results += fetched(block)
         reason = reason_of(rawjson.word(message, "stop_reason"))
         parts: list[Part] = []
         for lane, (natives, text) in enumerate(rows):

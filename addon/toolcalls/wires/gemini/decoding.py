@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Place, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Fetched, Finish, Place, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -18,6 +18,7 @@ from toolcalls.wires.gemini.parts import (
     reason_of,
     unwrapped,
 )
+from toolcalls.wires.gemini.request import RESULTS
 
 
 class _Partial:
@@ -79,6 +80,8 @@ class Reading:
             text = rawjson.word(part, "text")
             if "functionCall" in part:
                 yield from self._native(lane, rawjson.fields(part["functionCall"]))
+            elif fetched := rawjson.strings(next((part[key] for key in RESULTS if key in part), None)):
+                yield from map(Fetched, fetched)
             elif text and is_thought(part):
                 yield Reasoning(text)
             elif text:
@@ -87,6 +90,9 @@ class Reading:
                 yield Text(text)
             says = is_text(part)
             texts, apart = texts or says, texts and not (says and text) and (apart or not says)
+        grounding = rawjson.fields(candidate.get("groundingMetadata"))
+        for chunk in map(rawjson.fields, rawjson.items(grounding.get("groundingChunks"))):
+            yield from map(Fetched, rawjson.strings(chunk.get("retrievedContext")))
         reason = rawjson.word(candidate, "finishReason")
         if reason:
             yield Finish(reason_of(reason))

@@ -6,6 +6,8 @@ from typing import Any
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 
+# Parts that hold what tools of the provider's own gave back.
+RESULTS = ("codeExecutionResult", "code_execution_result", "toolResponse", "tool_response")
 _CHOICES = {"NONE": "none", "ANY": "required"}
 
 
@@ -28,7 +30,10 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         system="\n".join(_texts(either(fields, "systemInstruction", "system_instruction"))),
         assistant=tuple("".join(_texts(one)) for one in contents if _role(one) == "model" and any(_texts(one))),
-        quotable=tuple(text for one in contents if _role(one) != "model" for text in _texts(one, answers=True)),
+        quotable=(
+            *(text for one in contents if _role(one) != "model" for text in _texts(one, answers=True)),
+            *(text for one in contents for text in _fetched(one)),
+        ),
         prefill=tuple(text for one in contents[-1:] if _role(one) == "model" for text in _texts(one)),
         response_format=_is_structured(config),
     )
@@ -109,16 +114,11 @@ def _texts(content: object, *, answers: bool = False) -> Iterator[str]:
             yield part["text"]
         elif isinstance(part, dict) and answers:
             answer = either(part, "functionResponse", "function_response")
-            yield from _strings(answer.get("response") if isinstance(answer, dict) else None)
+            yield from rawjson.strings(answer.get("response") if isinstance(answer, dict) else None)
 
 
-def _strings(value: object) -> list[str]:
-    """All strings in a value, in order."""
-    found, pending = [], [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            found.append(one)
-        elif isinstance(one, dict | list):
-            pending.extend(reversed(list(one.values()) if isinstance(one, dict) else one))
-    return found
+def _fetched(content: object) -> Iterator[str]:
+    """The texts that tools of the provider's own gave back."""
+    parts = content.get("parts") if isinstance(content, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        yield from rawjson.strings(either(part, *RESULTS))

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Finish, ParagraphEnd, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
@@ -26,7 +26,7 @@ from toolcalls.wires.openai_responses.calls import (
     kind_of,
     namespaces,
 )
-from toolcalls.wires.openai_responses.items import is_text, parts_of, reason_of
+from toolcalls.wires.openai_responses.items import fetched, is_text, parts_of, reason_of
 
 DELTA = "response.output_text.delta"
 TEXT_DONE = "response.output_text.done"
@@ -197,6 +197,7 @@ class Reading:
         if (kind := kind_of(item)) is not None:
             yield from self._call_done(event, item, kind)
             return
+        yield from ((self._lane, Fetched(text)) for text in fetched(item))
         if not self._text_in_item:
             yield from self._message(item, place)
         self._text_in_item = False
@@ -250,6 +251,7 @@ class Reading:
                 yield from whole_call(self._lane, len(self._calls) + len(self.unstreamed_calls), kind_of_call, item)
                 self.unstreamed_calls[place] = item
             elif silent:
+                yield from ((self._lane, Fetched(text)) for text in fetched(item))
                 for part in self._message(item, place):
                     if isinstance(part[1], Text):
                         self.unstreamed_texts.setdefault(place, set()).add(part[0])

@@ -17,6 +17,22 @@ MESSAGE: Fields = {"type": "message", "status": "in_progress", "role": "assistan
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
+# Items of what the provider runs itself, with the members that hold what came of it.
+_RESULTS = {
+    "file_search_call": ("results",),
+    "web_search_call": ("results", "action"),
+    "mcp_call": ("output", "error"),
+    "code_interpreter_call": ("outputs",),
+}
+
+
+def fetched(item: Mapping[str, Any]) -> list[str]:
+    """The texts that a tool of the provider's own gave back; [] for any other item."""
+    kind = rawjson.word(item, "type")
+    members = ("output",) if kind.endswith("_call_output") else _RESULTS.get(kind, ())
+    return [text for key in members for text in rawjson.strings(item.get(key))]
+
+
 def text_part(like: Mapping[str, Any], text: str) -> Fields:
     """The text part `like` with another text; what the API says of its tokens is dropped."""
     part = dict(like) or {"type": "output_text", "text": "", "annotations": NOTHING}

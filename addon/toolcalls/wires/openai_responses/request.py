@@ -9,6 +9,7 @@ from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires import custom_schema
 from toolcalls.wires.openai_responses.calls import CUSTOM
+from toolcalls.wires.openai_responses.items import fetched
 
 # Items of a conversation that declare tools from there on: a client's (Codex's, with newer models), and what a search
 # for tools has found.
@@ -41,7 +42,7 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         system="\n".join([*system, *_said(items, "system", "developer")]),
         assistant=tuple(_said(items, "assistant")),
-        quotable=(*_said(items, "user"), *_results(items)),
+        quotable=(*_said(items, "user"), *_results(items), *(text for item in items for text in fetched(item))),
         prefill=tuple(_prefill(items)),
         response_format=_is_structured(fields.get("text")),
         conversation_tools=_distinct(in_conversation),

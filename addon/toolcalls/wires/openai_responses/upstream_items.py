@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolcalls.events import CallStart, Event, Finish, ParagraphEnd, Text, Withdrawn
+from toolcalls.events import CallStart, Event, Fetched, Finish, ParagraphEnd, Text, Withdrawn
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
@@ -21,7 +21,7 @@ from toolcalls.wires.openai_responses.items import (
 def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
     """The content of a frame's events: its text, whether it opens a place for text, and its other events."""
     text = "".join(event.text for _, event in parts if isinstance(event, Text))
-    others: list[Event] = [event for _, event in parts if not isinstance(event, Text | Finish | ParagraphEnd)]
+    others: list[Event] = [event for _, event in parts if not isinstance(event, Text | Fetched | Finish | ParagraphEnd)]
     return text, opens_text(parts), others
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, ParagraphEnd, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Fetched, Finish, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
@@ -11,6 +11,7 @@ from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_fo
 from toolcalls.wires.openai_responses.decoding import whole_call
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
+    fetched,
     is_stopped,
     is_text,
     reason_of,
@@ -35,16 +36,19 @@ class Whole(WholeCodec):
         natives: list[list[Part]] = [[]]
         texts: list[str] = []
         behind_call = False  # a call came since the latest text
+        results: list[str] = []  # of the provider's own tools, since then
         index = 0
         for item in map(rawjson.fields, rawjson.items(response["output"])):
             if (kind := kind_of(item)) is not None:
                 natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item)
                 index += 1
                 behind_call = True
+            results += fetched(item)
             for part in texts_of(item):
                 if texts:
                     natives.append([(len(texts), ParagraphEnd())] if behind_call else [])
-                behind_call = False
+                natives[-1] += [(len(texts), Fetched(result)) for result in results]
+                behind_call, results = False, []
                 texts.append(rawjson.word(part, "text"))
         reason = reason_of(response, calls=index > 0)
         parts: list[Part] = []
