@@ -27,8 +27,9 @@ class Request:
     """One request to a model, as far as it matters here.
 
     `system` is the text of all system and developer messages, `assistant` the texts of the model's earlier turns,
-    `quotable` the texts of user messages and tool results (of the provider's own tools, too): what an echo (condition 5) may repeat. `response_format`
-    says that the reply shall be JSON of the client's own making (structured output), so that JSON in it is no call.
+    `quotable` the texts of user messages and tool results (of the provider's own tools, too): what an echo (condition
+    5) may repeat. `response_format` says that the reply shall be JSON of the client's own making (structured output),
+    so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
 
     `prefill` are the texts of the last message where that is the assistant's own: the reply goes on behind them.

@@ -73,8 +73,9 @@ CONDITION_REASONS = (
         code="echo",
         sentence="the same text stands in a tool result or user message of the request",
         in_docs=(
-            "a tool result or user message of the request holds the same text, be it escaped, wrapped, or with "
-            "something before each line: the model repeats it"
+            "a tool result or user message of the request holds the same text, or a result of the provider's own tools "
+            "in the request or earlier in the reply, be it escaped, wrapped, or with something before each line: the "
+            "model repeats it"
         ),
         condition=5,
         remedy=Remedy.take("echo"),

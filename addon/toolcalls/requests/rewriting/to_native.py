@@ -12,6 +12,7 @@ from toolcalls.request import Request
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn
 from toolcalls.route import Route
+from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing import prompting
 
@@ -48,16 +49,23 @@ def calls_of(turn: Turn) -> tuple[PastCall, ...]:
 def as_native(turn: Turn, number: int, call_policy: CallPolicy, tools: Toolbox) -> Turn:
     """The turn with the calls in its text as native ones; itself when there are none, or one is not complete."""
     blocks: list[Block] = []
+    place = Position()  # what is quoted in one block goes on in the next
     for block in turn.blocks:
-        blocks.extend(_split(block, (number, len(blocks)), call_policy, tools) if isinstance(block, Text) else (block,))
+        if isinstance(block, Text):
+            reader = Reader(call_policy, tools=tools, place=place)
+            blocks.extend(_split(block, (number, len(blocks)), reader))
+            place = reader.next_block()
+        else:
+            blocks.append(block)
+            if isinstance(block, PastCall):
+                place.end_paragraph()
     return turn if len(blocks) == len(turn.blocks) and all(
         one is other for one, other in zip(blocks, turn.blocks, strict=True)
     ) else turn.with_blocks(blocks)  # fmt: skip
 
 
-def _split(block: Text, place: tuple[int, int], call_policy: CallPolicy, tools: Toolbox) -> Iterator[Block]:
-    """A text and the calls in it, in order; the block itself when there are none."""
-    reader = Reader(call_policy, tools=tools)
+def _split(block: Text, place: tuple[int, int], reader: Reader) -> Iterator[Block]:
+    """A text and the calls that the reader finds in it, in order; the block itself when there are none."""
     events = [*reader.feed(block.text), *reader.finish(cut=False)]
     started = [event for event in events if isinstance(event, CallStart)]
     ended = {event.index for event in events if isinstance(event, CallEnd)}
