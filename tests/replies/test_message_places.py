@@ -11,6 +11,7 @@ from support import anthropicclient, chatclient, geminiclient, ollamaclient, res
 from support.exchanges import in_pieces, of_request, run
 from support.quoting import CALL, DIALECTS, TOOLS, written
 from support.sampling import some
+from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
@@ -257,6 +258,14 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     one = exchange(wire, form, "standard")
     run(one, [body])
     assert lifted(one) == [CALL.name]
+
+
+@pytest.mark.parametrize("opener", [opener for opener, _ in QUOTATIONS.values()])
+def test_a_text_that_is_parsed_goes_on_behind_what_the_request_began(opener: str) -> None:
+    for prefill, made in (((opener,), []), (("So:",), [CALL.name]), ((), [CALL.name])):
+        call_policy = CallPolicy(Route(), Request(tools=TOOLS, prefill=prefill))
+        found = parsed([written("hermes")], call_policy, cut=False)
+        assert [call["name"] for call in found["calls"]] == made
 
 
 def test_choices_have_nothing_to_do_with_each_other() -> None:

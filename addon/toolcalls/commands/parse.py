@@ -24,6 +24,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.text.markdown import Position
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in
 
@@ -60,7 +61,8 @@ def parsed(
 
     "reasoning" is added if the text held reasoning in a frame of its own.
     """
-    reader = Reader(call_policy, starts_in_reasoning=starts_in_reasoning)
+    place = None if starts_in_reasoning else Position.behind(call_policy.request.prefill)
+    reader = Reader(call_policy, starts_in_reasoning=starts_in_reasoning, place=place)
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.finish(cut=cut)
     complete = {event.index for event in events if isinstance(event, CallEnd)}

@@ -175,7 +175,7 @@ def _relaxed(call_policy: CallPolicy, take: tuple[Taken, ...]) -> CallPolicy:
     own = call_policy.route
     route = Route(
         own.name,
-        take=take,
+        take=(*take, "echo"),  # also of what the reply itself holds
         require=(),
         max_calls=_MOST_CALLS,
         infer_types=own.infer_types,
@@ -183,7 +183,7 @@ def _relaxed(call_policy: CallPolicy, take: tuple[Taken, ...]) -> CallPolicy:
         marker=own.marker,
         max_payload_chars=own.max_payload_chars,
     )
-    request = replace(call_policy.request, tool_choice="auto", quotable=())
+    request = replace(call_policy.request, tool_choice="auto")
     return replace(call_policy, route=route, request=request, lift=True, allow_undeclared=True)
 
 
@@ -278,7 +278,9 @@ class _Case:
 
     def _echo(self) -> tuple[bool | None, str]:
         written = self.written.strip()
-        repeats = bool(written) and EchoIndex(self._call_policy.request.quotable).trace(written) is not None
+        repeats = self._verdict.reason == "echo" or (
+            bool(written) and EchoIndex(self._call_policy.request.quotable).trace(written) is not None
+        )
         return self._taken("echo") if repeats else (True, "")
 
     def _twin(self) -> tuple[bool | None, str]:

@@ -160,11 +160,7 @@ class Plan:
     @cached_property
     def _prefilled(self) -> Position:
         """The place behind the text with which the request begins the reply."""
-        place = Position()
-        for text in self._call_policy.request.prefill:
-            place.advance(text)
-            place.next_block()
-        return place
+        return Position.behind(self._call_policy.request.prefill)
 
     def notes(self, client_calls: Iterable[tuple[int, ClientCall]]) -> Iterator[tuple[int, Note]]:
         """What is to be noted of whole replies at their end, each note with the number of its lane."""

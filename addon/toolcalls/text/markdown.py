@@ -19,7 +19,7 @@ Longer than 300 lines because the states of one machine share its fields; cut in
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from toolcalls.events import Quotation
@@ -221,6 +221,15 @@ class Position:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
         self._afresh()
         self.special = None
+
+    @classmethod
+    def behind(cls, blocks: Iterable[str]) -> "Position":
+        """Where a text block begins that follows these of the same message."""
+        place = cls()
+        for text in blocks:
+            place.advance(text)
+            place.next_block()
+        return place
 
     def copy(self) -> "Position":
         """The same place, to go on from there with other text."""

@@ -42,7 +42,7 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         system="\n".join([*system, *_said(items, "system", "developer")]),
         assistant=tuple(_said(items, "assistant")),
-        quotable=(*_said(items, "user"), *_results(items), *(text for item in items for text in fetched(item))),
+        quotable=(*_said(items, "user"), *_results(items)),
         prefill=tuple(_prefill(items)),
         response_format=_is_structured(fields.get("text")),
         conversation_tools=_distinct(in_conversation),
@@ -138,10 +138,12 @@ def _prefill(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _results(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The texts of tool results, of whatever kind of tool."""
+    """The texts of tool results, of whatever kind of tool, the provider's own among them."""
     for item in items:
         if str(item.get("type", "")).endswith("_call_output"):
             yield from filter(None, [_joined(item.get("output"))])
+        else:
+            yield from filter(None, fetched(item))
 
 
 def _joined(content: object) -> str:
