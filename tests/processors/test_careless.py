@@ -18,15 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import anthropicclient, responsesclient
+from support.growth import grows_with_its_input
 from support.processorcases import no_reactors, route_of, words
 from support.sampling import some
 from support.spoken import SPOKEN, through
 from support.strategies import law
 from toolcalls.processors import Processors
-from toolcalls.processors.careless import PATIENCE
+from toolcalls.processors.access import Gate
+from toolcalls.processors.careless import PATIENCE, CarelessReading
+from toolcalls.processors.careless_tags import Tags
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
@@ -104,7 +108,8 @@ def invoke(text: str) -> Calls:
     """Attributes in any order, in any quotes."""
     named = r"""<{}\b[^>]*?\bname\s*=\s*["']?([^"'\s>]+)[^>]*>"""
     for reach in (".*", ".*?"):
-        for call in re.finditer(named.format("invoke") + rf"({reach})(?:</invoke>|$)", text, re.DOTALL):
+        closer = "</invoke>" if "</invoke>" in text else "$"
+        for call in re.finditer(named.format("invoke") + rf"({reach}){closer}", text, re.DOTALL):
             pairs = re.findall(named.format("parameter") + r"(.*?)</parameter>", call[2], re.DOTALL)
             yield call[1], {key: value.strip() for key, value in pairs}
 
@@ -295,6 +300,25 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
                 assert not [word for word in words(exchange) if word.startswith("blocked")]
 
 
+SPLIT = {
+    "closer": ("tagged", ["<execute_command>a</execute", "_command>b<command>rm x</command>c</execute_command>"]),
+    "parameter": ("tagged", ["<execute_command><title", ">a<command>rm x</command></title></execute_command>"]),
+    "objects": (
+        "hermes", ["<tool_call>a</tool_", 'call>{"name": "read_file", "arguments": {"path": "/etc/x"}}</tool_call>']
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", SPLIT)
+def test_a_tag_over_two_blocks_is_one_and_is_none(title: str) -> None:
+    """Clients join blocks with nothing or with a line end."""
+    form, parts = SPLIT[title]
+    assert any(forbidden(form, apart.join(parts)) for apart in ("", "\n"))
+    exchange = client_of(form, "anthropic", "sse")
+    blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
+    assert not any(forbidden(form, apart.join(blocks)) for apart in ("", "\n")), blocks
+
+
 FILE = "<write_to_file>\n<path>{}</path>\n<content>x</content>\n{}\n</write_to_file>"
 DUPLICATES = {
     "twice": (FILE.format("ok.txt", "<path>/etc/passwd</path>\ny</content>"), "write_to_file"),
@@ -402,3 +426,35 @@ def test_no_text_of_tags_and_words_holds_a_forbidden_call(data: st.DataObject, f
     assert not forbidden(form, left)
     if form != "hermes":  # where what separates a call that is written anew depends on the pieces
         assert left == whole
+
+
+COSTLY = {
+    "openers": "<execute_command> ",
+    "values": "<execute_command><command>ls</command> ",
+    "closers": "</command>",
+    "nested": "<args><file>",
+    "tags that never end": "<execute_command a ",
+    "calls": "<execute_command><command>ls</command></execute_command>\n",
+    "words": "a < b and so on ",
+}
+
+
+@pytest.mark.parametrize("title", COSTLY)
+def test_work_grows_with_the_text(title: str) -> None:
+    access = route_of(RULES).access
+    assert access is not None
+    tools = Toolbox(TOOLS)
+
+    def read(size: int) -> Callable[[], object]:
+        pieces = cut("<execute_command><command>ls" + COSTLY[title] * size, 40)
+
+        def work() -> None:
+            reading = CarelessReading(Gate(access, model="", agent=""), Tags(("tagged",), tools, ()))
+            for piece in pieces:
+                if not reading.passes(piece) and not reading.hidden:
+                    reading.feed(piece)
+            reading.boundary()
+
+        return work
+
+    grows_with_its_input(read, 500)

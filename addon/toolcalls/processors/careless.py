@@ -240,6 +240,7 @@ class CarelessReading:
         bare = tag.bare
         current = next((call for call in reversed(calls) if call.ended is None), None)
         data = current is not None and (bare or self._tags.is_data(current.names[0], tag.names[0]))
+        data = data and not self._kept.is_split(start, end)
         asked = any(call.judgement.asks(key) or key in NESTED for call in calls for key in tag.names)
         self._elements.append(Element(tag.names, start, end, bare, data, True if asked else None))
         if len(self._elements) > _CANDIDATES:
@@ -314,7 +315,7 @@ class CarelessReading:
             if call.judgement.refusal is not None:
                 self._refuse(call, call.judgement.refusal, start, end)
                 continue
-            call.ended, call.held = end, False
+            call.ended, call.held = None if self._kept.is_split(start, end) else end, False
         self._elements = [element for element in self._elements if self._open_before(element)]
 
     def _open_before(self, element: Element) -> bool:
@@ -350,5 +351,5 @@ class CarelessReading:
             call.names, call.learned = (name,), learned
             self._refuse(call, refusal, start, end)
             return
-        if call.ended is None and end != start:
+        if call.ended is None and end != start and not self._kept.is_split(start, end):
             call.ended, call.held = end, False

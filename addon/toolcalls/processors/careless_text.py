@@ -31,6 +31,10 @@ class KeptText:
         if self._boundaries[-1:] != [self.end]:
             self._boundaries = [*self._boundaries[-_BOUNDARIES:], self.end]
 
+    def is_split(self, start: int, end: int) -> bool:
+        """Whether a block ends between two places: what stands there is no tag to clients that join with a line end."""
+        return any(start < place < end for place in self._boundaries)
+
     def forget(self, place: int) -> None:
         """What stands before a place is not asked for any more."""
         first = max(bisect_right(self._places, place) - 1, 0)
