@@ -177,6 +177,10 @@ def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call
 @example(value="  if a < b:\n\treturn\n")
 def test_code_can_be_written_where_the_schema_says_string(dialect: str, value: str) -> None:
     written = [Call("Save", json.dumps({"text": value}))]
-    text = write(dialect, written, Toolbox(TOOLS))
+    try:
+        text = write(dialect, written, Toolbox(TOOLS))
+    except Unwritable:
+        assert "\r" in value, "only a CR at a value's edge may run into the line ends around it"
+        return
     reader = Reader(call_policy_for(STANDARD))
     assert meaning(calls_in([*reader.feed(text), *reader.finish(cut=False)])) == meaning(written)

@@ -167,7 +167,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
     wire, form, body = BODIES[key]
     if key.startswith("gemini") and quotation in ONE_LINE:
         opener += "\n"
-    for dialect in some(DIALECTS, 6, f"{quotation} {key}"):
+    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -180,7 +180,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
 def test_a_quotation_that_the_request_began_goes_on_in_the_reply(quotation: str, key: str) -> None:
     opener, closer = QUOTATIONS[quotation]
     wire, form, body, request = PREFILLED[key]
-    for dialect in some(DIALECTS, 6, f"{quotation} {key}"):
+    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -204,7 +204,7 @@ PLAIN = [
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 6, f"{before} {key}"):
+    for dialect in some(DIALECTS, 2, f"{before} {key}"):
         for size in (0, 1):
             one = exchange(wire, form, "standard")
             run(one, in_pieces(body([before, written(dialect)]), size))
@@ -215,7 +215,7 @@ def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> 
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_reply_begins_a_line_behind_what_the_request_began(before: str, key: str) -> None:
     wire, form, body, request = PREFILLED[key]
-    for dialect in some(DIALECTS, 6, f"{before} {key}"):
+    for dialect in some(DIALECTS, 2, f"{before} {key}"):
         one = exchange(wire, form, "standard", request(before))
         run(one, [body(written(dialect))])
         assert lifted(one) == [CALL.name], dialect
@@ -246,7 +246,7 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     ends = ends or quotation == "a block quote"
     opener, closer = QUOTATIONS[quotation]
     wire, form, _ = BODIES[key]
-    for dialect in some(DIALECTS, 6, f"{quotation} {key}"):
+    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
         if not (ends or protects(quotation, dialect, "standard")):
             continue
         body = _around_a_call(key, [opener, written(dialect)])
