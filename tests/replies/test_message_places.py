@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from support import anthropicclient, chatclient, geminiclient, ollamaclient, responsesclient
 from support.exchanges import in_pieces, of_request, run
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.sampling import some
+from support.sampling import DEEP, some
 from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -160,6 +161,12 @@ def protects(quotation: str, dialect: str, policy: PolicyName) -> bool:
     )
 
 
+def dialects_of(quotation: str, key: str) -> Sequence[str]:
+    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twenty."""
+    dialects = DIALECTS if DEEP else Random(f"{quotation} {key}").sample(sorted(DIALECTS), 20)
+    return some(dialects, 2, f"{quotation} {key}")
+
+
 @pytest.mark.parametrize("key", BODIES)
 @pytest.mark.parametrize("quotation", QUOTATIONS)
 def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None:
@@ -167,7 +174,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
     wire, form, body = BODIES[key]
     if key.startswith("gemini") and quotation in ONE_LINE:
         opener += "\n"
-    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
+    for dialect in dialects_of(quotation, key):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -180,7 +187,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
 def test_a_quotation_that_the_request_began_goes_on_in_the_reply(quotation: str, key: str) -> None:
     opener, closer = QUOTATIONS[quotation]
     wire, form, body, request = PREFILLED[key]
-    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
+    for dialect in dialects_of(quotation, key):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -204,7 +211,7 @@ PLAIN = [
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 2, f"{before} {key}"):
+    for dialect in dialects_of(before, key):
         for size in (0, 1):
             one = exchange(wire, form, "standard")
             run(one, in_pieces(body([before, written(dialect)]), size))
@@ -215,7 +222,7 @@ def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> 
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_reply_begins_a_line_behind_what_the_request_began(before: str, key: str) -> None:
     wire, form, body, request = PREFILLED[key]
-    for dialect in some(DIALECTS, 2, f"{before} {key}"):
+    for dialect in dialects_of(before, key):
         one = exchange(wire, form, "standard", request(before))
         run(one, [body(written(dialect))])
         assert lifted(one) == [CALL.name], dialect
@@ -246,7 +253,7 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     ends = ends or quotation == "a block quote"
     opener, closer = QUOTATIONS[quotation]
     wire, form, _ = BODIES[key]
-    for dialect in some(DIALECTS, 2, f"{quotation} {key}"):
+    for dialect in dialects_of(quotation, key):
         if not (ends or protects(quotation, dialect, "standard")):
             continue
         body = _around_a_call(key, [opener, written(dialect)])
