@@ -203,6 +203,10 @@ def test_nothing_in_a_charset_that_clients_read_otherwise_passes_rules(
     flow, out = answered(addon, b'{"a": 1}', {"content-type": type_}, stream=stream)
     assert out == b""
     assert flow.comment.startswith("failed: nothing passed")
+    assert flow.response is not None
+    flow.response.raw_content = out
+    with pytest.raises(ReplyNotParsed, match="charset"):
+        recorded(flow, parse(RULES, "c.yaml", all_dialects(), all_wires()))
     with addon_with() as other:
         assert answered(other, b'{"a": 1}', {"content-type": type_}, stream=stream)[1] == b'{"a": 1}'
 

@@ -145,7 +145,7 @@ def _json_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     for start, end, value in found[:1]:
         opening, behind = _around(text, start, end)
         last = re.findall(TOKEN, opening)
-        line = re.search(r"\s*\Z", text[:start])[0]  # type: ignore[index] - it matches nothing, too
+        line = text[len(text[:start].rstrip()) : start]
         key = next(key for key in ARGUMENT_KEYS if key in value)
         for mark in dict.fromkeys((last[-1] if last else "", opening)):
             for closing in _closers(mark, behind) or [""]:
@@ -191,7 +191,7 @@ def _json_lists(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         if not (isinstance(value, list) and value and all(_is_call(item) for item in value)):
             continue
         opening, behind = _around(text, start, end)
-        line = re.search(r"\s*\Z", text[:start])[0]  # type: ignore[index] - it matches nothing, too
+        line = text[len(text[:start].rstrip()) : start]
         for closing in [*_closers(opening, behind), ""]:
             settings: dict[str, Any] = {"opening": (opening,)}
             settings |= {"closing": (closing,)} if closing else {"closed": False}

@@ -26,7 +26,7 @@ from toolcalls.insight.vocabulary.reasons import failing, with_sentence
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
-from toolcalls.mitm.reply_forms import form_of
+from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.websocket.connection import QuotableTexts
 from toolcalls.mitm.websocket.turns import turns_of
 from toolcalls.mitm.websocket.upgrade import websocket_wire
@@ -85,6 +85,8 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
     plan = plan_for(wire, flow.request, config, original, recognised=client)
     if not plan.may_block and form_of(wire, flow.request, flow.response) is None:
         raise ReplyNotParsed("it has no reply that can be read")
+    if plan.may_block and (charset := unreadable_charset(flow.response, form)) is not None:
+        raise ReplyNotParsed(f"its reply cannot be read: charset {charset!r}")
     return Recorded(plan, form, body, cut=flow.error is not None)
 
 

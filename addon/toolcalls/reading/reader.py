@@ -6,7 +6,7 @@ shown: the outermost call owns its payload, which is never searched for calls. O
 quote, a comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than
 the name.
 
-A little over 300 lines: text, openers, what stands between them and the limits are one loop.
+Past 300 lines: text, openers, what stands between them and the limits are one loop.
 """
 
 import re
