@@ -17,7 +17,7 @@ from support.loopback import CALL, asked, streamed
 from toolcalls.insight.exports import har, jsonl, otel
 from toolcalls.insight.own_secrets import NO_SECRETS, own_secrets, without_own_secrets
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm.flow_records import record_of
+from toolcalls.mitm.flow_records import record_of, records_in_progress
 from toolcalls.mitm.offline.redact import redacted
 
 SECRET = 'Zq7/pl"ainWord'  # of no known form
@@ -118,6 +118,41 @@ def test_pieces_are_those_of_the_body() -> None:
     changed = without_own_secrets(replace(record, upstream_body=SECRET.encode()))
     assert changed.upstream_body == b"<redacted>"
     assert (changed.upstream_pieces.sizes, changed.client_pieces) == ((), record.client_pieces)
+
+
+def begun(addon: Any, body: bytes) -> http.HTTPFlow:
+    """A flow whose reply is coming, as far as `body`."""
+    flow = tflow.tflow()
+    flow.request.path, flow.request.method = "/v1/chat/completions", "POST"
+    flow.request.headers["authorization"] = f"Bearer {SECRET}"
+    flow.request.content = asked()
+    flow.live = True
+    flow.response = http.Response.make(200, headers={"content-type": "text/event-stream"})
+    flow.response.raw_content = None
+    for hook in (addon.requestheaders, addon.request, addon.responseheaders):
+        hook(flow)
+    tap: Any = flow.response.stream
+    tap(body)
+    return flow
+
+
+def test_a_reply_that_is_coming_shows_no_secret() -> None:
+    with addon_with() as addon:
+        (record,) = records_in_progress(begun(addon, b"".join(streamed(f"It is {SECRET}.", 100, reason=None))))()
+    assert b"<redacted>" in (record.upstream_body or b"")
+    assert SECRET[:6].encode() not in (record.upstream_body or b"") + (record.client_body or b"")
+
+
+def test_judge_says_what_was_without_secrets(tmp_path: Any) -> None:
+    path, rules = tmp_path / "a.flow", tmp_path / "c.yaml"
+    rules.write_text("routes: [{name: r, access: {rules: [{name: no, action: block, tools: Bash}]}}]")
+    with addon_with() as addon, path.open("wb") as file:
+        flow = begun(addon, REPLIES["arguments"])
+        addon.response(flow)
+        FlowWriter(file).add(flow)
+    done = toolcalls("judge", "--json", "--config", str(rules), str(path))
+    assert b'"was"' in done.stdout
+    assert SECRET[:6].encode() not in done.stdout
 
 
 def test_judge_writes_no_secret(tmp_path: Any) -> None:

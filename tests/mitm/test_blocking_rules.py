@@ -118,6 +118,16 @@ def test_a_whole_reply_that_says_that_it_is_a_stream_brings_no_call(addon: ToolC
         assert answered(addon, body, type_, stream=False, path=path, request=request)[1] == b""
 
 
+def test_lines_of_json_that_say_they_are_one_value_bring_no_call(addon: ToolCalls) -> None:
+    """ollama reads a stream line by line, whatever its type."""
+    request = json.dumps({"model": "m", "stream": True, "messages": []}).encode()
+    body = native_whole("/api/chat") + b"\n" + native_whole("/api/chat") + b"\n"
+    flow, out = answered(
+        addon, body, {"content-type": "application/json"}, stream=True, path="/api/chat", request=request
+    )
+    assert (out, flow.comment) == (b"", "warning: unread")
+
+
 NO_REPLIES = [b"<html>\n<p>Sign in.</p>\n</html>", b"\x89PNG\r\n\x1a\n\0\0", b"", b"\xff\xfea", b"\0"]
 
 

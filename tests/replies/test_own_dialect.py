@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from support.chatclient import stream
+from support.chatclient import HEAD, chunk, event, stream
 from support.exchanges import of_kind
 from toolcalls.dialects import about, all_dialects
 from toolcalls.insight.report import is_unchanged, summarize_verdicts, verdict_data
@@ -44,3 +44,16 @@ def test_a_call_that_reads_alike_is_unchanged(client: str, spoken: str) -> None:
 def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
     for spoken in sorted(all_dialects()):
         assert all(unchanged(client, spoken)), spoken
+
+
+def test_a_block_that_is_not_closed_yet_holds_back_no_more_than_may_wait() -> None:
+    """Its last character waits for what closes it, and with it all frames behind: up to `max_frame_bytes`."""
+    call = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>'
+    tools = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
+    route = Route(client="text", upstream="text", max_frame_bytes=2000)
+    one = of_kind(CHAT, tools, route, "roundtrip", form="sse", dialect="apertus")
+    assert b"Bash" not in one.feed(event(chunk(HEAD)) + event(chunk({"content": call})))
+    pings = [b": ping %d\n\n" % number for number in range(300)]
+    out = b"".join(map(one.feed, pings))
+    assert pings[0] in out
+    assert pings[100] in out

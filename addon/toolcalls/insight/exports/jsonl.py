@@ -9,7 +9,6 @@ from typing import Any
 
 from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.exchange_record import ExchangeRecord
-from toolcalls.insight.own_secrets import secrets_of
 from toolcalls.insight.prices import cost_of
 from toolcalls.insight.redaction import redacted_text, redacted_url, redacted_value
 from toolcalls.insight.turn import outcome_of, reply_of, turn_of
@@ -81,7 +80,7 @@ def exchange_data(
         data["text"] = reply_of(record).text
     clean: dict[str, Any] = redacted_value(data)
     if content and body:  # which is searched for secrets as a body is, once
-        clean["request"]["body"] = redacted_body(record.request_body, secrets_of(record)).decode()
+        clean["request"]["body"] = redacted_body(record.request_body).decode()
     return clean
 
 
