@@ -60,6 +60,26 @@ def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, rout
     assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
 
 
+def behind(route: Route, pieces: list[str]) -> tuple[str | None, bool]:
+    """Where a block behind the one that consists of these pieces begins: what it stands in, and whether at a line."""
+    reader = Reader(call_policy_for(route))
+    for piece in pieces:
+        reader.feed(piece)
+    reader.finish(cut=False)
+    place = reader.next_block()
+    return place.reason(), place.line_start
+
+
+@law
+@given(replies, routes, st.lists(st.integers(0, 400), max_size=8))
+@example("<invoke>\n<invoke>\n<Bash>\n<command>```</command>\n</Bash>", Route(max_candidates=1), [24])
+def test_the_next_block_begins_at_the_same_place_however_this_one_is_cut(
+    text: str, route: Route, places: list[int]
+) -> None:
+    ends = sorted({0, *(place for place in places if place < len(text)), len(text)})
+    assert behind(route, [text[start:end] for start, end in pairwise(ends)]) == behind(route, [text])
+
+
 @pytest.mark.parametrize(
     "filling", [' x="' + 3000 * "a" + '"', 3000 * " ", 600 * ' a="b"'], ids=["value", "space", "many"]
 )

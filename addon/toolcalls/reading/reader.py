@@ -32,7 +32,6 @@ from toolcalls.values.toolbox import Toolbox
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
 _MAX_WASTE = 65536
-_NOTHING = re.compile(r"(?!)").search
 # What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 
@@ -304,7 +303,7 @@ class Reader:
             if self._scan.ended:
                 self._ledger.finish()
                 return
-            self._special = _NOTHING
+            self._set_idle(idle=not self._ledger.waiting)
             yield
 
     def _reasoning_closer(self, opener: Opener) -> bool:
