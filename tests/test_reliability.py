@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from reliability import generated, invariants, leftovers, naughty, run
+from reliability import blocks, echoes, generated, invariants, leftovers, naughty, reasoning, rules, run
 from reliability.driving import driven
 from reliability.faults import FAULTS, Faulted, given
 from reliability.invariants import Breach
@@ -30,15 +30,24 @@ from support.spoken import SPOKEN
 from toolcalls.insight import own_secrets, redaction
 from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm.response_tap import ResponseTap
+from toolcalls.processors import reply as processors_reply
+from toolcalls.reading import reader
 from toolcalls.reading.block import Block
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.lane import Lane, MessagePlace
 from toolcalls.request import Tool
 from toolcalls.route import Route
+from toolcalls.text.echo import EchoIndex
+from toolcalls.text.markdown import Position
 from toolcalls.wires.openai_responses import items
 
 FRACTIONS = {
     "recordings": 0.005,
     "quoting": 0.005,
+    "rules": 0.003,
+    "blocks": 0.002,
+    "echoes": 0.001,
+    "reasoning": 0.001,
     "roundtrips": 0.003,
     "sse": 0.1,
     "jsons": 0.02,
@@ -244,6 +253,25 @@ def test_what_a_reply_leaves_behind_is_noticed() -> None:
         tally.count("shared", iter(()))
     assert tally.row.survived == 1
     assert "shared: I8 left behind: toolcalls.wires.openai_responses.items.NOTHING holds" in tally.row.failures[0]
+
+
+# What is switched off, what stands in its place, and the part of a group that counts what then gets through.
+OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str, ...]]] = {
+    "careless readings": (processors_reply.Reply, "careless", lambda *_: None, rules.in_shapes, ("tagged", "ollama")),
+    "quotations over blocks": (
+        Lane, "next_block", lambda _: MessagePlace(Position(), None), blocks.of_a_dialect, ("hermes",)
+    ),
+    "echoes": (EchoIndex, "trace", lambda *_: None, echoes.of_a_dialect, ("hermes",)),
+    "reasoning": (reader, "may_be_reasoning", lambda *_: False, reasoning.of_a_dialect, ("invoke",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("feature", OFF)
+def test_a_feature_that_is_off_is_noticed(feature: str) -> None:
+    owner, name, instead, part, arguments = OFF[feature]
+    assert part(*arguments, 0.05, 3).clean
+    with patch.object(owner, name, instead):
+        assert part(*arguments, 0.05, 3).invented
 
 
 # --- the table and the goals ------------------------------------------------------------------------------------------

@@ -5,17 +5,13 @@ import pytest
 from support.dialectcases import chunks
 from support.quoting import CALL, COMMAND, DIALECTS, written
 from support.sampling import some
+from support.thoughts import NAMES, PARAMETERS, POLICIES, THOUGHTS
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import PolicyName, Route
-from toolcalls.text.markdown import REASONING_TAGS
 from toolcalls.writing.writer import calls_in
-
-NAMES = [tag[1:-1] for tag in REASONING_TAGS if tag.startswith("<") and ":" not in tag]
-PARAMETERS = {"type": "object", "properties": {"idea": {"type": "string"}, "depth": {"type": "integer"}}}
-POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 
 
 def read(text: str, name: str, policy: PolicyName, size: int) -> list[Event]:
@@ -25,20 +21,6 @@ def read(text: str, name: str, policy: PolicyName, size: int) -> list[Event]:
     events += reader.finish(cut=False)
     assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == text
     return events
-
-
-# What stands inside the tags. {call} is a call of another tool.
-THOUGHTS = {
-    "nothing": "",
-    "white space": "\n\n",
-    "words": "\nShall I?\n{call}\nNo.\n",
-    "words behind a parameter": "\n<idea>a</idea>\nShall I?\n{call}\n",
-    "words before a parameter": "Maybe <idea>a</idea>\n{call}\n",
-    "a call behind a parameter": "<idea>a</idea>\n{call}\n",
-    "a parameter that never closes": "<idea>\n{call}\n",
-    "a parameter of no tool": "<plan>a</plan>\n{call}\n",
-    "JSON": '{{"idea": "a"}}',
-}
 
 
 @pytest.mark.parametrize("name", NAMES)

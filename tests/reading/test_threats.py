@@ -11,18 +11,18 @@ out of their frame) go through each wire; X, J and B rows through the reader.
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import pytest
 
-from support.casefiles import CaseFile, case_file, load
+from support.casefiles import CaseFile, case_file
 from support.casereports import no_mistakes
 from support.chatclient import chunk, event
 from support.growth import grows_with_its_input
-from support.quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
+from support.quoting import CALL, CASE, DIALECTS, NOTATIONS, TOO_LATE, TOOLS, filled, in_some, written
 from support.repository import REPO, shared_path
 from support.sampling import smaller, some
 from support.spoken import SPOKEN, Spoken, exchange, through
@@ -111,17 +111,6 @@ def test_a_quoted_call_is_none(case: Mapping[str, Any]) -> None:
             wanted = {case.get("reason")} - {None}
             if all_dialects()[dialect].place != "message":
                 assert wanted <= reasons, (dialect, policy, reasons)
-
-
-NOTATIONS = load("quoting_notations")
-A_FEW = ("hermes", "invoke", "tagged", "mistral")  # the last one begins with a special token, which counts in a line
-
-
-def in_some(text: str) -> Iterator[tuple[str, str]]:
-    """A text as some dialects fill it, each with its dialect; where there is room for one line, in one line."""
-    for dialect in A_FEW:
-        call = written(dialect)
-        yield dialect, filled(text, call) or filled(text, call.replace("\n", "")) or ""
 
 
 def titled(kind: str) -> list[Any]:

@@ -1,7 +1,8 @@
 """Group: quoted calls. None of them is a call, in `strict` none at all, and every call that is meant is one.
 
 The rows on quoting of the suite of threats with their controls, the recorded replies that only look like calls, and
-every place of `tests/cases/quoting.yaml` filled with the call of every dialect, on every wire.
+every place of `tests/cases/quoting.yaml` filled with the call of every dialect, on every wire; those of
+`tests/cases/quoting_notations.yaml` with the calls of a few.
 """
 
 import json
@@ -13,12 +14,12 @@ from reliability import heard, invariants
 from reliability.driving import driven
 from reliability.faults import Faulted, some_cut
 from reliability.invariants import Breach
-from reliability.jobs import Job, Tally
+from reliability.jobs import Job, Tally, parts
 from reliability.materials import SUITES, Reply, chosen, recorded, rows_of, seed_of
 from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
-from support.quoting import CALL, CASE, DIALECTS, TOO_LATE, TOOLS, filled, written
+from support.quoting import CALL, CASE, DIALECTS, NOTATIONS, TOO_LATE, TOOLS, filled, in_some, written
 from toolcalls.dialects import all_dialects
 from toolcalls.route import PolicyName, Route
 
@@ -33,6 +34,8 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
     yield Job(of_recordings, (seed,))
     for dialect in DIALECTS:
         yield Job(of_a_dialect, (dialect, fraction, seed))
+    for start, end in parts(len(NOTATIONS["quoted"]) + len(NOTATIONS["calls"]), 40):
+        yield Job(of_notations, (start, end, fraction, seed))
 
 
 def of_the_suite(fraction: float, seed: int) -> Row:
@@ -107,6 +110,23 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
     return tally.row
 
 
+def of_notations(start: int, end: int, fraction: float, seed: int) -> Row:
+    """The cases from number `start` to `end` in which another notation quotes a call, or one is made behind it."""
+    tally = Tally(GROUP)
+    every = [(kind, case) for kind in ("quoted", "calls") for case in NOTATIONS[kind]]
+    for kind, case in every[start:end]:
+        for dialect, text in in_some(case["text"]):
+            flag = case.get("flag")
+            late = kind == "quoted" and (flag == "late" or (flag is not None and dialect == "mistral"))
+            for policy in ("strict",) if late else POLICIES:
+                for key in KEYS:
+                    name = f"{dialect}: {case['title']} policy={policy} wire={'/'.join(key)} seed={seed}"
+                    if chosen(name, fraction, seed):
+                        random = Random(seed_of(seed, name))
+                        tally.count(name, _text_breaches(kind, text, policy, key, random))
+    return tally.row
+
+
 def _says(kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName) -> bool:
     """Whether a case says what must come of this dialect's call by this policy."""
     if filled(case["text"], written(dialect)) is None or case.get("finish", "stop") != "stop":
@@ -121,6 +141,12 @@ def _breaches(
     kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName, key: Any, random: Random
 ) -> Iterator[Breach]:
     text = filled(case["text"], written(dialect)) or ""
+    yield from _text_breaches(kind, text, policy, key, random, half="half" in case["text"])
+
+
+def _text_breaches(
+    kind: str, text: str, policy: PolicyName, key: Any, random: Random, *, half: bool = False
+) -> Iterator[Breach]:
     route = with_tools(Route(client="native", upstream="text", policy=policy), TOOLS)
     reply = saying(envelope_for(key, random), text, random)
     outcome, pieces = driven_cut(reply, random, route)
@@ -132,8 +158,8 @@ def _breaches(
         return
     if made:
         yield Breach("invented", f"calls {made}")
-    if "half" not in case["text"] and outcome.out != reply.body:
+    if not half and outcome.out != reply.body:
         yield Breach("lost", "a reply without a call was changed")
     said = heard.heard(reply.wire, form_of(reply), outcome.out)
-    if said.calls and "half" not in case["text"]:
+    if said.calls and not half:
         yield Breach("invented", f"the client heard {said.calls}")

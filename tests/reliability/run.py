@@ -25,7 +25,10 @@ from reliability.rows import Row, merged, table
 from reliability.sums import Sum
 
 # In the order of the table. Those that have `jobs` are spread over processes; the rest runs by itself at the end.
-GROUPS = ("recordings", "quoting", "roundtrips", "sse", "jsons", "xml", "naughty", "cuts", "generated", "live")
+GROUPS = (
+    *("recordings", "quoting", "rules", "blocks", "echoes", "reasoning"),
+    *("roundtrips", "sse", "jsons", "xml", "naughty", "cuts", "generated", "live"),
+)
 GENERATED = 0.9999  # of generated faults, which must survive; of everything else, all
 
 type Part = tuple[int, int]  # which one, from 1, of how many

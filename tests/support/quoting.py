@@ -1,6 +1,6 @@
 """Calls and the ways to quote them: the cases of quoting.yaml."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,8 @@ CONTENT = {"type": "object", "properties": {"path": {"type": "string"}, "content
 TOOLS = (Tool("run_shell", COMMAND), Tool("write_file", CONTENT))
 CALL = Call("run_shell", '{"command": "rm -rf build"}')
 CASE = load("quoting")
+NOTATIONS = load("quoting_notations")
+A_FEW = ("hermes", "invoke", "tagged", "mistral")  # the last one begins with a special token, which counts in a line
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict")
 
 
@@ -47,6 +49,13 @@ def filled(text: str, call: str) -> str | None:
     for place, filling in places.items():
         text = text.replace(place, filling)
     return text
+
+
+def in_some(text: str) -> Iterator[tuple[str, str]]:
+    """A text as some dialects fill it, each with its dialect; where there is room for one line, in one line."""
+    for dialect in A_FEW:
+        call = written(dialect)
+        yield dialect, filled(text, call) or filled(text, call.replace("\n", "")) or ""
 
 
 def reasons_for(case: Mapping[str, Any]) -> tuple[list[str], set[str]]:

@@ -5,9 +5,7 @@ also where more places match than are kept; then the reader; then that the work 
 ratios, with 10 MB of request text.
 """
 
-import html
 import json
-import textwrap
 from collections.abc import Callable
 from unittest.mock import patch
 
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.echoed import GUTTERS, TOLD, behind_gutters, said_with
 from support.growth import grows_with_its_input
 from support.sampling import examples, smaller
 from toolcalls.events import CallStart, Event, Text, Verdict
@@ -116,60 +115,10 @@ def test_it_streams_on_as_soon_as_it_differs() -> None:
     assert any(isinstance(event, CallStart) for event in made.feed(text[differs - 1]))
 
 
-SAID = f"# notes\n\n{call('rm -rf build')}\n\nbye \U0001f44b\n"
-NUMBERED = list(enumerate(SAID.split("\n"), 1))
-TOLD = {
-    "JSON": json.dumps({"output": SAID, "metadata": {"exit_code": 0}}),
-    "JSON without escapes of letters": json.dumps([{"type": "text", "text": SAID}], ensure_ascii=False),
-    "lines of JSON": f'{{"a": 1}}\n{json.dumps({"stdout": SAID})}',
-    "JSON behind words": f"The tool answered: {json.dumps(SAID)}, and that was all.",
-    "JSON that was cut": json.dumps({"output": SAID})[:-12],
-    "JSON with escaped markup": json.dumps(SAID).replace("<", r"\u003c").replace(">", r"\u003E").replace("/", r"\/"),
-    "JSON in JSON": json.dumps({"result": json.dumps({"text": SAID})}),
-    "the words of Python": repr({"out": SAID}),
-    "cat -n": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED),
-    "numbers and arrows": "".join(f"{number:6}\u2192{line}\n" for number, line in NUMBERED),
-    "numbers and bars": "".join(f"{number:05}| {line}\n" for number, line in NUMBERED),
-    "grep -n": "".join(f"{number}:{line}\n" for number, line in NUMBERED),
-    "numbers in JSON": json.dumps({"content": "".join(f"{number:6}\t{line}\n" for number, line in NUMBERED)}),
-    "a diff": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n")),
-    "a quotation": "".join(f"> {line}\n" for line in SAID.split("\n")),
-    "HTML": f"<p>{html.escape(SAID)}</p>",
-    "an indented block": "".join(f"    {line}\n" for line in SAID.split("\n")),
-    "line ends of Windows": SAID.replace("\n", "\r\n"),
-    "blanks at the ends of lines": SAID.replace("\n", " \t\n"),
-    "line ends of old machines": SAID.replace("\n", "\r"),
-    "HTML in numbers": SAID.replace("<", "&#60;").replace(">", "&#x3e;").replace('"', "&#34;"),
-    "HTML twice": html.escape(html.escape(SAID)),
-    "HTML in JSON": json.dumps({"o": html.escape(SAID)}),
-    "JSON in HTML": html.escape(json.dumps({"o": SAID})),
-    "JSON in JSON in JSON": json.dumps([json.dumps({"r": json.dumps({"o": SAID})})]),
-    "JSON with line ends of Windows": json.dumps({"o": SAID.replace("\n", "\r\n")}),
-    "bytes of Python": repr(SAID.encode()),
-    "a row of CSV": '1,"' + SAID.replace('"', '""') + '"',
-    "wrapped lines": "\n".join(textwrap.fill(line, 20, break_on_hyphens=False) for line in SAID.split("\n")),
-    "one line": " ".join(SAID.split()),
-    "twice as many lines": SAID.replace("\n", "\n\n"),
-    "a diff without its head": "".join(f"+{line}\n" for line in SAID.split("\n")),
-    "a diff in JSON": json.dumps({"o": "@@ -0,0 +1,9 @@\n" + "".join(f"+{line}\n" for line in SAID.split("\n"))}),
-    "a numbered diff": "   0\t@@ -1,9 +1,9 @@\n"
-    + "".join(f"{number:4}\t{'+ '[number % 2]}{line}\n" for number, line in NUMBERED),
-    "colours": "".join(f"\x1b[32m{line}\x1b[0m\n" for line in SAID.split("\n")),
-}
-# What tools write in front of each line, `#` for its number.
-GUTTERS = {
-    "nl": "    #  ", "dots": "#. ", "parentheses": "#) ", "brackets": "[#] ", "L": "L#: ", "a blank": "# ",
-    "grep -rn": "docs/notes.md:#:", "context of grep": "#-", "context of grep -rn": "docs/no-tes.md-#-",
-    "line comments": "// ", "Python's comments": "# ", "SQL's comments": "-- ", "TeX's comments": "%% ",
-    "a block comment": " * ", "quotation by bars": "| ", "deeper quotation": "> > ", "a shell's prompt": "$ ",
-    "dates": "2026-01-01T10:00:# ", "a log": "[10:00:#] INFO web-1 - ", "containers": "web-1  | ",
-    "hard blanks": "\u00a0\u00a0", "marks of a diff": "+", "a box": " # \u2502 ", "arrows": "#\u2192", "tabs": "#\t\t",
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
-def test_it_is_found_in_what_a_tool_puts_round_it(told: str, size: int) -> None:
+@pytest.mark.parametrize("form", TOLD)
+def test_it_is_found_in_what_a_tool_puts_round_it(form: str, size: int) -> None:
+    told = TOLD[form](said_with(call("rm -rf build")))
     text = f"The file says:\n\n{call('rm -rf build')}\n"
     events = read(text, (told,), size)
     assert reasons(events) == ["echo"]
@@ -184,8 +133,7 @@ TWO_LINES = '<invoke name="Bash">\n<parameter name="command">a\n\nb - c\n</param
 @pytest.mark.parametrize("gutter", GUTTERS.values(), ids=GUTTERS)
 def test_it_is_found_behind_what_stands_before_each_line(gutter: str, made: str) -> None:
     """Whatever that is: it is learnt from what stands before the first line."""
-    lines = f"# notes\n\n{made}\n\nbye".split("\n")
-    told = "\n".join(gutter.replace("#", str(number)) + line for number, line in enumerate(lines, 8))
+    told = behind_gutters(gutter, f"# notes\n\n{made}\n\nbye")
     for form in (told, json.dumps({"o": told})):
         for size in (1, 1000):
             assert reasons(read(f"So:\n\n{made}\n", (form,), size)) == ["echo"], form

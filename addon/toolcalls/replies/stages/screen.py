@@ -120,7 +120,7 @@ class Screening(Stage):
 
     def _blocked(self, blocked: Verdict) -> Iterator[Item]:
         """A call was removed. The row has judged it already, or will, or has not seen it: it has one verdict."""
-        about = [verdict for verdict in self._in_removed if verdict.name in {blocked.name, None}]
+        about = [verdict for verdict in self._in_removed if verdict.name is None or _same(verdict, blocked)]
         if not about:
             self._unmatched.append(blocked)
             return
@@ -131,7 +131,7 @@ class Screening(Stage):
             end = about[0].start + blocked.end - blocked.start
             mine = msgspec.structs.replace(about[0], name=blocked.name, end=end)
             self._in_removed = [verdict for verdict in self._in_removed if verdict.name is not None]
-        yield _as_blocked(mine, blocked)
+        yield self._as_blocked(mine, blocked)
 
     def _without_text(self, item: Item, *, removed: bool) -> Iterator[Item]:
         """An item that is no text. `removed`: it stands among text that was removed."""
@@ -139,18 +139,30 @@ class Screening(Stage):
             yield item
             return
         for place, blocked in enumerate(self._unmatched):
-            if blocked.name == item.name:
+            if _same(item, blocked):
                 del self._unmatched[place]
-                yield _as_blocked(item, blocked)
+                yield self._as_blocked(item, blocked)
                 return
         if removed:
             self._in_removed.append(item)
         else:
             yield item
 
+    def _as_blocked(self, verdict: Verdict, blocked: Verdict) -> Verdict:
+        """The row's verdict of a call that was removed, which the client is not given."""
+        self._calls.withhold(verdict.index)
+        if verdict.name != blocked.name:
+            return blocked
+        return msgspec.structs.replace(
+            verdict,
+            status=blocked.status,
+            reason=blocked.reason,
+            rule=blocked.rule,
+            changes=blocked.changes,
+            index=None,
+        )
 
-def _as_blocked(verdict: Verdict, blocked: Verdict) -> Verdict:
-    """The row's verdict of a call that was removed."""
-    return msgspec.structs.replace(
-        verdict, status=blocked.status, reason=blocked.reason, rule=blocked.rule, changes=blocked.changes, index=None
-    )
+
+def _same(verdict: Verdict, blocked: Verdict) -> bool:
+    """Whether a verdict of the row is about a call that was removed. Another dialect may have read its markup, too."""
+    return verdict.name == blocked.name or (verdict.start, verdict.end) == (blocked.start, blocked.end)

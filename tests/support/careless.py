@@ -1,0 +1,275 @@
+"""Calls as text clients' most careless parsers find them: how they are written, and readers of them (law 13).
+
+The readers are written down from what Cline, Roo Code and OpenHands do, and from what scripts with a pattern do. The
+shapes are those in which such a parser still finds a call: with words, comments, fences and unknown parameters in
+between, with parameters twice, in quotations, beside a mention of the tool.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+
+from support import anthropicclient, responsesclient
+from toolcalls.processors.careless import PATIENCE
+from toolcalls.request import Tool
+from toolcalls.wires.frames import Form
+
+type Calls = Iterator[tuple[str, dict[str, str]]]
+type Arguments = Sequence[tuple[str, str]]
+type Shape = tuple[str, str, str, str]  # of FORMS, JUNK, VALUES and AROUND
+
+
+def _tool(name: str, *keys: str) -> Tool:
+    return Tool(name, {"type": "object", "properties": {key: {"type": "string"} for key in keys}})
+
+
+TOOLS = (
+    _tool("execute_command", "command", "title"),
+    _tool("write_to_file", "path", "content"),
+    Tool("read_file", {"type": "object", "properties": {"path": {"type": "string"}, "args": {"type": "object"}}}),
+)
+RULES = {
+    "access": {
+        "message": "No.",
+        "rules": [
+            {"name": "no-rm", "action": "block", "tools": "execute_command", "arguments": {"command": "^rm"}},
+            {"name": "no-etc", "action": "block", "arguments": {"path": "^/etc"}},
+        ],
+    }
+}
+NAMES = [tool.name for tool in TOOLS]
+KEYS = ["command", "title", "path", "content"]
+
+# What clients make of a text
+
+
+def cline(text: str, *, inner: bool = False) -> Calls:
+    """First opener, values to the first closer, the last of two, what is unknown skipped; what never ends counts."""
+    at = 0
+    while at < len(text):
+        name = next((name for name in NAMES if text.startswith(f"<{name}>", at)), None)
+        if name is None:
+            at += 1
+            continue
+        at += len(name) + 2
+        found: dict[str, str] = {}
+        while at < len(text) and not text.startswith(f"</{name}>", at):
+            key = next((key for key in KEYS if text.startswith(f"<{key}>", at)), None)
+            if key is None:
+                at += 1
+                continue
+            at += len(key) + 2
+            end = text.find(f"</{key}>", at)
+            end = len(text) if end < 0 else end
+            found[key] = text[at:end].strip()
+            at = end if inner else end + len(key) + 3
+        yield name, found
+
+
+def roo(text: str) -> Calls:
+    """An element up to its last closer, and what stands in elements further inside."""
+    for name in NAMES:
+        for reach in (".*", ".*?", "[^\0]*$"):
+            closer = "" if "$" in reach else f"</{name}>"
+            if not closer and f"</{name}>" in text:
+                continue
+            for call in re.finditer(rf"<{name}>({reach}){closer}", text, re.DOTALL):
+                for inside in (".*", ".*?"):
+                    pairs = re.findall(rf"<({'|'.join(KEYS)})>({inside})</\1>", call[1], re.DOTALL)
+                    yield name, {key: value.strip() for key, value in pairs}
+
+
+def openhands(text: str) -> Calls:
+    """Its own pattern; the reply may have stopped at the closer. It takes no element that nobody knows amiss."""
+    for call in re.finditer(r"<function=([^>]+)>(.*?)(?:</function|$)", text, re.DOTALL):
+        yield call[1], {key: value.strip() for key, value in re.findall(
+            r"<parameter=([^>]+)>(.*?)</parameter>", call[2], re.DOTALL)}  # fmt: skip
+
+
+def invoke(text: str) -> Calls:
+    """Attributes in any order, in any quotes."""
+    named = r"""<{}\b[^>]*?\bname\s*=\s*["']?([^"'\s>]+)[^>]*>"""
+    for reach in (".*", ".*?"):
+        closer = "</invoke>" if "</invoke>" in text else "$"
+        for call in re.finditer(named.format("invoke") + rf"({reach}){closer}", text, re.DOTALL):
+            pairs = re.findall(named.format("parameter") + r"(.*?)</parameter>", call[2], re.DOTALL)
+            yield call[1], {key: value.strip() for key, value in pairs}
+
+
+def json_in_tags(text: str) -> Calls:
+    """From the first brace to the last one."""
+    for reach in (".*", ".*?") if "</tool_call>" in text else ("[^\0]*$",):
+        closer = "" if "$" in reach else "</tool_call>"
+        for call in re.finditer(rf"<tool_call>({reach}){closer}", text, re.DOTALL):
+            try:
+                found = json.loads(call[1][call[1].find("{") : call[1].rfind("}") + 1])
+            except ValueError:
+                continue
+            yield str(found.get("name")), found.get("arguments", {})
+
+
+# How a call is written
+
+
+def _tagged(name: str, arguments: Arguments, junk: str) -> str:
+    return f"<{name}>\n{junk}" + "".join(f"<{key}>{value}</{key}>\n" for key, value in arguments) + f"</{name}>"
+
+
+def _invoke(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f'<parameter name="{key}">{value}</parameter>\n' for key, value in arguments)
+    return f'<invoke name="{name}">\n{junk}{inside}</invoke>'
+
+
+def _attributes(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f"<parameter type='a' name='{key}'>{value}</parameter>\n" for key, value in arguments)
+    return f"<invoke id=\"1\" name='{name}' x=y>\n{junk}{inside}</invoke>"
+
+
+def _function(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in arguments)
+    return f"<function={name}>\n{junk}{inside}</function>"
+
+
+def _json(name: str, arguments: Arguments, junk: str) -> str:
+    inside = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in arguments)
+    return f'<tool_call>\n{junk}{{"name": "{name}", "arguments": {{{inside}}}}}\n</tool_call>'
+
+
+@dataclass(frozen=True)
+class CarelessForm:
+    """One way to write calls of a dialect, and how those read it who read it.
+
+    write      the text of a call: its name, its parameters in order, what stands between opener and first parameter
+    readers    what clients make of a text: every call that one of them finds
+    """
+
+    dialect: str
+    write: Callable[[str, Arguments, str], str]
+    readers: tuple[Callable[[str], Calls], ...]
+
+
+FORMS = {
+    "tagged": CarelessForm("tagged", _tagged, (cline, roo)),
+    "invoke": CarelessForm("invoke", _invoke, (invoke,)),
+    "invoke, attributes": CarelessForm("invoke", _attributes, (invoke,)),
+    "qwen3_xml": CarelessForm("qwen3_xml", _function, (openhands,)),
+    "openhands_fn": CarelessForm("openhands_fn", _function, (openhands,)),
+    "hermes": CarelessForm("hermes", _json, (json_in_tags,)),
+}
+JUNK = {
+    "nothing": "",
+    "line": "Let me do it.\n",
+    "comment": "<!-- first -->\n",
+    "fence": "```xml\n",
+    "unknown": "<note>now</note>\n",
+    "thought": "<thinking>I < you > me</thinking>\n",
+    "parameter": '<parameter name="note">now</parameter>\n',
+    "function": "<parameter=note>now</parameter>\n",
+    "lines": "So:\n\n> a\n> b\n\n",
+}
+VALUES = {
+    "once": [("command", "{}")],
+    "behind": [("title", "a title"), ("command", "{}")],
+    "last": [("command", "ls"), ("command", "{}")],
+    "first": [("command", "{}"), ("command", "ls")],
+    "blanks": [("command", "\n  {}\n")],
+}
+AROUND = {
+    "bare": "{}",
+    "fence": "So:\n```\n{}\n```\nDone.\n",
+    "inline": "I run {} now.\n",
+    "twice": "{}\n{}\n",
+    "mention": "Use `<execute_command>` for it.\n\n{}\nDone.\n",
+    "behind": "{}\n\nMore to say about <b>it</b>.\n",
+}
+
+
+def cut(text: str, step: int) -> list[str]:
+    """A text in pieces of `step` characters."""
+    return [text[at : at + step] for at in range(0, len(text), step)]
+
+
+def forbidden(form: str, text: str) -> list[tuple[str, dict[str, str]]]:
+    """The calls that the rules forbid, as the readers of a form find them in a text."""
+    return [
+        (name, found)
+        for reader in FORMS[form].readers
+        for name, found in reader(text)
+        if (name == "execute_command" and str(found.get("command", "")).startswith("rm"))
+        or str(found.get("path", "")).startswith("/etc")
+    ]
+
+
+SHAPES: list[Shape] = list(product(FORMS, JUNK, VALUES, AROUND))
+
+
+def written(shape: Shape, command: str) -> str:
+    """A call of `execute_command` in one of the shapes."""
+    form, junk, values, around = shape
+    arguments = [(key, value.format(command)) for key, value in VALUES[values]]
+    return AROUND[around].replace("{}", FORMS[form].write("execute_command", arguments, JUNK[junk]))
+
+
+def in_blocks(wire: str, form: Form, parts: Sequence[str]) -> bytes:
+    """A reply of the Messages or the Responses API whose texts these are, each in a block or item of its own."""
+    if wire == "anthropic":
+        events = anthropicclient.stream([anthropicclient.text(*cut(part, 9)) for part in parts])
+        return anthropicclient.written(events) if form == "sse" else anthropicclient.whole(events)
+    items = responsesclient.stream([cut(part, 9) for part in parts])
+    return responsesclient.written(items) if form == "sse" else responsesclient.whole(items)
+
+
+def blocks_of(wire: str, form: Form, out: bytes) -> list[str]:
+    """The texts of the blocks or items that a client gets, in order."""
+    found: dict[int, str] = {}
+    if form == "whole":
+        body = json.loads(out)
+        parts = body["content"] if wire == "anthropic" else [p for item in body["output"] for p in item["content"]]
+        return [part["text"] for part in parts]
+    for line in out.decode().splitlines():
+        event = json.loads(line[6:]) if line.startswith("data: {") else {}
+        if event.get("type") == "content_block_delta":
+            found[event["index"]] = found.get(event["index"], "") + event["delta"]["text"]
+        elif event.get("type") == "response.output_text.delta":
+            found[event["output_index"]] = found.get(event["output_index"], "") + event["delta"]
+    return [text for _, text in sorted(found.items())]
+
+
+_FUNCTION_TAGS = (
+    "<function=execute_command> </function> <parameter=command> <parameter=path> </parameter> <tool_call> "
+    "</tool_call> <function=write_to_file> <parameter=content>"
+)
+FRAGMENTS = {  # of each dialect
+    "tagged": (
+        "<execute_command> </execute_command> <command> </command> <write_to_file> </write_to_file> <path> </path> "
+        "<content> </content> <title> </title> <note> </note> <args> </args> <file> </file> <read_file> </read_file> "
+        "<exec"
+    ),
+    "invoke": (
+        "<invoke~name=\"execute_command\"> </invoke> <parameter~name=\"command\"> <parameter~x='y'~name='path'> "
+        '</parameter> <note> <invoke~name="write_to_file"> <parameter~name="content"> <function_calls> '
+        "</function_calls>"
+    ),
+    "qwen3_xml": _FUNCTION_TAGS,
+    "openhands_fn": _FUNCTION_TAGS,
+    "hermes": (
+        '<tool_call> </tool_call> { } [ ] {"name":"execute_command","arguments":{"command":"rm~x"}} '
+        '{"name":"execute_command","arguments":{"command":"ls","command":"rm~x"}} '
+        '{"name":"write_to_file","arguments":{"path":"/etc/x"}} '
+        '{"name":"write_to_file","arguments":{"path":"ok","content":"</tool_call>"}}'
+    ),
+}
+ANYWHERE = ["rm x", "ls", "/etc/x", "ok", "\n", "```\n", "> ", "word ", "<", ">", "x " * (PATIENCE // 2 + 100)]
+
+
+def fragments(form: str) -> list[str]:
+    """What texts are made of that nearly hold calls of a form: its tags, and words."""
+    return [*(part.replace("~", " ") for part in FRAGMENTS[FORMS[form].dialect].split()), *ANYWHERE]
+
+
+def of_fragments(form: str, random: Random) -> str:
+    """A text of up to 16 fragments."""
+    return "".join(random.choices(fragments(form), k=random.randint(1, 16)))
