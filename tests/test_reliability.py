@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from reliability import blocks, echoes, generated, invariants, leftovers, naughty, reasoning, rules, run
+from reliability import blocks, echoes, generated, halves, invariants, leftovers, naughty, reasoning, rules, run
 from reliability.driving import driven
 from reliability.faults import FAULTS, Faulted, given
 from reliability.invariants import Breach
@@ -40,6 +40,7 @@ from toolcalls.route import Route
 from toolcalls.text.echo import EchoIndex
 from toolcalls.text.markdown import Position
 from toolcalls.wires.openai_responses import items
+from toolcalls.writing import for_client
 
 FRACTIONS = {
     "recordings": 0.005,
@@ -48,6 +49,7 @@ FRACTIONS = {
     "blocks": 0.002,
     "echoes": 0.001,
     "reasoning": 0.001,
+    "halves": 0.0005,
     "roundtrips": 0.003,
     "sse": 0.1,
     "jsons": 0.02,
@@ -262,6 +264,9 @@ OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str
         Lane, "next_block", lambda _: MessagePlace(Position(), None), blocks.of_a_dialect, ("hermes",)
     ),
     "echoes": (EchoIndex, "trace", lambda *_: None, echoes.of_a_dialect, ("hermes",)),
+    "values for simple readers": (
+        for_client, "whole_for_client", lambda _, call, __: call, halves.to_a_client, ("OpenHands",)
+    ),
     "reasoning": (reader, "may_be_reasoning", lambda *_: False, reasoning.of_a_dialect, ("invoke",)),
 }  # fmt: skip
 
@@ -269,9 +274,9 @@ OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str
 @pytest.mark.parametrize("feature", OFF)
 def test_a_feature_that_is_off_is_noticed(feature: str) -> None:
     owner, name, instead, part, arguments = OFF[feature]
-    assert part(*arguments, 0.05, 3).clean
+    assert part(*arguments, 0.015, 3).clean
     with patch.object(owner, name, instead):
-        assert part(*arguments, 0.05, 3).invented
+        assert part(*arguments, 0.015, 3).invented
 
 
 # --- the table and the goals ------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@
 All of it takes long. `--part 1/10` to `--part 10/10` are together all inputs, each once; with `--into` they are added
 up in a file, and the table is that of all parts so far.
 
-Exit status 1 when a goal is missed: 100 % of recordings, quoting, round trips, SSE, JSON and XML cases, naughty strings
-and live faults, 99.99 % of generated faults, and no byte lost or altered, no call invented, no secret written, no hang.
+Exit status 1 when a goal is missed: 99.99 % of generated faults, 100 % of everything else, and no byte lost or altered,
+no call invented, no secret written, no hang.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from reliability.sums import Sum
 
 # In the order of the table. Those that have `jobs` are spread over processes; the rest runs by itself at the end.
 GROUPS = (
-    *("recordings", "quoting", "rules", "blocks", "echoes", "reasoning"),
+    *("recordings", "quoting", "rules", "blocks", "echoes", "reasoning", "halves"),
     *("roundtrips", "sse", "jsons", "xml", "naughty", "cuts", "generated", "live"),
 )
 GENERATED = 0.9999  # of generated faults, which must survive; of everything else, all

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support import chatclient
 from support.chatclient import ending, received, stream
 from support.exchanges import of_kind, run
+from support.halves import PIECES, declared
 from support.strategies import DIALECTS
 from support.textclients import cline, openhands
 from toolcalls.request import Tool
@@ -26,17 +27,7 @@ from toolcalls.writing.for_client import write_for_client
 from toolcalls.writing.writer import write
 
 CLINE = {"execute_command": ("command", "requires_approval"), "write_to_file": ("path", "content")}
-PIECES = [
-    *("</command>", "</requires_approval>", "</path>", "</content>", "<content>", "<path>p</path>"),
-    *("</execute_command>", "</write_to_file>", "<write_to_file>", "<command>rm -rf ~</command>"),
-    *("</parameter>", "</function>", "<parameter=security_risk>LOW</parameter>", "<function=terminal>", "</b>"),
-    *("a", " ", "\n", "é", "<![CDATA[", "]]>", '"', "\\", "<", "/"),
-]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
-
-
-def declared(name: str, *keys: str) -> Tool:
-    return Tool(name, {"type": "object", "properties": {key: {"type": "string"} for key in keys}})
 
 
 TOOLS = Toolbox([declared(name, *keys) for name, keys in CLINE.items()])
