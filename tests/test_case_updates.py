@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +10,11 @@ import pytest
 
 from support import casehooks, caseoutcomes, caseupdates
 from support.caseedits import Edit, Uneditable, edited, lines_of
-from support.casefiles import CASES, Place, Said, load, read_file
-from support.caseformat import FORMATS
-from support.caseoutcomes import Doubtful, changes
+from support.caseexpectations import Doubtful
+from support.casefiles import CASES, Place, Said, keys_beside, load, read_file
+from support.caseformat import FORMATS, Format
+from support.caseoutcomes import changes
+from support.repository import REPO
 
 ORDER = ("title", "finish", "text", "shown", "calls", "verdicts", "repairs")
 SOURCE = """\
@@ -100,6 +102,24 @@ def test_an_edit_touches_nothing_but_its_value(line: int, keys: dict[str, Any], 
     assert diff(line, **keys) == lines
 
 
+ROWS = "quoted:\n- [a, 'x, {call}', late]  # why\n- [b, \"{call}\"]\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "flag", "after"),
+    [
+        (2, "anywhere", ROWS.replace("late", "anywhere")),
+        (2, None, ROWS.replace(", late", "")),
+        (3, "late", ROWS.replace('"{call}"', '"{call}", late')),
+    ],
+)
+def test_a_case_that_is_a_list_changes_in_one_item(line: int, flag: str | None, after: str) -> None:
+    order = ("title", "text", "flag")
+    assert edited(ROWS, [Edit(line, {"flag": flag}, order)]) == after
+    with pytest.raises(Uneditable):
+        edited(ROWS, [Edit(line, {"title": None}, order)])
+
+
 def test_what_cannot_be_edited_is_refused() -> None:
     with pytest.raises(Uneditable, match="no case begins on line 9"):
         diff(9, shown="a")
@@ -116,18 +136,29 @@ def test_the_lines_of_a_case_are_all_of_it_and_nothing_else() -> None:
     assert lines_of(SOURCE, 8).startswith("- title: one   # a comment\n")
 
 
-EDITED = [path for path in sorted(CASES.rglob("*.yaml")) if path.stem not in {"prompts", "quoting_notations"}]
+FILES = sorted(CASES.rglob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", EDITED, ids=lambda path: path.stem)
+def formats_of(kind: str) -> Mapping[str, Format]:
+    return FORMATS.get(kind) or FORMATS[kind.partition("/")[0]]
+
+
+def sections(kind: str) -> Iterator[tuple[str, list[Said]]]:
+    """The lists of cases of a file."""
+    for section in formats_of(kind):
+        if cases := load(*kind.split("/"))[section]:
+            yield section, cases
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_file_can_be_edited(path: Any) -> None:
     """The last case of each list: a key goes in and out again, and not a byte is different."""
     kind = path.relative_to(CASES).with_suffix("").as_posix()
     source = path.read_text(encoding="utf-8")
-    for section, cases in load(*kind.split("/")).items():
-        if not cases or not isinstance(cases, list) or not isinstance(cases[0], Said):
+    for section, cases in sections(kind):
+        order = (*formats_of(kind)[section].keys, "new")
+        if formats_of(kind)[section].columns:
             continue
-        order = (*(FORMATS.get(kind) or FORMATS[kind.partition("/")[0]])[section].keys, "new")
         line = cases[-1].place.line
         with_new = edited(source, [Edit(line, {"new": 'it: "so"'}, order)])
         assert with_new != source
@@ -248,6 +279,113 @@ def test_a_stale_case_says_again_what_comes_out(fake: Fake, stale: str) -> None:
 def test_so_do_cases_of_every_kind(fake: Fake, kind: str, sound: str, stale: tuple[str, str]) -> None:
     assert changes(fake(kind, sound)) == {}
     assert updated(fake(kind, re.sub(*stale, sound))) == sound
+
+
+# What a case says of its outcome. All other keys say what comes, and no update touches them.
+OUTCOMES = {
+    "dialects:cases": {"shown", "reasoning", "calls", "verdicts", "repairs"},
+    "dialects:written": {"text", "refused"},
+    "wires:cases": {
+        *("text", "reasoning", "calls", "open", "order", "finish", "status", "reason", "stop", "signatures", "others"),
+        *("verdicts", "same", "in_whole"),
+    },
+    "wires:raw": {"out"},
+    "processors:cases": {
+        *("text", "texts", "calls", "open", "order", "finish", "same", "verdicts", "notes", "whole", "gets"),
+    },
+    "quoting:quoted": {"reason", "anywhere"},
+    "quoting:followed": set(),
+    "quoting:calls": {"whole"},
+    "quoting_notations:quoted": {"flag"},
+    "quoting_notations:calls": set(),
+    "prompts:prompts": {"teaches"},
+}
+
+
+def damages(value: Any) -> Iterator[Any]:
+    """Values that say something else."""
+    match value:
+        case bool():
+            yield not value
+        case str():
+            yield from (value.swapcase(), f"{value}x", "stop", "length", "anywhere", "late", "fenced", "reasoning")
+        case [*before, _]:
+            yield from ([*before, one] for one in damages(value[-1]))
+            yield before
+        case dict():
+            yield from ({**value, key: one} for key in value for one in damages(value[key]))
+        case _:
+            pass
+
+
+def damaged(kind: str, section: str, case: Said, key: str) -> Said | None:
+    """A case that says something else in one key, and is still a case; None where there is no such value."""
+    for value in damages(case[key]):
+        other = Said({**case, key: value}, case.place)
+        if value != case[key] and not [*formats_of(kind)[section].mistakes(other)]:
+            return other
+    return None
+
+
+def normal(data: Any) -> Any:
+    """What a file says, with one spelling for a call without arguments and for a part that is a text."""
+    match data:
+        case {"text": str() as text, **more} if not more:
+            return text
+        case dict():
+            return {key: normal(value) for key, value in data.items() if (key, value) != ("arguments", {})}
+        case list():
+            return [normal(item) for item in data]
+        case _:
+            return data
+
+
+def read_of(kind: str, written: str) -> dict[str, Any]:
+    return read_file(written, f"tests/cases/{kind}.yaml", formats_of(kind), keys_beside(kind)).data
+
+
+def replaced(monkeypatch: pytest.MonkeyPatch, kind: str, written: str, section: str, case: Said) -> Place:
+    """Put a text in the place of a case file; returns where a case of it stands."""
+    data = read_of(kind, written)
+    monkeypatch.setattr(caseoutcomes, "load", lambda *_: data)
+    (place,) = (one.place for one in data[section] if one["title"] == case["title"])
+    return place
+
+
+def with_outcomes(kind: str) -> Iterator[tuple[str, Said, str]]:
+    """For each key of each list that says an outcome, the first two cases that have it."""
+    for section, cases in sections(kind):
+        for key in OUTCOMES[f"{kind.partition('/')[0]}:{section}"]:
+            yield from ((section, case, key) for case in [case for case in cases if key in case][:2])
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
+def test_an_update_mends_what_is_damaged_in_any_file(path: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """Each key that says an outcome, damaged in a copy of its file: after the update the file says what it said."""
+    kind = path.relative_to(CASES).with_suffix("").as_posix()
+    file, source = path.relative_to(REPO).as_posix(), path.read_text(encoding="utf-8")
+    monkeypatch.setattr(caseupdates, "REPO", tmp_path)
+    (tmp_path / file).parent.mkdir(parents=True)
+    mended = 0
+    for section, case, key in with_outcomes(kind):
+        other = damaged(kind, section, case, key)
+        if other is None:
+            continue
+        order = tuple(formats_of(kind)[section].keys)
+        written = edited(source, [Edit(case.place.line, {key: other[key]}, order)])
+        (tmp_path / file).write_text(written, encoding="utf-8")
+        mended_file = updated(replaced(monkeypatch, kind, written, section, case))
+        (after,) = (one for one in read_of(kind, mended_file)[section] if one["title"] == case["title"])
+        assert {**after, key: None} == {**case, key: None}
+        if key == "refused":  # a case says a part of it
+            assert case[key] in after[key]
+        elif key in after:
+            assert normal(after[key]) == normal(case[key]), f"{case.place}: {key}"
+        else:  # it said what holds without it
+            assert changes(replaced(monkeypatch, kind, mended_file, section, case)) == {}
+        mended += 1
+    assert mended
 
 
 def test_what_depends_on_a_cut_is_never_written(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

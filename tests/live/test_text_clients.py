@@ -4,14 +4,13 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
+from support.casefiles import load
 from support.loopback import EVENTS, Host, Reply, chunk, streamed, text_in, whole
-from support.repository import REPO
 from toolcalls.mitm import flow_metadata
 
 CONFIG = "version: 1\n"
-PROMPTS = {one["title"]: one for one in yaml.safe_load((REPO / "tests/cases/prompts.yaml").read_text(encoding="utf-8"))}
+PROMPTS = {one["title"]: one for one in load("prompts")["prompts"]}
 CLINE = {"user-agent": "Cline/3.82.0"}
 LEAK = (
     "I list the files.\n\n"

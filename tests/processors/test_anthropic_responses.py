@@ -31,12 +31,11 @@ from support.processorrows import (
     FORMS,
     WIRES,
     Got,
-    check,
+    check_row,
+    check_whole,
     events,
     exchange_for,
     finish_of,
-    own_exchange,
-    own_row,
     react,
     read_back,
     received,
@@ -112,27 +111,13 @@ def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> N
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("case", OWN)
 def test_a_row_streamed(case: dict[str, Any], wire: str) -> None:
-    body = sent(wire, "sse", own_row(case), 7, case.get("met", ""))
-    exchange = own_exchange(wire, case, "sse")
-    out = run(exchange, body)
-    check(wire, case, received(wire, "sse", out), exchange)
-    assert (out == body) == case.get("same", False)
-    for at in range(1, len(body), len(body) // 40):
-        again = own_exchange(wire, case, "sse")
-        assert again.feed(body[:at]) + again.feed(body[at:]) + again.close() == out, f"cut at {at}"
-        assert again.failure is None
-        assert again.verdicts == exchange.verdicts
-    assert run(own_exchange(wire, case, "sse"), body, 1) == out
+    check_row(wire, case)
 
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("case", [one for one in OWN if one.values[0].get("whole", True)])
 def test_a_row_as_one_body(case: dict[str, Any], wire: str) -> None:
-    body = sent(wire, "whole", own_row(case), 7, case.get("met", ""))
-    exchange = own_exchange(wire, case, "whole")
-    out = run(exchange, body)
-    check(wire, {**case, **case.get("whole", {})}, received(wire, "whole", out), exchange)
-    assert (out == body) == case.get("same", False)
+    check_whole(wire, case)
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

@@ -27,12 +27,11 @@ from support.processorcases import (
 )
 from support.processorframes import (
     FORMS,
-    contents,
+    check_array,
+    check_frames,
+    check_whole,
     exchange_for,
     frames_of,
-    normal,
-    own_exchange,
-    parts_joined,
     read_back,
     received,
     sent,
@@ -86,53 +85,19 @@ OWN = [
 
 @pytest.mark.parametrize(("wire", "case"), OWN)
 def test_frame_by_frame(wire: str, case: dict[str, Any]) -> None:
-    form: Form = "sse" if wire == "gemini" else "ndjson"
-    body = sent(wire, form, case["reply"])
-    exchange = own_exchange(wire, case, form)
-    out = run(exchange, body)
-    got = received(wire, form, out)
-    assert sorted(words(exchange)) == sorted(case["verdicts"])
-    assert (out == body) == case.get("same", False)
-    if "gets" in case:
-        assert contents(wire, form, out) == normal(wire, case["gets"])
-        assert got.order == case["order"]
-    assert got.numbers == [] or got.numbers == list(range(len(got.calls)))
-    for at in range(1, len(body), 3):
-        again = own_exchange(wire, case, form)
-        cut = again.feed(body[:at]) + again.feed(body[at:]) + again.close()
-        assert again.failure is None
-        assert cut.split() == out.split(), f"cut at {at}"
-        assert again.verdicts == exchange.verdicts
-    single = run(own_exchange(wire, case, form), body, 1)
-    assert received(wire, form, single) == got
+    check_frames(wire, case)
 
 
 @pytest.mark.parametrize(
     "case", [case.values[1] for case in OWN if case.values[0] == "gemini"], ids=lambda c: c["title"]
 )
 def test_in_an_array_no_element_is_left_out(case: dict[str, Any]) -> None:
-    body, events = (sent("gemini", form, case["reply"]) for form in ("json_array", "sse"))
-    out = run(own_exchange("gemini", case, "json_array"), body)
-    assert received("gemini", "json_array", out) == received(
-        "gemini", "sse", run(own_exchange("gemini", case, "sse"), events)
-    )
-    assert (out == body) == case.get("same", False)
-    assert run(own_exchange("gemini", case, "json_array"), body, 1) == out
+    check_array(case)
 
 
 @pytest.mark.parametrize(("wire", "case"), [case for case in OWN if case.values[1].get("whole")])
 def test_whole(wire: str, case: dict[str, Any]) -> None:
-    exchange = own_exchange(wire, case, "whole")
-    out = run(exchange, sent(wire, "whole", case["reply"]), 40)
-    received(wire, "whole", out)
-    assert sorted(words(exchange)) == sorted(case["verdicts"])
-    if wire == "gemini":
-        (candidate,) = json.loads(out)["candidates"]
-        assert parts_joined(candidate["content"]["parts"]) == normal(wire, [case["whole"]])[0]
-        assert candidate["finishReason"] == "STOP"
-    else:
-        assert json.loads(out)["message"] == normal(wire, [case["whole"]])[0]
-        assert json.loads(out)["done_reason"] == "stop"
+    check_whole(wire, case)
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,19 @@ from support.casefiles import CaseFile, case_file
 from support.casereports import no_mistakes
 from support.chatclient import chunk, event
 from support.growth import grows_with_its_input
-from support.quoting import CALL, CASE, DIALECTS, NOTATIONS, TOO_LATE, TOOLS, filled, in_some, written
+from support.quoting import (
+    CASE,
+    NOTATIONS,
+    TOO_LATE,
+    TOOLS,
+    check_called,
+    check_called_behind,
+    check_followed,
+    check_other_notation,
+    check_quoted,
+    filled,
+    written,
+)
 from support.repository import REPO, shared_path
 from support.sampling import smaller, some
 from support.spoken import SPOKEN, Spoken, exchange, through
@@ -86,11 +98,6 @@ def cases(kind: str) -> list[Any]:
     return [pytest.param(case, id=case["title"]) for case in CASE[kind]]
 
 
-def found(case: Mapping[str, Any], dialect: str, policy: PolicyName) -> list[Event] | None:
-    text = filled(case["text"], written(dialect))
-    return None if text is None else read(text, policy, cut=case.get("finish", "stop") != "stop")
-
-
 @pytest.mark.parametrize("file", [pytest.param(case_file(name), id=name) for name in ("quoting", "quoting_notations")])
 def test_a_file_has_the_format(file: CaseFile) -> None:
     """A case with a mistake fails here, and in no other test."""
@@ -99,18 +106,7 @@ def test_a_file_has_the_format(file: CaseFile) -> None:
 
 @pytest.mark.parametrize("case", cases("quoted"))
 def test_a_quoted_call_is_none(case: Mapping[str, Any]) -> None:
-    for dialect in DIALECTS:
-        for policy in ("standard", "strict"):
-            events = found(case, dialect, policy)
-            if events is None or (policy == "standard" and case.get("anywhere")):
-                continue
-            assert not calls_in(events), (dialect, policy)
-            text = filled(case["text"], written(dialect))
-            assert shown(events) == text or "half" in case["text"], (dialect, policy)
-            reasons = {verdict.reason for verdict in verdicts(events)}
-            wanted = {case.get("reason")} - {None}
-            if all_dialects()[dialect].place != "message":
-                assert wanted <= reasons, (dialect, policy, reasons)
+    check_quoted(case)
 
 
 def titled(kind: str) -> list[Any]:
@@ -119,48 +115,24 @@ def titled(kind: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", titled("quoted"))
 def test_a_call_that_another_notation_quotes_is_none(case: Mapping[str, Any]) -> None:
-    flag = case.get("flag")
-    for dialect, whole in in_some(case["text"]):
-        assert CALL.name in whole
-        events = read(whole, "strict")
-        assert not calls_in(events), dialect
-        assert shown(events) == whole
-        if flag == "late" or (flag and dialect == "mistral"):
-            continue
-        events = read(whole)
-        assert not calls_in(events), dialect
-        again = read(whole, size=3)
-        assert (shown(again), verdicts(again)) == (shown(events), verdicts(events)), dialect
+    check_other_notation(case)
 
 
 @pytest.mark.parametrize("policy", ["standard", "strict"])
 @pytest.mark.parametrize("case", titled("calls"))
 def test_a_call_behind_another_notation_is_one(case: Mapping[str, Any], policy: PolicyName) -> None:
-    for dialect, whole in in_some(case["text"]):
-        made = [(call.name, json.loads(call.arguments)) for call in calls_in(read(whole, policy))]
-        assert made == [(CALL.name, json.loads(CALL.arguments))], dialect
+    check_called_behind(case, policy)
 
 
 @pytest.mark.parametrize("case", cases("followed"))
 def test_what_follows_a_call_says_that_it_is_quoted(case: Mapping[str, Any]) -> None:
-    for dialect in DIALECTS:
-        events = found(case, dialect, "strict")
-        assert events is not None
-        assert not calls_in(events), dialect
-        assert shown(events) == filled(case["text"], written(dialect)), dialect
+    check_followed(case)
 
 
 @pytest.mark.parametrize("policy", ["standard", "strict"])
 @pytest.mark.parametrize("case", cases("calls"))
 def test_a_call_is_one(case: Mapping[str, Any], policy: PolicyName) -> None:
-    for dialect in DIALECTS:
-        if all_dialects()[dialect].place == "message" and not case.get("whole"):
-            continue
-        events = found(case, dialect, policy)
-        assert events is not None
-        assert [(call.name, json.loads(call.arguments)) for call in calls_in(events)] == [
-            (CALL.name, json.loads(CALL.arguments))
-        ], dialect
+    check_called(case, policy)
 
 
 @pytest.mark.parametrize("dialect", ["bare_json", "fenced_json", "harmony", "hermes", "invoke", "mistral", "pythonic"])

@@ -6,15 +6,15 @@ them (`tests/cases/prompts.yaml`). A reply in another dialect changes only where
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-import yaml
 
 from support import anthropicclient, chatclient
+from support.casefiles import CaseFile, case_file, load
+from support.casereports import no_mistakes
 from support.exchanges import run, words
-from support.repository import REPO
 from toolcalls.dialects import about, all_dialects
 from toolcalls.events import Verdict
 from toolcalls.reading.policy import CallPolicy
@@ -42,7 +42,7 @@ def _reads_alone(dialect: str) -> bool:
 
 
 READ_FILE = Tool("read_file", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}, "-")
-PROMPTS = yaml.safe_load((REPO / "tests/cases/prompts.yaml").read_text(encoding="utf-8"))
+PROMPTS = load("prompts")["prompts"]
 TAUGHT = {prompt["title"]: prompt for prompt in PROMPTS}
 CLINE, OPENHANDS = TAUGHT["Cline"]["system"], TAUGHT["OpenHands"]["system"]
 HERMES = '<tool_call>\n{"name": "read_file", "arguments": {"path": "src/a.ts"}}\n</tool_call>'
@@ -182,18 +182,23 @@ def test_what_dialects_share_is_none_of_them(dialect: str) -> None:
 
 # --- prompts of agents and chat templates -----------------------------------------------------------------------------
 
-each_prompt = pytest.mark.parametrize("title", TAUGHT)
+each_prompt = pytest.mark.parametrize("prompt", [pytest.param(one, id=one["title"]) for one in PROMPTS])
+
+
+@pytest.mark.parametrize("file", [pytest.param(case_file("prompts"), id="prompts")])
+def test_a_file_has_the_format(file: CaseFile) -> None:
+    """A case with a mistake fails here, and in no other test."""
+    no_mistakes(file)
 
 
 @each_prompt
-def test_a_prompt_teaches_what_it_says(title: str) -> None:
-    assert list(taught_in(TAUGHT[title]["system"])) == TAUGHT[title]["teaches"]
+def test_a_prompt_teaches_what_it_says(prompt: Mapping[str, Any]) -> None:
+    assert list(taught_in(prompt["system"])) == prompt["teaches"]
 
 
 @each_prompt
 @each_form
-def test_an_agents_own_calls_pass(title: str, form: str) -> None:
-    prompt = TAUGHT[title]
+def test_an_agents_own_calls_pass(prompt: Mapping[str, Any], form: str) -> None:
     for before in ("", "I look at it.\n\n"):
         made = exchange(form, request_body(form, system=prompt["system"], history=[prompt["calls"]]))
         body = reply(form, before + prompt["calls"])
@@ -204,8 +209,7 @@ def test_an_agents_own_calls_pass(title: str, form: str) -> None:
 
 
 @each_prompt
-def test_a_leak_in_the_history_does_not_outrank_the_prompt(title: str) -> None:
-    prompt = TAUGHT[title]
+def test_a_leak_in_the_history_does_not_outrank_the_prompt(prompt: Mapping[str, Any]) -> None:
     if not prompt["teaches"]:
         return
     leak = about("deepseek_dsml").example

@@ -28,7 +28,7 @@ class Uneditable(NotUpdated):
 class Edit:
     """What changes in the case that begins on `line` (counted from 1): keys with their new values, None to remove one.
 
-    order   all keys of such a case, as they follow each other
+    order   all keys of such a case, as they follow each other; the columns of one that is a list
     """
 
     line: int
@@ -54,8 +54,13 @@ def lines_of(source: str, line: int) -> str:
 
 def _edited(source: str, edit: Edit, key: str, value: Any) -> str:
     case = _case(source, edit.line)
-    wanted = _without_case(source, edit.line, {key: value})
-    for changed in _candidates(source, case, edit, key, value):
+    if isinstance(case, yaml.SequenceNode):
+        wanted = _without_case(source, edit.line, {edit.order.index(key): value})
+        candidates = _cells(source, case, edit.order.index(key), value)
+    else:
+        wanted = _without_case(source, edit.line, {key: value})
+        candidates = _candidates(source, case, edit, key, value)
+    for changed in candidates:
         try:
             if _without_case(changed, edit.line, {}) == wanted:
                 return changed
@@ -74,7 +79,7 @@ def _root(source: str) -> yaml.Node:
 def _case(source: str, line: int) -> Any:
     for _, section in _root(source).value:
         for case in section.value if isinstance(section, yaml.SequenceNode) else ():
-            if case.start_mark.line + 1 == line and isinstance(case, yaml.MappingNode):
+            if case.start_mark.line + 1 == line and isinstance(case, yaml.CollectionNode):
                 return case
     raise Uneditable(f"no case begins on line {line}")
 
@@ -85,9 +90,24 @@ def _without_case(source: str, line: int, changes: Mapping[str, Any]) -> str:
     for section, node in root.value:
         for place, case in enumerate(node.value if isinstance(node, yaml.SequenceNode) else ()):
             if case.start_mark.line + 1 == line:
-                said = {**data[section.value][place], **changes}
+                had = data[section.value][place]
+                said = {**(dict(enumerate(had)) if isinstance(had, list) else had), **changes}
                 data[section.value][place] = {key: said[key] for key in sorted(said) if said[key] is not None}
     return json.dumps(data, default=str)
+
+
+def _cells(source: str, case: yaml.SequenceNode, column: int, value: Any) -> Iterator[str]:
+    """The file with one item of a case that is a list changed, added as the last, or removed as the last."""
+    cells = case.value
+    if column < len(cells):
+        start, end = cells[column].start_mark.index, cells[column].end_mark.index
+        if value is not None:
+            yield source[:start] + flow(value) + source[end:]
+        elif 0 < column == len(cells) - 1:
+            yield source[: cells[column - 1].end_mark.index] + source[end:]
+    elif column == len(cells) and value is not None:
+        at = cells[-1].end_mark.index
+        yield f"{source[:at]}, {flow(value)}{source[at:]}"
 
 
 def _candidates(source: str, case: yaml.MappingNode, edit: Edit, key: str, value: Any) -> Iterator[str]:

@@ -135,8 +135,12 @@ def case_file(kind: str, name: str = "") -> CaseFile:
     file = str(path.relative_to(REPO))
     both = f"{kind}/{name}"
     formats = FORMATS.get(both) or FORMATS[kind]
-    beside = BESIDE.get(both, frozenset()) | (frozenset() if kind in WITHOUT_TOOLS else {"tools"})
-    return read_file(path.read_text(encoding="utf-8"), file, formats, beside)
+    return read_file(path.read_text(encoding="utf-8"), file, formats, keys_beside(both if name else kind))
+
+
+def keys_beside(kind: str) -> frozenset[str]:
+    """The keys beside the lists of cases of a file (`wires/gemini`)."""
+    return BESIDE.get(kind, frozenset()) | (frozenset() if kind in WITHOUT_TOOLS else {"tools"})
 
 
 def read_file(written: str, file: str, formats: Mapping[str, Format], beside: frozenset[str]) -> CaseFile:

@@ -237,7 +237,13 @@ FORMATS: dict[str, dict[str, Format]] = {
         "quoted": Format({**_QUOTATION, "flag": _FLAGS}, _QUOTED, columns=("title", "text", "flag")),
         "calls": Format(_QUOTATION, _QUOTED, columns=("title", "text")),
     },
+    "prompts": {
+        "prompts": Format(
+            {**_TITLE, "source": text, "teaches": texts, "calls": text, "system": text},
+            frozenset({"title", "source", "teaches", "calls", "system"}),
+        )
+    },
 }
 # What stands beside the sections of cases.
 BESIDE: dict[str, frozenset[str]] = {"wires/gemini": frozenset({"streamed_arguments"})}
-WITHOUT_TOOLS = frozenset({"quoting", "quoting_notations"})
+WITHOUT_TOOLS = frozenset({"quoting", "quoting_notations", "prompts"})

@@ -111,7 +111,6 @@ class _Updating:
         self._config = config
         self._updates = _caseupdates().Updates()
         self._done: list[str] = []
-        self._by_hand: set[Place] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -120,8 +119,7 @@ class _Updating:
             place = place_of(params_of(item))
             if place is not None:
                 first.setdefault(place, item)
-        self._by_hand = {place for place in first if self._updates.by_hand(place)}
-        chosen = {item for place, item in first.items() if place not in self._by_hand}
+        chosen = set(first.values())
         _keep(config, items, [item for item in items if item in chosen or file_of(params_of(item))])
 
     @pytest.hookimpl(tryfirst=True)
@@ -146,6 +144,3 @@ class _Updating:
         terminalreporter.section("cases")
         for line in self._done:
             terminalreporter.write_line(line)
-        if self._by_hand:
-            files = ", ".join(sorted({place.file for place in self._by_hand}))
-            terminalreporter.write_line(f"{len(self._by_hand)} cases that are edited by hand were left out: {files}")

@@ -7,35 +7,22 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from support.caseedits import NotUpdated
+from support import processoroutcomes, quotingoutcomes
+from support.caseexpectations import Doubtful, Expected, kept, spelt
 from support.casefiles import CASES, Case, Place, Said, canonical, case_of, load, openai_tools
 from support.caseformat import FORMATS
 from support.dialectcases import WIRE, Outcome, chunks, exchanged, read, read_back, single, whole
 from support.exchanges import run, same_wherever_it_is_cut
 from support.exchanges import words as words_of
-from support.processorcases import KINDS, body_of, check, exchange_for, got, history_of, route_of
-from support.processorcases import run as run_processors
-from support.processorcases import words as processed_words
-from support.quoting import reasons_for
+from support.rawbytes import RAW_CALL, check_raw, raw_bytes
 from support.repository import REPO
-from support.wirecases import ALSO_SENT, SENT, WHOLE, Sent
+from support.wirecases import ALSO_SENT, SENT, WHOLE, Sent, exchange_for
 from support.wireoutcomes import received
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write
-
-
-class Doubtful(NotUpdated):
-    """What came out must not be written down."""
-
-
-class Expected(NamedTuple):
-    """What a case must say of a key; `default`: it need not, since this holds without the key."""
-
-    value: Any
-    default: bool
 
 
 def changes(place: Place) -> dict[str, Any]:
@@ -53,7 +40,7 @@ def changes(place: Place) -> dict[str, Any]:
     new = {}
     for key, (value, default) in expected.items():
         if key in said:
-            if said[key] != value or _spelt(said[key]) != _spelt(value):
+            if said[key] != value or spelt(said[key]) != spelt(value):
                 new[key] = None if default else value
         elif not default:
             new[key] = value
@@ -76,39 +63,30 @@ def _said(place: Place) -> tuple[str, str, Said]:
     raise Doubtful(f"there is no case at {place}")
 
 
-def is_known(place: Place) -> bool:
-    """Whether there is a way to say what comes out of this kind of case; all others are edited by hand."""
-    kind, section, _ = _said(place)
-    return _way(kind, section) is not None
-
-
-def _way(kind: str, section: str) -> Callable[[Said, str], dict[str, Expected]] | None:
-    ways = {
-        ("dialects", "cases"): _read,
-        ("dialects", "written"): _written,
-        ("wires", "cases"): _received,
-        ("processors/openai_chat", "cases"): _processed,
-        ("quoting", "quoted"): _quoted,
-    }
-    return ways.get((kind, section)) or ways.get((kind.partition("/")[0], section))
+type Way = Callable[[Said, str], dict[str, Expected]]
 
 
 def _of(kind: str, section: str, said: Said) -> dict[str, Expected]:
-    way = _way(kind, section)
+    ways: dict[tuple[str, str], Way] = {
+        ("dialects", "cases"): _read,
+        ("dialects", "written"): _written,
+        ("wires", "cases"): _received,
+        ("wires/openai_chat", "raw"): lambda said, _: _raw(said),
+        ("processors/openai_chat", "cases"): lambda said, _: processoroutcomes.processed(said),
+        ("processors/anthropic_and_openai_responses", "cases"): lambda said, _: processoroutcomes.row(said),
+        ("processors/gemini", "cases"): processoroutcomes.frames,
+        ("processors/ollama", "cases"): processoroutcomes.frames,
+        ("quoting", "quoted"): lambda said, _: quotingoutcomes.quoted(said),
+        ("quoting", "followed"): lambda said, _: quotingoutcomes.followed(said),
+        ("quoting", "calls"): lambda said, _: quotingoutcomes.called(said),
+        ("quoting_notations", "quoted"): lambda said, _: quotingoutcomes.other_notation(said),
+        ("quoting_notations", "calls"): lambda said, _: quotingoutcomes.called_behind(said),
+        ("prompts", "prompts"): lambda said, _: quotingoutcomes.taught(said),
+    }
+    way = ways.get((kind, section)) or ways.get((kind.partition("/")[0], section))
     if way is None:
-        raise Doubtful(f"the cases of {kind}.yaml (`{section}`) are edited by hand")
+        raise Doubtful(f"nothing here says what comes out of the cases of {kind}.yaml (`{section}`)")
     return way(said, kind.partition("/")[2])
-
-
-def _spelt(value: Any) -> str:
-    return json.dumps(value, default=str)
-
-
-def _kept(said: Iterable[Any], came: list[Any], same: Callable[[Any, Any], bool]) -> list[Any]:
-    """What came, each item as its author wrote it where that says the same."""
-    wrote = list(said)
-    wrote += [None] * (len(came) - len(wrote))
-    return [old if old is not None and same(old, new) else new for old, new in zip(wrote, came, strict=False)]
 
 
 def call_said(name: str, arguments: str, exact: bool = False) -> dict[str, Any]:
@@ -137,14 +115,14 @@ def _sorted_once(arguments: str) -> str:
 def _calls(said: Mapping[str, Any], came: Iterable[tuple[str, str]]) -> Expected:
     wrote = said.get("calls", [])
     new = [call_said(*call, exact=place < len(wrote) and "json" in wrote[place]) for place, call in enumerate(came)]
-    return Expected(_kept(wrote, new, _same_call), not new)
+    return Expected(kept(wrote, new, _same_call), not new)
 
 
 def _same_call(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     if "json" in old and "json" in new:
         return (old["name"], old["json"]) == (new["name"], new["json"])
     values = [json.loads(one["json"]) if "json" in one else one.get("arguments", {}) for one in (old, new)]
-    return old["name"] == new["name"] and _spelt(values[0]) == _spelt(values[1])
+    return old["name"] == new["name"] and spelt(values[0]) == spelt(values[1])
 
 
 # --- dialects ---------------------------------------------------------------------------------------------------------
@@ -154,7 +132,7 @@ def _read(said: Said, name: str) -> dict[str, Expected]:
     case = case_of(said, name, load("dialects", name)["tools"] or {})
     came = _lawful(case)
     verdicts = [_verdict(one.status, one.reason, one.dialect, one.name, name) for one in came.verdicts]
-    verdicts = _kept(said.get("verdicts", ()), verdicts, lambda old, new: old.removesuffix(f" ({name})") == new)
+    verdicts = kept(said.get("verdicts", ()), verdicts, lambda old, new: old.removesuffix(f" ({name})") == new)
     shown, calls = came.shown.replace("\r", "␍"), _calls(said, came.calls)
     as_usual = verdicts == [f"lifted {called}" for called, _ in came.calls]
     cut = case.finish != "stop" or any(line.startswith("truncated") for line in verdicts)
@@ -280,50 +258,11 @@ def _same_in_whole(said: Said, forms: list[Sent], streamed: Expected) -> Expecte
     return streamed
 
 
-# --- processors -------------------------------------------------------------------------------------------------------
-
-
-def _processed(said: Said, _: str) -> dict[str, Expected]:
-    route, history = route_of(said["rules"]), history_of(said)
-    exchange = exchange_for(route, "lift", "sse", history)
-    found = got(run_processors(exchange, body_of(said["says"], "lift", "sse")), "lift", "sse")
-    verdicts = processed_words(exchange)
-    wrote = said["verdicts"]
-    calls = [{call["name"]: json.loads(call["arguments"])} for call in found.calls]
-    notes = [note.rule for _, note in exchange.notes]
-    text = " ".join(found.text.split())
-    came = {
-        "text": Expected(text, not text),
-        "calls": Expected(calls, not calls),
-        "finish": Expected(found.finish, default=False),
-        "verdicts": Expected(wrote if sorted(wrote) == sorted(verdicts) else verdicts, default=False),
-        "notes": Expected(notes, not notes),
-    }
-    new = {**said, **{key: value for key, (value, _) in came.items()}}
-    for kind in KINDS:
-        for form in ("sse", "whole"):
-            again = exchange_for(route, kind, form, history)
-            out = run_processors(again, body_of(said["says"], kind, form))
-            try:
-                check(new, again, got(out, kind, form), kind)
-            except AssertionError as error:
-                raise Doubtful(f"the kinds of exchange have different outcomes ({kind}, {form})") from error
-            cut = exchange_for(route, kind, form, history)
-            if run_processors(cut, body_of(said["says"], kind, form), 1) != out:
-                raise Doubtful(f"it depends on where the bytes are cut ({kind}, {form})")
-    return came
-
-
-# --- quoting ----------------------------------------------------------------------------------------------------------
-
-
-def _quoted(said: Said, _: str) -> dict[str, Expected]:
-    made, reasons = reasons_for(said)
-    if made:
-        raise Doubtful(f"a call is made of the text ({', '.join(made)})")
-    wrote = said.get("reason")
-    if wrote is None or wrote in reasons:
-        return {"reason": Expected(wrote, wrote is None)}
-    if len(reasons) == 1:
-        return {"reason": Expected(*reasons, default=False)}
-    raise Doubtful(f"the dialects do not agree on a reason; common to all are {sorted(reasons) or 'none'}")
+def _raw(said: Said) -> dict[str, Expected]:
+    exchange, body = exchange_for("openai_chat", {}, "sse"), raw_bytes(said["in"])
+    out = run(exchange, [body]).decode()
+    (made,) = [record.id for _, record in exchange.client_calls] or [""]
+    same = out.encode() == raw_bytes(said["in"], made)
+    came = said["in"] if same else out.replace(RAW_CALL, "CALL").replace(made or "ID", "ID")
+    check_raw({"in": said["in"], "out": came})
+    return {"out": Expected(came, same)}

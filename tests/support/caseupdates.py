@@ -6,7 +6,7 @@ from typing import Any
 
 from support.caseedits import Edit, Uneditable, edited, lines_of
 from support.casefiles import Place
-from support.caseoutcomes import changes, is_known, order_of
+from support.caseoutcomes import changes, order_of
 from support.repository import REPO
 
 
@@ -28,10 +28,6 @@ class Updates:
     def __init__(self) -> None:
         self._edits: defaultdict[str, list[Edit]] = defaultdict(list)
         self._sources: dict[str, str] = {}
-
-    def by_hand(self, place: Place) -> bool:
-        """Whether cases of this kind are edited by hand alone."""
-        return not is_known(place)
 
     def add(self, place: Place) -> Mapping[str, Any]:
         """What changes in a case. Raises `NotUpdated`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from support import geminiclient, ollamaclient
-from support.processorcases import TOOLS, as_text, no_reactors, route_of, turn
+from support.processorcases import TOOLS, as_text, no_reactors, route_of, run, turn, words
 from support.processorcases import exchange_for as on_chat
 from toolcalls.events import Text
 from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
@@ -150,3 +150,52 @@ def parts_joined(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         else:
             joined.append(part)
     return joined
+
+
+def check_frames(wire: str, case: Mapping[str, Any]) -> None:
+    """Assert that a client gets what the case says, frame by frame, wherever the bytes are cut."""
+    form: Form = "sse" if wire == "gemini" else "ndjson"
+    body = sent(wire, form, case["reply"])
+    exchange = own_exchange(wire, case, form)
+    out = run(exchange, body)
+    got = received(wire, form, out)
+    assert sorted(words(exchange)) == sorted(case["verdicts"])
+    assert (out == body) == case.get("same", False)
+    if "gets" in case:
+        assert contents(wire, form, out) == normal(wire, case["gets"])
+        assert got.order == case["order"]
+    assert got.numbers == [] or got.numbers == list(range(len(got.calls)))
+    for at in range(1, len(body), 3):
+        again = own_exchange(wire, case, form)
+        cut = again.feed(body[:at]) + again.feed(body[at:]) + again.close()
+        assert again.failure is None
+        assert cut.split() == out.split(), f"cut at {at}"
+        assert again.verdicts == exchange.verdicts
+    single = run(own_exchange(wire, case, form), body, 1)
+    assert received(wire, form, single) == got
+
+
+def check_array(case: Mapping[str, Any]) -> None:
+    """Assert that Gemini's array has the same outcome as its events."""
+    body, events = (sent("gemini", form, case["reply"]) for form in ("json_array", "sse"))
+    out = run(own_exchange("gemini", case, "json_array"), body)
+    assert received("gemini", "json_array", out) == received(
+        "gemini", "sse", run(own_exchange("gemini", case, "sse"), events)
+    )
+    assert (out == body) == case.get("same", False)
+    assert run(own_exchange("gemini", case, "json_array"), body, 1) == out
+
+
+def check_whole(wire: str, case: Mapping[str, Any]) -> None:
+    """Assert that a client gets what the case says of the same reply as one body."""
+    exchange = own_exchange(wire, case, "whole")
+    out = run(exchange, sent(wire, "whole", case["reply"]), 40)
+    received(wire, "whole", out)
+    assert sorted(words(exchange)) == sorted(case["verdicts"])
+    if wire == "gemini":
+        (candidate,) = json.loads(out)["candidates"]
+        assert parts_joined(candidate["content"]["parts"]) == normal(wire, [case["whole"]])[0]
+        assert candidate["finishReason"] == "STOP"
+    else:
+        assert json.loads(out)["message"] == normal(wire, [case["whole"]])[0]
+        assert json.loads(out)["done_reason"] == "stop"

@@ -7,7 +7,7 @@ from typing import Any
 
 from support import anthropicclient, responsesclient
 from support.casefiles import canonical
-from support.processorcases import TOOLS, as_text, no_reactors, route_of, turn, words
+from support.processorcases import TOOLS, as_text, no_reactors, route_of, run, turn, words
 from support.processorcases import exchange_for as on_chat
 from toolcalls.events import Text
 from toolcalls.processors import Call, Drop, EarlierCall, Edit, Say
@@ -192,3 +192,27 @@ def check(wire: str, case: Mapping[str, Any], got: Got, exchange: Exchange) -> N
     assert sorted(words(exchange)) == sorted(case["verdicts"])
     if "notes" in case:
         assert [note.rule for _, note in exchange.notes] == case["notes"]
+
+
+def check_row(wire: str, case: Mapping[str, Any]) -> None:
+    """Assert that a client gets what the case says of a streamed row, wherever the bytes are cut."""
+    body = sent(wire, "sse", own_row(case), 7, case.get("met", ""))
+    exchange = own_exchange(wire, case, "sse")
+    out = run(exchange, body)
+    check(wire, case, received(wire, "sse", out), exchange)
+    assert (out == body) == case.get("same", False)
+    for at in range(1, len(body), len(body) // 40):
+        again = own_exchange(wire, case, "sse")
+        assert again.feed(body[:at]) + again.feed(body[at:]) + again.close() == out, f"cut at {at}"
+        assert again.failure is None
+        assert again.verdicts == exchange.verdicts
+    assert run(own_exchange(wire, case, "sse"), body, 1) == out
+
+
+def check_whole(wire: str, case: Mapping[str, Any]) -> None:
+    """Assert that a client gets what the case says of the same row as one body."""
+    body = sent(wire, "whole", own_row(case), 7, case.get("met", ""))
+    exchange = own_exchange(wire, case, "whole")
+    out = run(exchange, body)
+    check(wire, {**case, **case.get("whole", {})}, received(wire, "whole", out), exchange)
+    assert (out == body) == case.get("same", False)

@@ -16,6 +16,7 @@ import pytest
 from support.casefiles import load, openai_tools
 from support.chatclient import HEAD, chunk, event, received
 from support.exchanges import of_request, run
+from support.rawbytes import check_raw
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.replies.exchange import Exchange
 from toolcalls.route import Route
@@ -34,17 +35,7 @@ def exchange_for(case: Mapping[str, Any], form: Form = "sse") -> Exchange:
 
 @pytest.mark.parametrize("case", RAW)
 def test_bytes(case: dict[str, str]) -> None:
-    written = '<invoke name=\\"Noop\\"></invoke>'
-    body = case["in"].replace("CALL", written).encode()
-    exchange = exchange_for({})
-    out = run(exchange, [body])
-    (made,) = [record.id for _, record in exchange.client_calls] or [""]
-    assert out == (case.get("out") or case["in"]).replace("CALL", written).replace("ID", made).encode()
-    for at in range(1, len(body)):
-        # An LF that a CRLF was cut off from is one more blank line behind an event, which says nothing.
-        again = run(exchange_for({}), [body[:at], body[at:]])
-        assert BLANK_LINES.split(again) == BLANK_LINES.split(out), f"cut at {at}"
-        assert again == out or b"\r" in body, f"cut at {at}"
+    check_raw(case)
 
 
 def test_choices_are_told_apart() -> None:
