@@ -4,6 +4,7 @@ The environment says which, so xdist's workers know it too:
 
     TESTS=some SEED=17   `make test`: a part of each large product, and of each law's examples
     TESTS=quick          `make quick`: the same, always with seed 0, and the fewest examples
+    TESTS=mutate         `make mutate`: the tests of `make quick`, and all examples of each law
     TESTS=all            `make test-all`, and pytest by itself
     TESTS=deep           `make test-long`: every place to cut, and thousands of new examples of each law
 
@@ -19,10 +20,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 AMOUNT = os.environ.get("TESTS", "all")
-EXAMPLES = {"quick": lambda _: 5, "some": lambda count: max(8, count // 10), "all": int, "deep": lambda _: 3000}
+EXAMPLES = {
+    "quick": lambda _: 5,
+    "mutate": int,
+    "some": lambda count: max(8, count // 10),
+    "all": int,
+    "deep": lambda _: 3000,
+}
 if AMOUNT not in EXAMPLES:
     raise pytest.UsageError(f"TESTS={AMOUNT} is none of {', '.join(EXAMPLES)}")
-SAMPLED = AMOUNT in {"quick", "some"}
+SAMPLED = AMOUNT in {"quick", "mutate", "some"}
 DEEP = AMOUNT == "deep"
 IN_CI = "CI" in os.environ
 SEED = int(os.environ.get("SEED") or (SystemRandom().randrange(10_000) if AMOUNT == "some" else 0))
@@ -41,7 +48,7 @@ settings.load_profile("patient")
 
 def examples(count: int) -> settings:
     """The settings of a law that has `count` examples in `make test-all`, where they are always the same."""
-    fixed = IN_CI or AMOUNT in {"quick", "all"}
+    fixed = IN_CI or AMOUNT in {"quick", "mutate", "all"}
     return settings(max_examples=EXAMPLES[AMOUNT](count), deadline=None, derandomize=fixed)
 
 
