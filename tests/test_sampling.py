@@ -75,4 +75,4 @@ def test_without_a_sample_everything_runs(suite: Path) -> None:
 def test_an_amount_that_is_none_is_refused(suite: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         ran(suite, TESTS="most")
-    assert "TESTS=most is none of quick, some, all, deep" in refused.value.stderr
+    assert "TESTS=most is none of quick, mutate, some, all, deep" in refused.value.stderr
