@@ -26,6 +26,8 @@ from toolcalls.route import PolicyName, Route
 GROUP = "quoting"
 AMBIGUOUS = "quoting: recorded"
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict")
+EVERY: tuple[PolicyName, ...] = (*POLICIES, "lenient")
+CLOSED = frozenset({"block_quote", "html_comment", "reasoning"})  # to `lenient`, too
 
 
 def jobs(fraction: float, seed: int) -> Iterator[Job]:
@@ -102,7 +104,7 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
     tally = Tally(GROUP)
     for kind in ("quoted", "followed", "calls"):
         for case in CASE[kind]:
-            for policy in POLICIES:
+            for policy in EVERY:
                 for key in KEYS:
                     name = f"{dialect}: {case['title']} policy={policy} wire={'/'.join(key)} seed={seed}"
                     if chosen(name, fraction, seed) and _says(kind, case, dialect, policy):
@@ -131,6 +133,8 @@ def _says(kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName) 
     """Whether a case says what must come of this dialect's call by this policy."""
     if filled(case["text"], written(dialect)) is None or case.get("finish", "stop") != "stop":
         return False
+    if policy == "lenient":
+        return kind == "quoted" and case.get("reason") in CLOSED
     if kind == "calls":
         return all_dialects()[dialect].place != "message" or bool(case.get("whole"))
     # In `standard` the words behind the call come too late, and special tokens count anywhere.
