@@ -64,7 +64,7 @@ FILES = {
     """,
     "reading": """
         echo_watch open_text policy | candidate open_calls shown_text | limits | ledger | block invented_results
-        | openers reasoning_tags stray_closers | reader
+        | openers reasoning_tags stray_closers | unopened_reasoning | reader
     """,
     "writing": "writer | blocks for_client prompting | roundtrip",
     "processors": """
@@ -73,10 +73,10 @@ FILES = {
         | reply | screening | guarded_text
     """,
     "requests": """
-        client_memory prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting
+        client_memory opened_reasoning prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting
         | call_memory processing
     """,
-    "replies": "body_encoding calls unread_calls | stages | lane | plan waiting | exchange",
+    "replies": "body_encoding calls reading_ahead unread_calls | stages | lane | plan waiting | exchange",
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns vocabulary | descriptions redaction report

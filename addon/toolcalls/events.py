@@ -55,7 +55,7 @@ class Reasoning(msgspec.Struct, frozen=True, gc=False):
     """Text of the model's reasoning, never searched for calls to make.
 
     `moved`: it stood in the reply's text, in a frame that says so (then it follows its `Markup`), and belongs into the
-    wire's reasoning field; else it stands there.
+    wire's reasoning field; else it stands there, and an empty text only says that there is some.
     """
 
     text: str

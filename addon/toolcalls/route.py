@@ -173,6 +173,8 @@ class Route:
     multiple_calls     False: a client is given only the first call of a reply; None: all, but for a text client that is
                        known to take one call a message
     drop_invented_results   a tool result that the model wrote itself behind its call is not shown
+    starts_in_reasoning   the chat template opens the model's reasoning, and the server leaves it in the text: a reply's
+                       text is reasoning up to the first closer, unless reasoning comes in a field of its own
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
@@ -205,6 +207,7 @@ class Route:
     tools: tuple[Tool, ...] = ()
     multiple_calls: bool | None = None
     drop_invented_results: bool = False
+    starts_in_reasoning: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
     max_call_chars: int = 16 * 1024 * 1024

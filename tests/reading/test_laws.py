@@ -53,6 +53,18 @@ def test_the_reply_is_the_same_however_it_is_cut(data: st.DataObject, text: str,
 
 @law
 @given(st.data(), replies, routes, st.booleans())
+def test_what_may_be_reasoning_is_the_same_however_it_is_cut(
+    data: st.DataObject, text: str, route: Route, ends: bool
+) -> None:
+    once = read(route, [text], ends=ends, likely=True)
+    again = read(route, data.draw(cut(text)), ends=ends, likely=True)
+    assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
+    assert "".join(event.text for event in again if isinstance(event, Text | Markup)) == text
+    assert len(calls_in(again)) <= len(calls_in(read(route, [text], ends=ends)))
+
+
+@law
+@given(st.data(), replies, routes, st.booleans())
 def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, route: Route, ends: bool) -> None:
     quoted = (f"before\n{data.draw(st.sampled_from([text, text[: len(text) // 2], text[1:]]))}\nbehind",)
     once = read(route, [text], ends=ends, quotable=quoted)

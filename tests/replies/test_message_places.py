@@ -122,7 +122,8 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     body = around_a_call(key, ["Hi.", written("hermes") + closer])
     one = exchange(wire, form, "standard")
     run(one, [body])
-    assert lifted(one) == [CALL.name]
+    # In a whole reply, a closer of reasoning that nothing opened says what stood before it.
+    assert lifted(one) == ([] if quotation == "reasoning" and key.endswith("whole") else [CALL.name])
 
 
 @pytest.mark.parametrize("opener", [opener for opener, _ in QUOTATIONS.values()])

@@ -17,14 +17,22 @@ from toolcalls.shapes import Call
 from toolcalls.writing.writer import calls_in
 
 
-def call_policy_for(route: Route, quotable: tuple[str, ...] = ()) -> CallPolicy:
-    return CallPolicy(route, Request(tools=TOOLS, quotable=quotable), open_calls=True)
+def call_policy_for(route: Route, quotable: tuple[str, ...] = (), *, likely: bool = False) -> CallPolicy:
+    """`likely`: the text may begin inside reasoning."""
+    request = Request(tools=TOOLS, quotable=quotable)
+    return CallPolicy(route, request, open_calls=True, may_start_in_reasoning=likely)
 
 
 def read(
-    route: Route, pieces: Iterable[str], *, ends: bool = True, quotable: tuple[str, ...] = (), frames: bool = True
+    route: Route,
+    pieces: Iterable[str],
+    *,
+    ends: bool = True,
+    quotable: tuple[str, ...] = (),
+    frames: bool = True,
+    likely: bool = False,
 ) -> list[Event]:
-    reader = Reader(replace(call_policy_for(route, quotable), remove_frames=frames))
+    reader = Reader(replace(call_policy_for(route, quotable, likely=likely), remove_frames=frames))
     events = [event for piece in pieces for event in reader.feed(piece)]
     return [*events, *reader.finish(cut=not ends)]
 

@@ -51,7 +51,8 @@ PARTS = [
 NOISE = [
     "\n", "\n", "\r\n", "\r", " ", "    ", "\n\n", "\t", "word", "call", "court\n", "count ", "&lt;", "&amp;", "&am",
     "&", "<![CDATA[", "]]>", "]]", "]]]]><![CDATA[>", "```", "```xml\n", "`", "> ", "- ", "<!--", "-->", "<think>",
-    "</think>", "42", "true", '{"a":1}', "é", "🙂", "\ud83d", "\ude42", "\u2028", "\x00", "<b>", "a < b && c",
+    "</think>", "<|END_THINKING|>",
+    "42", "true", '{"a":1}', "é", "🙂", "\ud83d", "\ude42", "\u2028", "\x00", "<b>", "a < b && c",
 ]  # fmt: skip
 
 _values = st.lists(st.sampled_from([*NOISE, *PARTS]), max_size=4).map("".join)
@@ -124,6 +125,7 @@ routes = st.builds(
     allowed_tools=st.sampled_from([None, None, ("Bash",), ()]),
     multiple_calls=st.sampled_from([None, None, False]),
     infer_types=st.booleans(),
+    starts_in_reasoning=st.sampled_from([False, False, False, True]),
     max_buffer_bytes=st.sampled_from([64 * 1024, 64 * 1024, 80]),
     take=st.sampled_from([None, None, None, (), get_args(Taken), ("inline",), ("fenced", "reasoning")]),
     require=st.sampled_from([None, None, None, (), ("complete",), ("terminal",), ("arguments",)]),

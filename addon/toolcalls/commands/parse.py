@@ -22,7 +22,9 @@ from toolcalls.commands.streams import BadInput, as_json, decode, read_input, wr
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
+from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.request import Request, Tool
+from toolcalls.requests.opened_reasoning import may_start_in_reasoning
 from toolcalls.route import Route
 from toolcalls.text.markdown import Position
 from toolcalls.wires import all_wires
@@ -44,6 +46,7 @@ def run(arguments: Namespace) -> int:
         _pieces(text, arguments.chunk),
         CallPolicy(route, Request(tools=tools), open_calls=True),
         cut=arguments.finish in _CUT,
+        whole=arguments.chunk is None,
     )
     write_line(as_json(result, pretty=sys.stdout.isatty()))
     if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
@@ -54,15 +57,29 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def parsed(
-    pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, starts_in_reasoning: bool = False
-) -> dict[str, Any]:
+def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: bool = False) -> dict[str, Any]:
     """What a reader makes of a text that arrives in `pieces`: {"text", "calls", "verdicts"}.
+
+    whole   all of the text is there before any of it is read, so that a closer of reasoning tells what it began with
 
     "reasoning" is added if the text held reasoning in a frame of its own.
     """
-    place = None if starts_in_reasoning else Position.behind(call_policy.request.prefill)
-    reader = Reader(call_policy, starts_in_reasoning=starts_in_reasoning, place=place)
+    inside = call_policy.route.starts_in_reasoning
+    place = Position(reasoning=True) if inside else Position.behind(call_policy.request.prefill)
+    pieces = list(pieces)
+    end = 0
+    if whole:
+        parts = [(0, Text(piece)) for piece in pieces]
+        waits = call_policy.requires("terminal")
+        found = reasoning_ends(parts, lambda at: Reader(call_policy, place=at), place, joined=True, waits=waits)
+        end = found.get(0, 0)
+    reader = Reader(
+        call_policy,
+        starts_in_reasoning=inside,
+        may_start_in_reasoning=call_policy.may_start_in_reasoning,
+        reasoning_end=end,
+        place=place,
+    )
     events: list[Event] = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.finish(cut=cut)
     complete = {event.index for event in events if isinstance(event, CallEnd)}
@@ -89,12 +106,18 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
         dialects=dialects_of(job.value("dialect")) if "dialect" in job else route.dialects,
         policy=policy_of(job.value("policy")) if "policy" in job else route.policy,
         allowed_tools=patterns_of(job.value("allowed_tools")),
+        starts_in_reasoning=job.flag("starts_in_reasoning"),
     )
     return parsed(
         _text(job, arguments.chunk),
-        CallPolicy(asked, replace(request, tools=with_tools(request.tools, declared)), open_calls=True),
+        CallPolicy(
+            asked,
+            replace(request, tools=with_tools(request.tools, declared)),
+            open_calls=True,
+            may_start_in_reasoning=may_start_in_reasoning(asked, request),
+        ),
+        whole="text" in job and "chunk" not in job and arguments.chunk is None,
         cut=job.text("finish", arguments.finish) in _CUT,
-        starts_in_reasoning=job.flag("starts_in_reasoning"),
     )
 
 

@@ -95,6 +95,7 @@ class RouteKeys:
             "allowed_tools": _allowed_tools,
             "tools": ToolKeys(keys).tools,
             "multiple_calls": optional_flag("multiple_calls", "what the client takes"),
+            "starts_in_reasoning": flag("starts_in_reasoning"),
             "infer_types": flag("infer_types"),
             "drop_invented_results": flag("drop_invented_results"),
             "max_buffer_bytes": number("max_buffer_bytes", 64),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.channels import ends_first, take_up_to
 from toolcalls.shapes.raw import up_to_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
@@ -32,6 +32,8 @@ _BOTH = (_OPEN, _CLOSE)
 _MAX_MARK = 512
 _ELEMENT = re.compile(r"\s*(?P<element>[\w-]+)(?P<attributes>(?:\s+[\w-]+\s*=\s*\"[^\"]*\")*)\s*")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*\"([^\"]*)\"")
+_THOUGHT = re.compile(r"<\|close\|>\s*think\s*<\|sep\|>")
+_OTHER = re.compile(r"<\|open\|>\s*(?:response|think)\s*<\|sep\|>")
 _CHANNELS = ("tools", "response", "think")
 _JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "null"})
 
@@ -95,9 +97,14 @@ class _Xtml:
         return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
-        """Reasoning up to its closing mark, or to the next channel."""
+        """Reasoning up to its closing mark, or to the next channel. Calls in front of the mark are drafts."""
+        drafts = False
         while (yield from take_up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
             mark = yield from self._mark(scan, 0)
+            if mark is not None and mark.opens and (mark.is_("tools") or mark.is_("call")) and not drafts:
+                drafts = yield from ends_first(scan, _THOUGHT, _OTHER)
+            if mark is not None and drafts and not mark.is_("/think"):
+                mark = None
             if mark is not None and mark.is_("/think"):
                 scan.take(mark.length)
                 sink.mark_frame()

@@ -126,7 +126,7 @@ class Block:
         if respelt:
             candidate.repairs.append("name")
         self._first = self._first or candidate
-        candidate.reason = self._declines(name, refused)
+        candidate.reason = self._declines(name, refused, candidate.start)
         if candidate.reason == "undeclared":
             candidate.nearest = ledger.tools.nearest(name)
         if candidate.reason is None:
@@ -237,13 +237,15 @@ class Block:
         self._ledger.hold()
         self._start = self._ledger.at
 
-    def _declines(self, name: str, refused: Reason | None) -> Reason | None:
+    def _declines(self, name: str, refused: Reason | None, start: int) -> Reason | None:
         """Why a call of this name is none, by what is known at its commit point; None for nothing."""
         ledger, route = self._ledger, self._call_policy.route
         refused = None if refused is not None and self._call_policy.takes(refused) else refused
         reason = (self._call_policy.declines(name, self._place) if name else None) or refused
-        if reason is not None:
-            return reason
+        if reason is None and start < ledger.reasoning_end:
+            reason = "reasoning"
+        if reason is not None or ledger.refused is not None:
+            return reason or ledger.refused
         count = ledger.committed + ledger.waiting
         if count and route.multiple_calls is False:
             return "multiple_calls"

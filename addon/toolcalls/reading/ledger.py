@@ -52,6 +52,9 @@ class Ledger:
     spilled      held text of this block was shown at the limit for held text
     releasing    no more may be held, though more text may come
     shown        text that is shown
+    reasoned     some of the text was the model's reasoning, in a frame of its own
+    reasoning_end  a call that begins in front of this place is reasoning
+    refused      why no call of the block is one; None for nothing
     """
 
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
@@ -63,7 +66,9 @@ class Ledger:
         self.shown = ShownText(position)
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
-        self.spilled = self.releasing = False
+        self.spilled = self.releasing = self.reasoned = False
+        self.reasoning_end = 0
+        self.refused: Reason | None = None
         self.scan = scan
         self.call_policy = call_policy
         self._half = self.limits.half
@@ -103,6 +108,7 @@ class Ledger:
         """What was consumed is the model's reasoning."""
         thought = "".join(self.scan.taken)
         self._settle(Fate.TAKEN)
+        self.reasoned = True
         if thought:
             self.out.append(Reasoning(thought, moved=True))
 

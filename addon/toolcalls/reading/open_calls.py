@@ -90,9 +90,18 @@ class OpenCalls:
             require=(),
             allowed_tools=None,
             multiple_calls=True,
+            starts_in_reasoning=False,
             max_calls=_MANY_CALLS,
         )
-        self._terms = replace(call_policy, request=request, route=route, lift=True, open_calls=False, first=())
+        self._terms = replace(
+            call_policy,
+            request=request,
+            route=route,
+            lift=True,
+            open_calls=False,
+            may_start_in_reasoning=False,
+            first=(),
+        )
         self._reads_code, self._reads_json = CODE in dialects, "bare_json" in dialects
         self._code_terms = replace(self._terms, route=replace(route, dialects=(CODE,)))
 

@@ -18,10 +18,9 @@ from typing import NamedTuple
 from toolcalls.reading.invented_results import INVENTED_RESULTS
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.markdown import REASONING_CLOSERS
 from toolcalls.text.scanner import SPACE, Search, beginnings
 
-REASONING_CLOSERS = tuple(REASONING_TAGS.values())
 _NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
 _HEAD = 3  # characters of an opener that are looked for first

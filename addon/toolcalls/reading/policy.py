@@ -40,6 +40,7 @@ class CallPolicy:
     remove_frames     the frames of a dialect's messages (channels) may be removed
     emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
     open_calls        calls in JSON or Python that stand where nobody reads them have verdicts, too
+    may_start_in_reasoning   the text may begin inside reasoning that the chat template has opened
     first             the dialects that are asked before all others that share an opener: those of a text client
     """
 
@@ -51,6 +52,7 @@ class CallPolicy:
     remove_frames: bool = True
     emit_incomplete: bool = False
     open_calls: bool = False
+    may_start_in_reasoning: bool = False
     first: tuple[str, ...] = ()
 
     @cached_property

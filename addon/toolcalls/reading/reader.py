@@ -16,13 +16,14 @@ from toolcalls.dialects import ESCAPED, chosen, configured, replaces_native
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
-from toolcalls.reading.invented_results import INVENTED_RESULTS, read_invented_result
+from toolcalls.reading.invented_results import read_invented_result
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.open_calls import open_text_of
 from toolcalls.reading.openers import Opener, openers_of
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reasoning_tags import is_reasoning, may_be_reasoning
 from toolcalls.reading.stray_closers import take_stray_closers
+from toolcalls.reading.unopened_reasoning import UnopenedReasoning, is_closer
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
 from toolcalls.text.markdown import SHORT, Position
@@ -44,11 +45,23 @@ class Reader:
         call_policy: CallPolicy,
         *,
         tools: Toolbox | None = None,
-        starts_in_reasoning: bool = False,
+        starts_in_reasoning: bool | None = None,
+        may_start_in_reasoning: bool | None = None,
+        reasoning_end: int = 0,
         place: Position | None = None,
     ) -> None:
-        """`place`: where the text stands in its message, the reader's own from here on; None for the beginning."""
+        """`place`: where the text stands in its message, the reader's own from here on; None for the beginning.
+
+        starts_in_reasoning       the text starts inside reasoning, up to any closer
+        may_start_in_reasoning    it may: what would be a call waits for a closer behind it
+                                  (None: as the route and the request say of a reply, where this is its beginning)
+        reasoning_end             a call that begins in front of this place of the text is reasoning
+        """
         route = call_policy.route
+        if starts_in_reasoning is None:
+            starts_in_reasoning = place is None and route.starts_in_reasoning
+        if may_start_in_reasoning is None:
+            may_start_in_reasoning = place is None and call_policy.may_start_in_reasoning
         self._route = route
         self._first = call_policy.first
         self._anywhere = call_policy.takes("inline")
@@ -66,6 +79,8 @@ class Reader:
         self._position = place or Position(reasoning=starts_in_reasoning)
         self._scan = Scanner()
         self._ledger = ledger = Ledger(self._scan, call_policy, self._tools, self._position)
+        ledger.reasoning_end = 0 if call_policy.takes("reasoning") else reasoning_end
+        self.unopened = UnopenedReasoning(self._scan, ledger, self._position, likely=may_start_in_reasoning)
         open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
@@ -184,6 +199,12 @@ class Reader:
         finally:
             self._ledger.releasing = False
 
+    def reasons_elsewhere(self) -> None:
+        """The reply has its reasoning in a field of its own, so the text did not begin inside it."""
+        self.unopened.likely = False
+        self._position.leave_reasoning()
+        self._set_idle(idle=self._idle)
+
     def end_paragraph(self) -> None:
         """A native call stands behind the text so far, all of which is decided."""
         self._position.end_paragraph()
@@ -223,17 +244,19 @@ class Reader:
                 self._scan.take(opener.stray + len(opener.literal))
                 self._no_call(opener.dialects[0], "reasoning", start)
                 self._message_start = False
+            elif is_closer(opener.literal) and not self.unopened.closes_frame(opener):
+                orphan = self._reasoning_closer(opener)
             elif opener.dialects:
+                yield from self.unopened.wait(opener, anywhere=self._anywhere)
                 self.inside = True
                 behind_call = yield from self._block(opener)
                 self.inside = False
+                self._ledger.refused = None
                 self._ledger.close()
                 if behind_call and not self._results:
                     self._look_for(results=True)
-            elif opener.literal in INVENTED_RESULTS:
-                yield from self._result(opener)
             else:
-                orphan = self._reasoning_closer(opener)
+                yield from self._result(opener)
 
     def _text(self) -> Generator[None, None, Opener | LookAlike | None]:
         """Show text up to the next opener. Returns None at the end of the reply.
@@ -314,13 +337,16 @@ class Reader:
         """
         reason = self._position.reason()
         orphan = reason is None
+        if orphan:
+            self.unopened.closes_nothing()
         self._scan.take(len(opener.literal))
         if orphan:
-            self._position.restart()
             self._ledger.hold()
         else:
             self._ledger.show()
         self._message_start = reason in {None, "reasoning"}
+        if self._message_start:
+            self.unopened.is_over()
         return orphan
 
     def _result(self, opener: Opener) -> Generator[None]:

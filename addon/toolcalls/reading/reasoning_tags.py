@@ -13,6 +13,8 @@ _MOST = 16384  # characters of one element that are looked over: what is looked 
 
 def may_be_reasoning(literal: str) -> bool:
     """Whether an opener is a reasoning tag."""
+    if "|" in literal:  # special tokens name no tool
+        return False
     return literal in REASONING_TAGS or literal.lower() in REASONING_TAGS
 
 

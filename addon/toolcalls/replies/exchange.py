@@ -29,6 +29,7 @@ from toolcalls.events import (
     Note,
     ParagraphEnd,
     Place,
+    Reasoning,
     Text,
     Verdict,
 )
@@ -282,6 +283,8 @@ class Exchange:
                 waiting.can_omit = self._codec.can_omit and self._frames.can_omit
                 if self._keeps_markup and parts:
                     self._latest = waiting.frame
+                if not self._streamed:
+                    self._plan.read_ahead(parts or ())
                 self._apply(waiting, parts or [])
                 parts = None
                 if payload == STREAM_END:
@@ -303,6 +306,10 @@ class Exchange:
             if isinstance(event, Fetched):
                 self.call_policy.add_quotable(event.text)
                 continue
+            if isinstance(event, Reasoning):
+                self._reasons(number)
+                if not event.text:
+                    continue
             lane = self._lanes.get(number) or self._lane(number)
             if isinstance(event, ParagraphEnd):
                 lane.lane.end_paragraph()
@@ -321,6 +328,12 @@ class Exchange:
                 lane.ends(waiting, event, last=not self._streamed or self.wire.sequential_lanes)
             else:
                 waiting.parts.append((number, event))
+
+    def _reasons(self, number: int) -> None:
+        """The upstream has reasoning in a field of its own."""
+        self._plan.reasons_elsewhere(number)
+        if (lane := self._lanes.get(number)) is not None:
+            lane.lane.reasons_elsewhere()
 
     def _lane(self, number: int) -> LaneFrames:
         seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")

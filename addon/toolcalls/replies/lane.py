@@ -52,10 +52,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Where a text block begins in its message: as it came, and as filters made it (None where there are none)."""
+    """Where a text block begins in its message: as it came, and as filters made it (None where there are none).
+
+    may_be_reasoning   it may still be known to have begun inside reasoning
+    """
 
     as_it_came: Position
     filtered: Position | None
+    may_be_reasoning: bool = False
 
 
 class Lane:
@@ -136,7 +140,12 @@ class Lane:
     def next_block(self) -> MessagePlace:
         """Where another text block of the same message would begin."""
         read, reread = self._row.read, self._row.reread
-        return MessagePlace(read.next_block(), None if reread is None else reread.next_block())
+        filtered = None if reread is None else reread.next_block()
+        return MessagePlace(read.next_block(), filtered, read.may_be_reasoning)
+
+    def reasons_elsewhere(self) -> None:
+        """The reply has its reasoning in a field of its own."""
+        self._row.read.reasons_elsewhere()
 
     def end_paragraph(self) -> None:
         """A native call stands between what came before this lane and its text."""

@@ -17,6 +17,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.lane import Lane, MessagePlace, Row
+from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
@@ -29,7 +30,7 @@ from toolcalls.replies.stages.write import Write
 from toolcalls.requests.evidence import Decision, Kind
 from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import Wire
+from toolcalls.wires import Part, Wire
 from toolcalls.writing.roundtrip import ClientText
 
 # When a stage is in the row: never, always, or where the route has processors (or none), filters, rules that may block,
@@ -86,6 +87,8 @@ class Plan:
         self._processors = processors if self._when["act"] else None
         self._replies: dict[int, Reply] = {}
         self._latest: Lane | None = None
+        self._reasoning_ends: Mapping[int, int] = {}
+        self._reasons_elsewhere: set[int] = set()  # replies that have reasoning in a field of its own
         self.guarded = self._processors is not None and self._processors.blocks
         # A call that processors stopped in its middle is not for the client, as text neither.
         self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
@@ -115,7 +118,7 @@ class Plan:
         decision = self._decision
         client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
         acts = processing is not None
-        begins = self._begins(filtered="reread" in row)
+        begins = self._begins(number, filtered="reread" in row)
         write = Write(calls, client, tools, call_policy.route, acts=acts) if "write" in row else None
         screen = None
         if write is not None and rules is not None:
@@ -132,7 +135,7 @@ class Plan:
             reread = Reread(Reader(replace(call_policy, lift=True), tools=tools, place=begins.filtered), calls)
         self._latest = Lane(
             Row(
-                read=Read(Reader(call_policy, tools=tools, place=begins.as_it_came), calls),
+                read=Read(self._reader(begins, number), calls),
                 act=None if processing is None else Act(processing),
                 reread=reread,
                 twins=Twins(calls) if "twins" in row else None,
@@ -147,15 +150,49 @@ class Plan:
         )
         return self._latest
 
-    def _begins(self, *, filtered: bool) -> MessagePlace:
+    def _reader(self, begins: MessagePlace, number: int) -> Reader:
+        """Reads the text of a lane that begins there."""
+        return Reader(
+            self._call_policy,
+            tools=self._tools,
+            starts_in_reasoning=begins.as_it_came.reason() == "reasoning",
+            may_start_in_reasoning=begins.may_be_reasoning,
+            reasoning_end=self._reasoning_ends.get(number, 0),
+            place=begins.as_it_came,
+        )
+
+    def read_ahead(self, parts: Iterable[Part]) -> None:
+        """All events of a reply that comes whole, before any of them goes through a lane."""
+        policy = self._call_policy
+        if policy.lift and not policy.takes("reasoning"):
+            self._reasoning_ends = reasoning_ends(
+                parts,
+                lambda place: Reader(policy, tools=self._tools, place=place),
+                self._first_place,
+                joined=self._wire.sequential_lanes,
+                waits=policy.requires("terminal"),
+            )
+
+    def reasons_elsewhere(self, number: int) -> None:
+        """The reply of this lane has reasoning in a field of its own, so its text did not begin inside any."""
+        self._reasons_elsewhere.add(self._reply_of(number))
+
+    def _begins(self, number: int, *, filtered: bool) -> MessagePlace:
         """Where the next lane's text begins: behind the lane before it, or behind what the request has of its message.
 
         Blocks of one message are read as if joined: what is quoted in one goes on in the next.
         """
         if self._latest is not None and self._wire.sequential_lanes:
             return self._latest.next_block()
-        prefilled = self._prefilled
-        return MessagePlace(prefilled.copy(), prefilled.copy() if filtered else None)
+        elsewhere = self._reply_of(number) in self._reasons_elsewhere
+        first = self._prefilled if elsewhere else self._first_place
+        likely = self._call_policy.may_start_in_reasoning and not elsewhere
+        return MessagePlace(first.copy(), self._prefilled.copy() if filtered else None, likely)
+
+    @cached_property
+    def _first_place(self) -> Position:
+        """The place at which the reply begins: inside reasoning where the route says so."""
+        return Position(reasoning=True) if self._call_policy.route.starts_in_reasoning else self._prefilled
 
     @cached_property
     def _prefilled(self) -> Position:

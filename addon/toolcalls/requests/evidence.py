@@ -19,6 +19,7 @@ from toolcalls.dialects import about
 from toolcalls.events import Reason
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
+from toolcalls.requests.opened_reasoning import may_start_in_reasoning
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.spoken_dialects import taught_in, used_in
 from toolcalls.route import Route
@@ -204,6 +205,7 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
         allow_undeclared=allow_undeclared,
         remove_frames=frames,
         open_calls=decision.client != "text",
+        may_start_in_reasoning=lift and may_start_in_reasoning(route, request),
         first=decision.client_dialects,
     )
     return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)

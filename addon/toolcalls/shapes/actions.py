@@ -1,7 +1,8 @@
 """Calls as a JSON array between special tokens, beside a thinking and a text channel: Cohere's Command models.
 
 The tokens of the channels go, and so do citations (`<co>text</co: 0:[1]>`), of which the text stays. What is thought is
-reasoning. A closer of a channel whose opener was the end of the prompt goes as well.
+reasoning, and so is an action in front of its closer; without one, an action ends it. A closer of a channel whose
+opener was the end of the prompt goes as well.
 """
 
 import re
@@ -11,7 +12,7 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
-from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.channels import ends_first, take_up_to
 from toolcalls.shapes.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -20,6 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 _THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
 _ACT, _ACTED = "<|START_ACTION|>", "<|END_ACTION|>"
 _MAX_CITATION = 64
+_ENDS_THOUGHT = re.compile(re.escape(_THOUGHT))
 _CITED = re.compile(r"</co[:\s\d,\[\]]*+")
 
 
@@ -35,6 +37,10 @@ class Actions:
     @cached_property
     def _text(self) -> tuple[str, str]:
         return f"<|START_{self.channel}|>", f"<|END_{self.channel}|>"
+
+    @cached_property
+    def _begins(self) -> re.Pattern[str]:
+        return re.compile(f"{re.escape(_THINK)}|{re.escape(self._text[0])}")
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The tokens of all channels."""
@@ -53,6 +59,8 @@ class Actions:
         sink.mark_frame()
         if token == _THINK:
             closer = yield from take_up_to(scan, (_THOUGHT, _ACT, self._text[0]), sink.mark_reasoning)
+            if closer == _ACT and (yield from ends_first(scan, _ENDS_THOUGHT, self._begins)):
+                closer = yield from take_up_to(scan, (_THOUGHT,), sink.mark_reasoning)  # the action is a draft
             scan.take(len(_THOUGHT) if closer == _THOUGHT else 0)
         elif token == self._text[0]:
             yield from self._says(scan, sink)

@@ -6,6 +6,9 @@ from functools import lru_cache
 
 from toolcalls.text.scanner import Scanner, Step, beginnings
 
+MOST_AHEAD = 64 * 1024  # characters that are looked over for the mark that says what a part was
+_LONGEST_MARK = 64  # characters of any mark that is looked for so
+
 
 def take_up_to(scan: Scanner, marks: tuple[str, ...], report: Callable[[], None]) -> Step[str | None]:
     """Consume the text up to the next of `marks`, and report each part as soon as it cannot begin a mark.
@@ -30,6 +33,25 @@ def take_up_to(scan: Scanner, marks: tuple[str, ...], report: Callable[[], None]
             return found.group()
         if scan.ended:
             return None
+        yield
+
+
+def ends_first(scan: Scanner, ending: re.Pattern[str], other: re.Pattern[str]) -> Step[bool]:
+    """Whether a mark that `ending` finds comes before any that `other` finds, behind this place.
+
+    So it is, too, where the text breaks off before either, and where MOST_AHEAD characters hold neither.
+    """
+    seen = 0
+    while True:
+        start, stop = scan.pos + seen, scan.pos + MOST_AHEAD
+        end, rest = ending.search(scan.text, start, stop), other.search(scan.text, start, stop)
+        if end is not None or rest is not None:
+            return end is not None and (rest is None or end.start() < rest.start())
+        if scan.rest() >= MOST_AHEAD:
+            return True
+        if scan.ended:
+            return scan.cut
+        seen = max(seen, scan.rest() - _LONGEST_MARK)
         yield
 
 

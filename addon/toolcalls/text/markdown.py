@@ -38,7 +38,12 @@ REASONING_TAGS: dict[str, str] = {
     "<reflection>": "</reflection>",
     "<scratchpad>": "</scratchpad>",
     "<antThinking>": "</antThinking>",
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere's Command models
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",  # Kimi K3
+    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",  # PLaMo 3, vLLM's `plamo3` reasoning parser
 }
+# What ends reasoning. Apriel's begins with a sentence of its template's, which is no mark; Gemma's with a line.
+REASONING_CLOSERS = (*REASONING_TAGS.values(), "[BEGIN FINAL RESPONSE]", "<channel|>")
 # HTML blocks of kind 1: raw text up to the closer, so nothing in them is a call; and elements that were such once.
 # So do a page of HTML, and what wikis write.
 RAW_TAGS = (
@@ -74,7 +79,7 @@ def _sought(ends: Quotation, *closers: str) -> _Sought:
 
 
 _COMMENT = _sought("html_comment", "-->")
-_ANY_REASONING = _sought("reasoning", *REASONING_TAGS.values())
+_ANY_REASONING = _sought("reasoning", *REASONING_CLOSERS)
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
 _AFTER = ("", " ", "\t", ">")
 _RAW = {
@@ -85,7 +90,7 @@ _RAW = {
 }
 _CODE_ENDS = {f"<{name}{after}": f"</{name}>" for name in CODE_TAGS for after in _AFTER[1:]}
 # Every literal that means something, and all their beginnings. `<pre` without more counts at the end of a line only.
-_CLOSERS = frozenset(REASONING_TAGS.values())
+_CLOSERS = frozenset(REASONING_CLOSERS)
 _TOKENS = {
     *("<!--", *_REASONING, *_CLOSERS),
     *(tag for tag in _RAW if not tag[-1].isalpha()),
@@ -216,6 +221,17 @@ class Position:
                 tail = self._tail_of_line()
                 self._line.clear()
                 self.keep(tail)
+
+    def leave_reasoning(self) -> None:
+        """The text so far did not start inside reasoning, though it was said to."""
+        if self._sought is _ANY_REASONING:
+            self._sought, self._tail = None, ""
+            self.restart()
+
+    def enter_reasoning(self) -> None:
+        """The text that comes next is reasoning, up to any closer."""
+        self._open(_ANY_REASONING)
+        self.special = None
 
     def restart(self) -> None:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""

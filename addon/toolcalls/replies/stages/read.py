@@ -15,6 +15,7 @@ class Read(Stage):
         self.passes = reader.passes  # whether a piece is text that nothing can happen to; if so, it has been read
         self.next_block = reader.next_block
         self.end_paragraph = reader.end_paragraph
+        self.reasons_elsewhere = reader.reasons_elsewhere
         self._reader = reader
         self._calls = calls
         self._known = 0  # how many whole native calls the reader knows
@@ -23,6 +24,12 @@ class Read(Stage):
     def holds(self) -> bool:
         """Whether text is being read that is not decided."""
         return not self._reader.idle
+
+    @property
+    def may_be_reasoning(self) -> bool:
+        """Whether the text so far may still turn out to be reasoning that the chat template has opened."""
+        unopened = self._reader.unopened
+        return unopened.likely and not unopened.reasoning_is_over
 
     @property
     def inside(self) -> bool:

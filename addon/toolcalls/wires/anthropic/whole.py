@@ -24,6 +24,8 @@ from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
 from toolcalls.wires.replacement import Replacements
 
+_THINKING = {"thinking", "redacted_thinking"}
+
 
 class Whole(WholeCodec):
     """The codec of a whole reply."""
@@ -55,7 +57,8 @@ class Whole(WholeCodec):
             else:
                 results += fetched(block)
         reason = reason_of(rawjson.word(message, "stop_reason"))
-        parts: list[Part] = []
+        kinds = {rawjson.word(rawjson.fields(raw), "type") for raw in rawjson.items(message["content"])}
+        parts: list[Part] = [(0, Reasoning(""))] if kinds & _THINKING else []
         for lane, (natives, text) in enumerate(rows):
             parts += natives
             if text:

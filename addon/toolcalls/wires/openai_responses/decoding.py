@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
@@ -166,6 +166,8 @@ class Reading:
         yield from self._ends()
         if rawjson.word(item, "type") == "message":
             yield self._lane, Text("")
+        elif rawjson.word(item, "type") == "reasoning":
+            yield self._lane, Reasoning("")
 
     def _begun(self, event: Fields, item: Fields, kind: CallKind) -> Iterator[Part]:
         self._open = bool(self._lanes)  # calls before the first text are reported with it
@@ -251,6 +253,8 @@ class Reading:
                 yield from whole_call(self._lane, len(self._calls) + len(self.unstreamed_calls), kind_of_call, item)
                 self.unstreamed_calls[place] = item
             elif silent:
+                if rawjson.word(item, "type") == "reasoning":
+                    yield self._lane, Reasoning("")
                 yield from ((self._lane, Fetched(text)) for text in fetched(item))
                 for part in self._message(item, place):
                     if isinstance(part[1], Text):

@@ -51,7 +51,8 @@ class Whole(WholeCodec):
                 behind_call, results = False, []
                 texts.append(rawjson.word(part, "text"))
         reason = reason_of(response, calls=index > 0)
-        parts: list[Part] = []
+        kinds = {rawjson.word(rawjson.fields(raw), "type") for raw in rawjson.items(response["output"])}
+        parts: list[Part] = [(0, Reasoning(""))] if "reasoning" in kinds else []
         for lane, calls in enumerate(natives):
             parts += calls
             if lane < len(texts) and texts[lane]:

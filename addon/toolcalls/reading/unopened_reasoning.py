@@ -1,0 +1,118 @@
+"""Reasoning that the chat template has opened: the text may begin inside it, and only its closer says so.
+
+Where it is likely (by the model's name, by earlier turns), a candidate in front of any closer waits, unread, until one
+comes, until the text ends, or until more waits than may be held. Elsewhere a closer that nothing opened declines the
+calls that still wait, and a reply that is all here is read once more with the place of that closer (`began_inside`).
+"""
+
+import re
+
+from toolcalls.events import Reason
+from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.openers import Opener
+from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS, Position
+from toolcalls.text.scanner import Scanner, Step
+
+_CLOSERS = frozenset(REASONING_CLOSERS)
+_CLOSER = re.compile("|".join(map(re.escape, REASONING_CLOSERS)), re.IGNORECASE)
+_OVERLAP = max(map(len, REASONING_CLOSERS)) - 1
+
+
+def holds_closer(text: str) -> bool:
+    """Whether a closer of reasoning stands anywhere in a text."""
+    return _CLOSER.search(text) is not None
+
+
+def is_closer(literal: str) -> bool:
+    """Whether an opener that was found is a closer of reasoning."""
+    return literal in _CLOSERS
+
+
+class UnopenedReasoning:
+    """What is known of one text: whether it began inside reasoning.
+
+    likely        it may have, and nothing has told yet; what would be a call waits
+    began_inside  the offset of the closer that says that it did; None while there is none
+    """
+
+    __slots__ = ("_ledger", "_over", "_position", "_scan", "_waits", "began_inside", "likely")
+
+    def __init__(self, scan: Scanner, ledger: Ledger, position: Position, *, likely: bool) -> None:
+        self._scan = scan
+        self._ledger = ledger
+        self._position = position
+        self._over = False  # some reasoning has ended
+        self._waits = ledger.call_policy.lift and not ledger.call_policy.takes("reasoning")
+        self.likely = likely
+        self.began_inside: int | None = None
+
+    @property
+    def reasoning_is_over(self) -> bool:
+        """Whether some reasoning has ended in the text so far, so that what follows it is the message."""
+        return self._over or self._ledger.reasoned
+
+    def is_over(self) -> None:
+        """Reasoning ends here: what follows is the message."""
+        self.likely, self._over = False, True
+
+    def closes_frame(self, opener: Opener) -> bool:
+        """Whether a closer of reasoning is its dialect's to read, being part of its frame. It ends reasoning, too."""
+        reason = self._position.reason()
+        if not opener.dialects or reason == "reasoning":
+            return False
+        if reason is None:
+            self.closes_nothing()
+            self.is_over()
+        return True
+
+    def closes_nothing(self) -> None:
+        """Nothing opened the closer of reasoning that stands here: the text so far was reasoning, calls in it, too."""
+        ledger = self._ledger
+        if not self.reasoning_is_over:
+            self.began_inside = ledger.at
+        if ledger.waiting and not ledger.call_policy.takes("reasoning"):
+            ledger.decline_waiting("overflow" if ledger.overflows() else "reasoning")
+        self._position.restart()
+
+    def wait(self, opener: Opener, *, anywhere: bool) -> Step[None]:
+        """What stands here would be a call: wait until it is known whether that is part of reasoning.
+
+        anywhere   calls count inside a line, too
+        """
+        if not self.likely or not self._waits or self._ledger.reasoned or opener.literal in REASONING_TAGS:
+            return
+        # One that is a whole message waits for the end in any case.
+        beside = [one for one in opener.dialects if one.place != "message"]
+        if not (anywhere or self._position.line_start):
+            beside = [one for one in beside if one.place == "anywhere"]
+        if not beside or self._position.reason() is not None:
+            return
+        reason = yield from _what_follows(self._scan, self._ledger.call_policy.route.max_buffer_bytes)
+        if reason == "reasoning":
+            self._position.enter_reasoning()
+        elif reason is not None:
+            self._ledger.refused = "overflow" if self._ledger.releasing else reason
+        self.likely = reason not in {None, "reasoning"}
+
+
+def _what_follows(scan: Scanner, limit: int) -> Step[Reason | None]:
+    """What the text from here on says, of which at most `limit` bytes of UTF-8 are looked at.
+
+    "reasoning" where a closer stands in it, None where it ends without one; "overflow" where so much of it does not
+    tell, and "cut_off" where it broke off before.
+    """
+    searched = weighed = weight = 0
+    while True:
+        text, start = scan.text, scan.pos
+        found = _CLOSER.search(text, start + max(0, searched - _OVERLAP))
+        searched = scan.rest()
+        end = searched if found is None else found.end() - start
+        weight += len(text[start + weighed : start + end].encode("utf-8", "surrogatepass"))
+        weighed = end
+        if weight > limit:
+            return "overflow"
+        if found is not None:
+            return "reasoning"
+        if scan.ended:
+            return "cut_off" if scan.cut else None
+        yield

@@ -1,0 +1,185 @@
+"""Text that begins inside reasoning, which only its closer says: what is declined, what waits for it, and how long."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from support.quoting import CALL, TOOLS, written
+from toolcalls.dialects import all_dialects
+from toolcalls.events import CallStart, Event, Text, Verdict
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import PolicyName, Route, Taken
+from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS
+
+LS = written("hermes")
+SIZES = (0, 1, 7)
+DIALECTS = [name for name in all_dialects() if written(name)]
+
+
+def read(
+    text: str,
+    size: int = 0,
+    *,
+    policy: PolicyName = "standard",
+    likely: bool = True,
+    starts: bool = False,
+    cut: bool = False,
+    take: tuple[Taken, ...] | None = None,
+    room: int = 64 * 1024,
+    elsewhere: bool = False,
+) -> tuple[list[tuple[str, str | None]], list[Event]]:
+    route = Route(
+        client="native",
+        upstream="text",
+        policy=policy,
+        take=take,
+        max_buffer_bytes=room,
+        starts_in_reasoning=starts,
+    )
+    reader = Reader(CallPolicy(route, Request(tools=TOOLS), may_start_in_reasoning=likely))
+    if elsewhere:
+        reader.reasons_elsewhere()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)] if size else [text]
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    events += reader.finish(cut=cut)
+    return [(one.status, one.reason) for one in events if isinstance(one, Verdict)], events
+
+
+def shown(events: Sequence[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Text))
+
+
+LIFTED, REASONED = ("lifted", None), ("declined", "reasoning")
+LIKELY = {
+    "a draft before a closer": (f"Shall I?\n{LS}\nNo.\n</think>\nHi.", [REASONED]),
+    "a draft at the start": (f"{LS}\n</think>", [REASONED]),
+    "a draft that breaks off": (f"Shall I?\n<tool_call>\nNo.\n</think>\n{LS}", [REASONED, LIFTED]),
+    "the call behind": (f"Shall I?\n{LS}\nYes.\n</think>\n\n{LS}", [REASONED, LIFTED]),
+    "no closer at all": (f"I look.\n{LS}", [LIFTED]),
+    "two calls and no closer": (f"I look.\n{LS}\n{LS}", [LIFTED, LIFTED]),
+    "text behind and no closer": (f"I look.\n{LS}\nThere.", [LIFTED]),
+    "an opening tag": (f"<think>\nHm.\n</think>\n{LS}\nNo </think>", [LIFTED]),
+    "a quotation": (f"```\n{LS}\n```\n</think>\n{LS}", [("declined", "fenced"), LIFTED]),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("text", "found"), LIKELY.values(), ids=LIKELY)
+def test_where_it_is_likely_a_call_waits_for_a_closer(
+    text: str, found: list[tuple[str, str | None]], size: int
+) -> None:
+    assert read(text, size)[0] == found
+
+
+def test_text_before_the_first_candidate_streams_and_a_call_comes_at_the_end() -> None:
+    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), may_start_in_reasoning=True))
+    assert shown(reader.feed("I look. ")) == "I look. "
+    assert reader.feed(f"\n{LS}\n")[1:] == []
+    assert any(isinstance(event, CallStart) for event in reader.finish(cut=False))
+    # Behind a closer nothing waits any more.
+    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), may_start_in_reasoning=True))
+    assert any(isinstance(event, CallStart) for event in reader.feed(f"Yes.\n</think>\n{LS}\n"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_reply_that_breaks_off_before_a_closer_says_nothing(size: int) -> None:
+    text = f"Shall I?\n{LS}\nMaybe"
+    found, events = read(text, size, cut=True)
+    assert (found, shown(events)) == ([("truncated", "cut_off")], text)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_waits_is_bounded(size: int) -> None:
+    """By bytes; and what is declined then owns what stands in it."""
+    text = f"Shall I?\n{LS}\n{'ä' * 300}\n</think>"
+    found, events = read(text, size, room=400)
+    assert (found, shown(events)) == ([("declined", "overflow")], text)
+    assert read(text, size, room=1000)[0] == [REASONED]
+    quoted = written("invoke").replace("rm -rf build", f"x\n{LS}\n")
+    assert read(f"{quoted}{'ä' * 300}", size, room=400)[0] == [("declined", "overflow")]
+
+
+def test_when_no_more_can_be_held_a_call_that_waits_is_text() -> None:
+    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), may_start_in_reasoning=True))
+    events = [*reader.feed(f"Hm.\n{LS}\nyes"), *reader.release()]
+    assert [one.reason for one in events if isinstance(one, Verdict)] == ["overflow"]
+
+
+def test_what_ends_the_doubt() -> None:
+    text = f"Shall I?\n{LS}\nNo.\n</think>"
+    assert read(text, elsewhere=True)[0] == [LIFTED]
+    assert read(text, take=("reasoning",))[0] == [LIFTED]
+    assert read(text, likely=False)[0] == [LIFTED]
+    assert read(text, starts=True, elsewhere=True)[0] == [LIFTED]
+
+
+@pytest.mark.parametrize("closer", REASONING_CLOSERS)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_route_that_says_so_is_believed(closer: str, size: int) -> None:
+    text = f"Shall I?\n{LS}\nYes.\n{closer}\n{LS}"
+    assert read(text, size, likely=False, starts=True)[0][:1] == [REASONED]
+    assert LIFTED in read(text, size, likely=False, starts=True)[0]
+    assert read(LS, size, likely=False, starts=True)[0] == [REASONED]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("closer", REASONING_CLOSERS)
+def test_strict_takes_nothing_before_a_closer_that_nothing_opened(closer: str, size: int) -> None:
+    """Whatever is known: what it takes has to wait for the end in any case."""
+    found, events = read(f"Thought.\n{LS}\n{closer}\n{LS}", size, policy="strict", likely=False)
+    assert [one for one in found if one[1] != "not_a_call"] == [REASONED, LIFTED]
+    assert shown(events).startswith(f"Thought.\n{LS}")
+    assert LIFTED not in read(f"<think>a</think>\n{LS}\n{closer}", size, policy="strict", likely=False)[0]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+def test_a_draft_of_any_dialect_is_reasoning_before_a_closer(dialect: str, policy: PolicyName) -> None:
+    for tail in ("\n</think>\nHi.", "\nNo.\n</think>", "</think>"):
+        text = f"{written(dialect)}{tail}"
+        for size in SIZES:
+            found, events = read(text, size, policy=policy)
+            assert LIFTED not in found
+            assert CALL.name in shown(events)
+
+
+MARKS = {
+    "cohere_cmd3": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "cohere_cmd4": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    "plamo3": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    "gemma4": ("<|channel>thought\n", "<channel|>"),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
+@pytest.mark.parametrize("dialect", MARKS)
+def test_a_draft_in_a_dialects_own_reasoning_is_reasoning(dialect: str, policy: PolicyName, size: int) -> None:
+    begin, end = MARKS[dialect]
+    for draft in (written(dialect), f"\n{LS}\n", written(dialect) * 3):
+        text = f"{begin}Shall I? {draft} No.{end}\n"
+        assert LIFTED not in read(text, size, policy=policy, likely=False)[0]
+        assert read(text + written(dialect), size, policy=policy, likely=False)[0].count(LIFTED) == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dialect", ["cohere_cmd3", "cohere_cmd4", "kimi_k3"])
+def test_where_a_thought_is_not_closed_an_action_ends_it(dialect: str, size: int) -> None:
+    begin, _ = MARKS[dialect]
+    text = f"{begin}I do. {written(dialect)}"
+    assert read(text, size, likely=False)[0] == [LIFTED]
+    assert LIFTED not in read(text, size, likely=False, cut=True)[0]  # it may have been closed behind that
+    assert LIFTED not in read(text + "x" * 70_000, size or 4096, likely=False)[0]
+
+
+@pytest.mark.parametrize("mark", [mark for mark in REASONING_TAGS if "|" in mark])
+def test_a_mark_that_prose_names_hides_no_call(mark: str) -> None:
+    assert LIFTED in read(f"The token `{mark}` begins it.\n\n{LS}", likely=False)[0]
+
+
+def test_a_mark_inside_a_line_opens_nothing() -> None:
+    mark = MARKS["plamo3"][0]
+    assert LIFTED in read(f"The token {mark} begins it.\n\n{LS}", likely=False)[0]
