@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcalls.route import PolicyName
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS
 
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 NAMES = [tag[1:-1] for tag in REASONING_TAGS if tag.startswith("<") and not {":", "|"} & set(tag)]
+# Marks that a dialect takes out of the text, where nothing says that they stand in reasoning.
+FRAMED = frozenset(
+    {"<|START_THINKING|>", "<|END_THINKING|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>", "<channel|>"}
+)
 PARAMETERS = {"type": "object", "properties": {"idea": {"type": "string"}, "depth": {"type": "integer"}}}
 # What makes no call inside the tags that a declared tool is named after. {call} is one of another tool.
 THOUGHTS = {
@@ -48,6 +52,8 @@ def texts() -> dict[str, Reasoned]:
     """Every text by its title."""
     found: dict[str, Reasoned] = {}
     for opener, closer in REASONING_TAGS.items():
+        if opener in FRAMED:
+            continue
         found |= {
             f"{opener} around words": Reasoned(f"{opener}\nShall I?\n{{call}}\nNo.\n{closer}\nDone."),
             f"{opener} around a call": Reasoned(f"{opener}\n{{call}}\n{closer}"),
@@ -59,4 +65,14 @@ def texts() -> dict[str, Reasoned]:
             inside = thought.replace("{{", "{").replace("}}", "}")
             found[f"a tool named {name}, {title}"] = Reasoned(f"<{name}>{inside}</{name}>\nDone.", tool=name)
         found[f"a tool named {name}, before a call"] = Reasoned(f"<{name}>\n</{name}>\n{{call}}", made=True, tool=name)
+    opened: Mapping[str, Any] = {"starts_in_reasoning": True}
+    for closer in REASONING_CLOSERS:
+        found |= {
+            f"{closer} that the route expects": Reasoned(f"Shall I?\n{{call}}\nNo.\n{closer}\nDone.", route=opened),
+            f"{closer} before a call": Reasoned(f"Shall I?\n{closer}\n\n{{call}}", made=True, route=opened),
+        }
+        if closer not in FRAMED:
+            text = f"Shall I?\n{{call}}\n{closer}\nDone."
+            found[f"{closer} that nothing opened"] = Reasoned(text, policies=("strict",))
+    found["no closer where the route expects one"] = Reasoned("Shall I?\n{call}", route=opened)
     return found
