@@ -1,0 +1,490 @@
+"""What the most careless parser of a dialect reads (`processors/careless.py`), place by place.
+
+Each row is a reply in its blocks, what is shown of it, with # for each call that is taken out, and the verdicts. It is
+the same however the blocks are cut. Then the limits: how long what is held, and what is looked at.
+"""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from toolcalls.processors.access import Gate
+from toolcalls.processors.careless import PATIENCE, CarelessReading
+from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden, refused_objects
+from toolcalls.processors.careless_tags import LONGEST, Tags, as_json, calls_in_objects
+from toolcalls.processors.careless_text import LINGERS, KeptText
+from toolcalls.request import Tool
+from toolcalls.route import Access, AccessRule, Condition
+from toolcalls.values.toolbox import Toolbox
+
+
+def tool(name: str, **types: str) -> Tool:
+    return Tool(name, {"type": "object", "properties": {key: {"type": kind} for key, kind in types.items()}})
+
+
+TOOLS = (
+    tool("run", cmd="string", title="string"),
+    tool("write", path="string", content="string"),
+    tool("read", path="string", args="object"),
+    tool("wipe"),
+)
+RULES = (
+    AccessRule("no-rm", "block", ("run",), arguments=(Condition("cmd", "^rm"),)),
+    AccessRule("no-etc", "block", arguments=(Condition("path", "^/etc"),)),
+    AccessRule("no-wipe", "block", ("wipe",)),
+)
+GATE = Gate(Access(RULES), model="", agent="")
+GONE = "a call goes on behind a block's end"
+
+
+def tags(dialect: str) -> Tags:
+    return Tags((dialect,), Toolbox(TOOLS), ())
+
+
+class Reading:
+    """A reply as it is read: what is shown of it so far, and what was found."""
+
+    def __init__(self, dialect: str) -> None:
+        self.reading = CarelessReading(GATE, tags(dialect))
+        self.text = self.shown = ""
+        self.found: list[tuple[str, str, str]] = []
+        self._at = 0
+
+    def feed(self, text: str) -> None:
+        self.text += text
+        if self.reading.passes(text):
+            self.shown += text
+            self._at += len(text)
+        else:
+            self._take(self.reading.feed(text))
+
+    def boundary(self) -> None:
+        self._take(self.reading.boundary())
+
+    def _take(self, outcomes: Iterable[Decided | Forbidden]) -> None:
+        for one in outcomes:
+            if isinstance(one, Forbidden):
+                self.shown += "#"
+                arguments = ", ".join(f"{key}={json.loads(raw)}" for key, raw in one.arguments)
+                self.found.append((one.name, one.refusal.rule, arguments))
+            else:
+                self.shown += self.text[self._at : self._at + one.size] if one.shown else ""
+                self._at += one.size
+
+
+def read(dialect: str, blocks: Iterable[str], size: int = 0) -> Reading:
+    """All of a reply, `size` characters at a time, 0 for whole blocks; up to where no more may be shown."""
+    found = Reading(dialect)
+    for block in blocks:
+        for at in range(0, len(block), size or max(1, len(block))):
+            if not found.reading.hidden:
+                found.feed(block[at : at + (size or len(block))])
+        if not found.reading.hidden:
+            found.boundary()
+    return found
+
+
+CASES = [
+    ("tagged", ["Hi. <run><cmd>rm x</cmd></run> So."], "Hi. # So.", [("run", "no-rm", "cmd=rm x")]),
+    ("tagged", ["<run><cmd>ls</cmd></run> So."], "<run><cmd>ls</cmd></run> So.", []),
+    ("tagged", ["<run><cmd>ls</cmd></run> </cmd> rm </cmd> So."], "<run><cmd>ls</cmd></run> </cmd> rm </cmd> So.", []),
+    ("tagged", ["<run><cmd>ls</cmd><cmd>rm</cmd></run> So."], "# So.", [("run", "no-rm", "cmd=ls, cmd=rm")]),
+    ("tagged", ["<run><cmd>rm</cmd><cmd>ls</cmd></run> So."], "# So.", [("run", "no-rm", "cmd=rm")]),
+    ("tagged", ["<run>words <title>t</title> <!-- --> <cmd>rm</cmd></run> So."], "# So.", [("run", "no-rm", "cmd=rm")]),
+    ("tagged", ["<run><cmd>rm"], "#", [("run", "no-rm", "")]),
+    ("tagged", ["<run><cmd>ls"], "<run><cmd>ls", []),
+    ("tagged", ["<run><cmd>ls</cmd>"], "<run><cmd>ls</cmd>", []),
+    ("tagged", ["<run><args><cmd>rm</cmd></args></run> x"], "# x", [("run", "no-rm", "cmd=rm")]),
+    ("tagged", ["<run><x><cmd>rm</cmd></x></run> x"], "# x", [("run", "no-rm", "cmd=rm")]),
+    ("tagged", ["<run><title><cmd>rm</cmd></title></run> x"], "<run><title><cmd>rm</cmd></title></run> x", []),
+    ("tagged", ["<wipe></wipe> a"], "# a", [("wipe", "no-wipe", "")]),
+    ("tagged", ["a <wipe> b </wipe> c"], "a # c", [("wipe", "no-wipe", "")]),
+    (
+        "tagged",
+        ["<write><path>a</path><content><path>/etc</path></content></write> a"],
+        "<write><path>a</path><content><path>/etc</path></content></write> a",
+        [],
+    ),
+    (
+        "tagged",
+        ["<write><path>a</path><content>x</content><path>/etc</path></content></write> a"],
+        "# a",
+        [("write", "no-etc", "path=a, path=/etc")],
+    ),
+    (
+        "tagged",
+        ["<write><path>/etc/x</path><content>y</content></write> a"],
+        "# a",
+        [("write", "no-etc", "path=/etc/x")],
+    ),
+    (
+        "tagged",
+        ["<read><path>/etc/x</path></read> b <run><cmd>ls</cmd></run> c"],
+        "# b <run><cmd>ls</cmd></run> c",
+        [("read", "no-etc", "path=/etc/x")],
+    ),
+    (
+        "tagged",
+        ["<run><cmd>ls</cmd></run> b <read><path>/etc/x</path></read> c"],
+        "<run><cmd>ls</cmd></run> b # c",
+        [("read", "no-etc", "path=/etc/x")],
+    ),
+    ("tagged", ["<run>", "<cmd>rm x</cmd></run> So."], "<run>#</run> So.", [("run", "no-rm", "cmd=rm x")]),
+    ("tagged", ["<run><cmd>", "rm x</cmd></run> So."], "<run><cmd>#", [("run", "no-rm", "cmd=rm x")]),
+    ("tagged", ["<ru", "n><cmd>rm x</cmd></run> So."], "<ru#", [("run", "no-rm", "cmd=rm x")]),
+    ("tagged", ["<run><cmd>r", "m</cmd></run> So."], "<run><cmd>r#", [("run", "no-rm", "cmd=rm, cmd=r\nm")]),
+    (
+        "tagged",
+        ["<run><cmd>ls</cmd></r", "un> a <cmd>rm</cmd></run> b"],
+        "<run><cmd>ls</cmd></run> a #</run> b",
+        [("run", "no-rm", "cmd=ls, cmd=rm")],
+    ),
+    (
+        "tagged",
+        ["<run><cmd>ls</cmd></run>", " a <cmd>rm</cmd></run> b"],
+        "<run><cmd>ls</cmd></run> a <cmd>rm</cmd># b",
+        [("run", "no-rm", "cmd=ls, cmd=rm")],
+    ),
+    ("tagged", ["<run><cmd>ls</cmd></run> a </cmd></run> b"], "<run><cmd>ls</cmd></run> a </cmd></run> b", []),
+    ("tagged", ["a < b <i>c</i> <x"], "a < b <i>c</i> <x", []),
+    ("tagged", ["<RUN><CMD>rm</CMD></RUN> x"], "# x", [("run", "no-rm", "CMD=rm")]),
+    (
+        "invoke",
+        ['<invoke name="run"><parameter name="cmd">rm</parameter></invoke> x'],
+        "# x",
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    (
+        "invoke",
+        ['<invoke name="run"><parameter name="cmd">ls</parameter></invoke> x'],
+        '<invoke name="run"><parameter name="cmd">ls</parameter></invoke> x',
+        [],
+    ),
+    (
+        "invoke",
+        ['<invoke name="run"><parameter name="title">t</parameter> a <parameter name="cmd">rm</parameter></invoke> x'],
+        "# x",
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    (
+        "invoke",
+        [
+            '<invoke name="run"><parameter name="cmd">ls</parameter></invoke> x '
+            '<invoke name="read"><parameter name="path">/etc</parameter></invoke> y'
+        ],
+        '<invoke name="run"><parameter name="cmd">ls</parameter></invoke> x # y',
+        [("read", "no-etc", "path=/etc")],
+    ),
+    ("invoke", ['<invoke name="wipe"></invoke> x'], "# x", [("wipe", "no-wipe", "")]),
+    ("invoke", ['<invoke name="wipe" tool="run">a</invoke> x'], "# x", [("wipe", "no-wipe", "")]),
+    ("qwen3_xml", ["<function=run><parameter=cmd>rm</parameter></function> x"], "# x", [("run", "no-rm", "cmd=rm")]),
+    ("qwen3_xml", ["<function=run><parameter=cmd=rm</parameter></function> x"], "# x", [("run", "no-rm", "cmd=rm")]),
+    (
+        "qwen3_xml",
+        ["<function=run><parameter=cmd>ls</parameter></function> x"],
+        "<function=run><parameter=cmd>ls</parameter></function> x",
+        [],
+    ),
+    (
+        "hermes",
+        ['<tool_call>{"name":"run","arguments":{"cmd":"rm"}}</tool_call> x'],
+        "# x",
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    (
+        "hermes",
+        ['<tool_call>{"name":"run","arguments":{"cmd":"ls"}}</tool_call> x'],
+        '<tool_call>{"name":"run","arguments":{"cmd":"ls"}}</tool_call> x',
+        [],
+    ),
+    (
+        "hermes",
+        ['<tool_call>a {"name":"run","arguments":"{\\"cmd\\":\\"rm\\"}"} b</tool_call> x'],
+        "# x",
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    (
+        "hermes",
+        ['<tool_call>{"name":"run","arguments":{"cmd":"ls","cmd":"rm"}}</tool_call> x'],
+        "# x",
+        [("run", "no-rm", "cmd=ls, cmd=rm")],
+    ),
+    (
+        "hermes",
+        [
+            '<tool_call>{"name":"run","arguments":{"cmd":"ls"}}</tool_call> a '
+            '{"name":"run","arguments":{"cmd":"rm"}}</tool_call> x'
+        ],
+        '<tool_call>{"name":"run","arguments":{"cmd":"ls"}}</tool_call> a {"name":"run","arguments":{"cmd":"rm"}}# x',
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    ("hermes", ["<tool_call> words </tool_call> x"], "<tool_call> words </tool_call> x", []),
+    ("hermes", ['<tool_call>{"name":"run","arguments":{"cmd":"rm"}}'], "#", [("run", "no-rm", "cmd=rm")]),
+    ("hermes", ['<tool_call>{"name":"wipe"}</tool_call> x'], "# x", [("wipe", "no-wipe", "")]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "blocks", "shown", "found"), CASES, ids=lambda one: str(one)[:60])
+def test_what_is_shown_and_what_is_taken_out(
+    dialect: str, blocks: list[str], shown: str, found: list[tuple[str, str, str]]
+) -> None:
+    for size in (0, 1, 2, 7):
+        came = read(dialect, blocks, size)
+        assert (came.shown, came.found) == (shown, found)
+        assert came.reading.hidden == (GONE if len(blocks) > 1 and shown.endswith("#") else "")
+
+
+# --- how long ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_mention_is_held_so_long_and_no_longer() -> None:
+    came = Reading("tagged")
+    came.feed("Use <run>")
+    assert came.shown == "Use "
+    came.feed("x" * (PATIENCE - len("<run>")))
+    assert came.shown == "Use "
+    came.feed("y")
+    assert came.shown == came.text
+    assert not came.reading.removing
+    came.feed("<cmd>rm</cmd> a</run> b")
+    assert came.shown == came.text.replace("<cmd>rm</cmd> a</run>", "#</run>").replace("#</run>", "# a</run>")
+
+
+def test_a_parameter_that_no_rule_asks_for_leaves_behind_a_long_call() -> None:
+    came = Reading("tagged")
+    came.feed("<run>" + "x" * PATIENCE)
+    came.feed("<title>t")
+    assert came.shown == came.text
+    came.feed("</title><cmd>")
+    assert came.shown == came.text.removesuffix("<cmd>")
+    came.feed("ls</cmd>")
+    assert came.shown == came.text
+
+
+def test_what_follows_a_call_that_was_taken_out_goes_with_it_up_to_its_closer() -> None:
+    for rest, left in (("x" * 10, 0), ("x" * PATIENCE, 0), ("x" * (PATIENCE + 1), PATIENCE + 1)):
+        came = Reading("tagged")
+        came.feed("<run><cmd>rm</cmd>")
+        assert came.reading.removing
+        came.feed(rest)
+        assert came.shown == "#" + "x" * left
+        came.feed("</run> b")
+        assert came.shown.endswith(" b")
+        assert ("</run>" in came.shown) == bool(left)
+        assert not came.reading.removing
+
+
+def test_calls_that_pass_by_their_name_are_not_held() -> None:
+    came = Reading("tagged")
+    came.feed("<other>a</other> <read><args>")
+    assert came.shown == "<other>a</other> "
+    plain = CarelessReading(Gate(Access(RULES[2:]), model="", agent=""), tags("tagged"))
+    assert plain.feed("<run><cmd>rm") == [Decided(5, True), Decided(7, True)]
+
+
+def test_more_calls_than_can_be_followed_hide_the_rest() -> None:
+    for count, hidden in ((64, ""), (65, "max_candidates")):
+        came = Reading("tagged")
+        for number in range(count):
+            came.feed(f"<run><cmd>{number}</cmd>")
+        assert came.reading.hidden == hidden
+    with pytest.raises(Hidden, match="max_candidates"):
+        came.reading.feed("x")
+    assert not came.reading.passes("x")
+    deep = Reading("tagged")
+    deep.feed("<run>" + "<a>" * 64)
+    assert deep.reading.hidden == ""
+    deep.feed("<a>")
+    assert deep.reading.hidden == "max_depth"
+
+
+def test_further_closers_of_a_value_are_tried_so_often_and_then_it_cannot_be_read() -> None:
+    for count, readable in ((17, True), (18, False)):
+        came = Reading("tagged")
+        came.feed("<run><cmd>ls</cmd>" + "</cmd>" * count)
+        assert (came.found == []) == readable
+        assert came.reading.removing != readable
+
+
+def test_long_behind_a_call_its_closer_takes_no_other_place() -> None:
+    for gap, found in ((LINGERS - 100, True), (4 * LINGERS, False)):
+        came = Reading("tagged")
+        came.feed("<run><cmd>ls</cmd></run>")
+        for _ in range(gap // 1024):
+            came.feed("x" * 1024)
+        came.feed("<cmd>rm</cmd></run>")
+        assert bool(came.found) == found
+        assert (came.shown == came.text) != found
+
+
+# --- the text that is kept --------------------------------------------------------------------------------------------
+
+
+def test_text_is_kept_by_its_places() -> None:
+    kept = KeptText()
+    assert kept.text(0, 0) is None
+    for piece in ("abc", "def", "ghi"):
+        kept.add(piece)
+    assert kept.end == 9
+    assert [kept.text(start, end) for start, end in ((0, 9), (2, 4), (3, 6), (4, 4), (8, 9))] == [
+        "abcdefghi", "cd", "def", "", "i",
+    ]  # fmt: skip
+    kept.forget(2)
+    assert kept.text(0, 3) == "abc"
+    kept.forget(3)
+    assert kept.text(2, 4) is None
+    assert kept.text(3, 5) == "de"
+    kept.forget(100)
+    assert kept.text(6, 9) == "ghi"
+    assert kept.text(5, 9) is None
+    assert kept.values(5, 9) is None
+
+
+def test_a_value_over_blocks_is_read_with_and_without_a_line_end() -> None:
+    kept = KeptText()
+    for piece in ("ab", "cd", "ef"):
+        kept.add(piece)
+        kept.boundary()
+        kept.boundary()
+    assert kept.values(0, 2) == ["ab"]
+    assert kept.values(0, 3) == ["abc", "ab\nc"]
+    assert kept.values(2, 4) == ["cd"]
+    assert kept.values(1, 6) == ["bcdef", "b\ncd\nef"]
+    assert [kept.is_split(*places) for places in ((0, 2), (2, 4), (1, 3), (3, 5), (4, 6))] == [
+        False, False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_much_text_is_large() -> None:
+    kept = KeptText()
+    assert not kept.is_large
+    kept.add("x" * (2 * LINGERS))
+    assert not kept.is_large
+    kept.add("x")
+    assert kept.is_large
+    kept.forget(2 * LINGERS)
+    assert not kept.is_large
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+
+def found(dialect: str, text: str) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(tag.kind, tag.names, text[tag.start : tag.end]) for tag in tags(dialect).found(text)]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "tag"),
+    [
+        ("tagged", "a<run>b", ("call", ("run",), "<run>")),
+        ("tagged", "< RUN a='1' >", ("call", ("run",), "< RUN a='1' >")),
+        ("tagged", "</ run >", ("end", ("run",), "</ run >")),
+        ("tagged", "<cmd>", ("value", ("cmd",), "<cmd>")),
+        ("tagged", "</cmd>", ("closer", ("cmd",), "</cmd>")),
+        ("tagged", "a < b", None),
+        ("tagged", "<function=run>", None),
+        ("tagged", "<parameter=a=b</parameter>", None),
+        ("invoke", '<invoke name="run">', ("call", ("run",), '<invoke name="run">')),
+        ("invoke", "<invoke a=1 name=run>", ("call", ("run",), "<invoke a=1 name=run>")),
+        ("invoke", "<x:invoke name='run'>", ("call", ("run",), "<x:invoke name='run'>")),
+        ("invoke", "<invoke name='run' tool='b'>", ("call", ("run", "b"), "<invoke name='run' tool='b'>")),
+        ("invoke", "<invoke>", None),
+        ("invoke", "</invoke>", ("end", (), "</invoke>")),
+        ("invoke", '<parameter name="a">', ("value", ("a",), '<parameter name="a">')),
+        ("invoke", "</parameter>", ("closer", (), "</parameter>")),
+        ("invoke", "<parameter>", None),
+        ("invoke", "<cmd>", None),
+        ("invoke", "<invoke data-name='a'>", None),
+        ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe"), "<invoke x='>")),
+        ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
+        ("qwen3_xml", '<function = "run" >', ("call", ("run",), '<function = "run" >')),
+        ("qwen3_xml", "<function=run\n", ("call", ("run",), "<function=run")),
+        ("qwen3_xml", "<function=bash>", ("call", ("bash", "execute_bash", "terminal"), "<function=bash>")),
+        (
+            "qwen3_xml",
+            "<function=file_editor>",
+            ("call", ("file_editor", "str_replace_editor"), "<function=file_editor>"),
+        ),
+        ("qwen3_xml", "</function>", ("end", (), "</function>")),
+        ("qwen3_xml", "<parameter=a>", ("value", ("a",), "<parameter=a>")),
+        ("qwen3_xml", "<parameter=a=b</parameter>", ("given", ("a",), "<parameter=a=b</parameter>")),
+        ("qwen3_xml", "</parameter>", ("closer", (), "</parameter>")),
+        ("hermes", "<tool_call>", ("objects", (), "<tool_call>")),
+        ("hermes", "</TOOL_CALL>", ("objects end", (), "</TOOL_CALL>")),
+        ("hermes", "<invoke name='run'>", None),
+    ],
+)
+def test_a_tag_is_known(dialect: str, text: str, tag: tuple[str, tuple[str, ...], str] | None) -> None:
+    assert found(dialect, text) == ([] if tag is None else [tag])
+    assert tags(dialect)
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("abc", 3), ("a<", 1), ("a<ru", 1), ("a<run ", 1), ("a</", 1), ("a< b", 1), ("a<1", 3), ("a<run>", 6),
+        ("<a<b", 2),
+        ("<parameter=a=b<", 0), ("<parameter=a=b</para", 0), ("x<parameter=a=b</parameter>", 27),
+        ("<" + "a" * (LONGEST - 1), 0), ("<" + "a" * LONGEST, LONGEST + 1),
+    ],
+)  # fmt: skip
+def test_a_tag_that_has_begun_is_waited_for(text: str, begun: int) -> None:
+    assert Tags.begun(text) == begun
+
+
+def test_no_careless_parser_is_known_of_some_dialects() -> None:
+    assert not tags("mistral")
+    assert found("mistral", "<run><invoke name='run'><function=run><tool_call>") == []
+    assert Tags((), Toolbox(TOOLS), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "is_data"),
+    [
+        ("run", "cmd", True), ("run", "path", False), ("read", "path", True), ("read", "args", False),
+        ("nobody", "cmd", False), ("write_to_file", "content", True),
+    ],
+)  # fmt: skip
+def test_a_declared_text_is_data(name: str, key: str, is_data: bool) -> None:
+    assert tags("tagged").is_data(name, key) == is_data
+
+
+@pytest.mark.parametrize(
+    ("value", "raw"),
+    [
+        (" a ", '"a"'), ("<![CDATA[a]]>", '"a"'), ("[1]", "[1]"), ('{"a": 1}', '{"a": 1}'), ("{a", '"{a"'),
+        ("1", '"1"'), ("", '""'), ("a [1]", '"a [1]"'),
+    ],
+)  # fmt: skip
+def test_a_value_is_json_or_a_text(value: str, raw: str) -> None:
+    assert as_json(value) == raw
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("", []), ("{}", []), ('{"name": "a"}', [(("a",), [])]), ('{"name": 1}', [(("1",), [])]),
+        ('x {"name": "a", "arguments": {"k": 1}} y', [(("a",), [("k", '"1"')])]),
+        ('{"NAME": "a", "Input": {"k": "v"}}', [(("a",), [("k", '"v"')])]),
+        ('{"name": "a", "tool": "b", "args": "{\\"k\\": [1]}"}', [(("a", "b"), [("k", '["1"]')])]),
+        ('{"name": "a", "args": {"k": 1, "k": 2}}', [(("a",), [("k", '"1"'), ("k", '"2"')])]),
+        ('{"name": "a", "args": "no"}', [(("a",), [])]), ('{"name": "a", "args": [1]}', [(("a",), [])]),
+        ('{"x": {"function": "a"}}', [(("a",), [])]), ('{ {"name": "a"}', [(("a",), [])]),
+        ('{"name": "a"}{"name": "b"}', [(("a",), []), (("b",), [])]), ('{"other": "a"}', []),
+    ],
+)  # fmt: skip
+def test_calls_in_json_are_found_wherever_they_stand(text: str, calls: list[object]) -> None:
+    assert list(calls_in_objects(text)) == calls
+
+
+def test_more_objects_than_are_tried_cannot_be_read() -> None:
+    assert len(list(calls_in_objects('{"name": "a"}' * 64))) == 64
+    with pytest.raises(ValueError, match="too many"):
+        list(calls_in_objects('{"name": "a"}' * 65))
+    deny = Gate(Access((AccessRule("all", "block", arguments=(Condition("cmd", "^rm"),)),)), model="", agent="")
+    assert [refusal.reason for _, _, refusal in refused_objects(deny, None)] == ["undecided"]
+    assert [refusal.reason for _, _, refusal in refused_objects(deny, "{" * 65)] == ["undecided"]
+    assert list(refused_objects(deny, '{"name": "a"}')) == []
+    ((name, learned, refusal),) = refused_objects(deny, '{"name": "a", "name": "b", "args": {"cmd": "rm"}}')
+    assert (name, learned, refusal.rule) == ("b", [("cmd", '"rm"')], "all")
