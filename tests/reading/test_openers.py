@@ -163,6 +163,21 @@ def test_inside_a_line_the_short_way_holds_the_same(text: str, before: str) -> N
         assert held == openers.held(before + text, len(before), **begins)
 
 
+@pytest.mark.parametrize("text", ["\n", "\r", "a\n", "a\r", "\na", "\ra"])
+def test_a_line_end_wherever_it_stands_ends_the_short_way(text: str) -> None:
+    openers = Openers(FORMS, (), anywhere=False, results=False)
+    assert [openers.inside_line(before + text, len(before)) for before in ("", "zz")] == [-1, -1]
+    assert openers.inside_line("\r\na", 2) == 3
+
+
+@pytest.mark.parametrize("text", ["\uff1ccall>", "a\uff1ccall>", "\uff1cca", "a \uff1c"])
+def test_what_looks_like_an_opener_is_possible_wherever_it_stands(text: str) -> None:
+    """In a line, too, where no opener stands: such a text gets a verdict of its own."""
+    openers = Openers(FORMS, (), anywhere=False, results=False)
+    assert openers.possible(text, line_start=False, message_start=False)
+    assert not openers.possible(text.replace("\uff1c", "\u00e9"), line_start=False, message_start=False)
+
+
 @pytest.mark.parametrize(
     ("form", "anywhere", "text", "at"),
     [

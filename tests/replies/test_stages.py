@@ -36,6 +36,7 @@ from toolcalls.replies.stages.write import Write
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, AccessRule, Condition, Filter, Route
+from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.roundtrip import ClientText
 
@@ -293,6 +294,172 @@ def test_the_finish_reason_fits_what_the_client_was_given(
     one.calls.broken_off = broken_off
     assert list(one.stage.finish(End(reason))) == [Finish(found)]
     assert list(one.stage.finish(End(None))) == []
+
+
+REPEATED = Verdict("blocked", "repeated", None, "Bash", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("end", "repeats"), [(End("stop"), True), (End("tool_calls"), True), (End("length"), False), (End(None), False)]
+)
+def test_a_repetition_without_its_end_is_one_where_the_reply_ended_well(end: End, repeats: bool) -> None:
+    one = built("twins")
+    rows: list[Item] = [Native((CallStart(0, "Bash", None, "n0"),)), Native((CallPiece(0, '{"command":"ls"}'),))]
+    assert fed(one, rows) == []
+    assert not one.stage.is_idle  # type: ignore[attr-defined]
+    out = list(one.stage.finish(end))
+    gone: list[Item] = [Native((Withdrawn(0),)), Native((Withdrawn(0),)), REPEATED]
+    assert out == (gone if repeats else rows)
+    assert list(one.stage.finish(end)) == []
+
+
+def test_one_that_is_held_no_longer_is_none() -> None:
+    one = built("twins")
+    rows: list[Item] = [Native((CallStart(0, "Bash", None, "n0"),)), Native((CallPiece(0, '{"command":"ls"}'),))]
+    assert [*fed(one, rows), *one.stage.release()] == rows
+    assert fed(one, [Native((CallEnd(0),))]) == [Native((CallEnd(0),))]
+
+
+def test_one_with_far_longer_arguments_is_none_as_soon_as_it_is_longer() -> None:
+    """White space makes a repetition longer, and not without end."""
+    one = built("twins")
+    pieces = ['{"command":"ls"', *[" " * 1000] * 40]
+    left = [
+        len(fed(one, [Native((event,))])) for event in (CallStart(0, "Bash", None), *(CallPiece(0, p) for p in pieces))
+    ]
+    assert left[0] == 0
+    assert sum(left) == len(left)
+    assert 0 < left.index(next(filter(None, left))) < len(left) - 1
+    assert fed(one, [Native((CallStart(1, "Read", None),))]) == [Native((CallStart(1, "Read", None),))]
+
+
+def test_each_call_of_the_text_has_one_repetition_and_an_index_may_come_again() -> None:
+    one = built("twins")
+    call: list[Item] = [
+        Native((CallStart(0, "Bash", None, "n0"), CallPiece(0, '{"command":"ls"}'), CallEnd(0))),
+    ]
+    assert fed(one, call) == [Native((Withdrawn(0), Withdrawn(0))), REPEATED]
+    assert fed(one, call) == call
+    other = built("twins")
+    again: list[Item] = [Native((CallStart(0, "Read", None, "n1"),)), Native((CallEnd(0),))]
+    assert fed(other, [*call, *again]) == [Native((Withdrawn(0), Withdrawn(0))), REPEATED, *again]
+
+
+def test_events_behind_one_that_is_undecided_wait_in_their_order() -> None:
+    one = built("twins")
+    begin, other = Native((CallStart(0, "Bash", None, "n0"),)), Native((CallStart(1, "Read", None, "n1"), "A text."))
+    assert fed(one, [begin, other]) == []
+    assert fed(one, [Text("a")]) == [Text("a")]
+    end = Native((CallPiece(0, '{"command":"pwd"}'), CallEnd(0)))
+    assert fed(one, [end]) == [begin, other, end]
+
+
+def test_a_text_without_any_replacement_may_make_calls() -> None:
+    one = built("reread")
+    items: list[Item] = [Text('\n<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'), Text(" so")]
+    assert fed(one, items) == items
+    assert not one.calls.broken_off
+    behind = built("reread")
+    assert fed(behind, [Removed("secret"), Text("\nno call"), "ours"]) == [Removed("secret"), Text("\nno call"), "ours"]
+    assert not behind.calls.broken_off
+
+
+def test_a_text_of_ours_that_makes_a_call_is_left_out() -> None:
+    one = built("reread")
+    text = '\n<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+    markup = Markup("<x>")
+    assert fed(one, [Text("a"), text, Text("b"), "c", markup]) == [Text("a"), NOTE, Removed("b"), markup]
+
+
+@pytest.mark.parametrize(
+    ("settings", "end", "found"),
+    [
+        ({"room": -1, "complete": True}, End("stop"), ("native", "max_call_chars")),
+        ({"room": -1, "complete": False}, End("stop"), ("native", "max_call_chars")),
+        ({"room": -1, "complete": False}, End(None), ("truncated", "cut_off")),
+        ({"complete": True}, End(None), ("native", None)),
+        ({"complete": True, "stays": "unwritable"}, End("length"), ("native", "unwritable")),
+    ],
+    ids=str,
+)
+def test_a_native_call_that_outgrew_what_is_kept(
+    settings: dict[str, object], end: End, found: tuple[str, str | None]
+) -> None:
+    one = built("judge")
+    call = one.calls.natives[0] = ClientCall(0, "Bash", None, "n")
+    for key, value in settings.items():
+        setattr(call, key, value)
+    (verdict,) = one.stage.finish(end)
+    assert isinstance(verdict, Verdict)
+    assert (verdict.status, verdict.reason) == found
+    assert list(one.stage.finish(end)) == []
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("renumbers", [False, True])
+@pytest.mark.parametrize("broken_off", [False, True])
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("has_call", [False, True])
+def test_a_reply_that_processors_changed_ends_for_what_was_left(
+    stopped: bool, renumbers: bool, broken_off: bool, as_text: bool, has_call: bool
+) -> None:
+    calls = Calls()
+    calls.renumbers, calls.broken_off, calls.all_lowered = renumbers, broken_off, False
+    calls.client_calls = [ClientCall(0, "Bash", None, "n")] if has_call else []
+    stage = Finishing(calls, as_text=as_text, broken_is_text=False, stopped=lambda: stopped)
+    for reason in ("stop", "tool_calls", "length", "content_filter"):
+        cut = reason in {"length", "content_filter"}
+        if cut and not stopped:
+            expected = reason
+        elif broken_off:
+            expected = "length"
+        elif stopped or (renumbers and reason == "tool_calls" and not has_call):
+            expected = "tool_calls" if has_call and not as_text else "stop"
+        else:
+            expected = reason
+        assert stage.reason(reason) == expected
+        assert stage.keeps(reason) == (not stopped and (cut or not (renumbers or broken_off)))
+
+
+@pytest.mark.parametrize(("all_lowered", "found"), [(True, "stop"), (False, "tool_calls")])
+def test_a_text_client_has_no_native_calls_to_end_for(all_lowered: bool, found: str) -> None:
+    calls = Calls()
+    calls.all_lowered = all_lowered
+    stage = Finishing(calls, as_text=True, broken_is_text=False, stopped=lambda: False)
+    assert [stage.reason(reason) for reason in ("tool_calls", "stop")] == [found, "stop"]
+
+
+@pytest.mark.parametrize(("broken_is_text", "malformed", "found"), [
+    (False, False, "length"), (False, True, "length"), (True, False, "length"), (True, True, "stop"),
+])  # fmt: skip
+def test_a_call_of_the_text_that_broke_off(broken_is_text: bool, malformed: bool, found: str) -> None:
+    calls = Calls()
+    call = calls.from_text[0] = ClientCall(0, "Bash", "invoke", "n")
+    call.malformed = malformed
+    stage = Finishing(calls, as_text=False, broken_is_text=broken_is_text, stopped=lambda: False)
+    assert stage.reason("stop") == found
+    assert not stage.keeps("stop")
+
+
+@pytest.mark.parametrize("holds", range(1, 9))
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 20])
+def test_as_many_calls_are_written_as_the_dialect_holds(
+    holds: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Write(Calls(), CLIENT, BOX, ROUTE)
+    asked: list[int] = []
+
+    def writable(_: Write, *calls: Call) -> bool:
+        asked.append(len(calls))
+        return len(calls) <= holds and not any(call.name == "bad" for call in calls)
+
+    monkeypatch.setattr(Write, "_is_writable", writable)
+    calls = {index: Call("Bash", "{}") for index in range(count)}
+    assert list(stage._writable(calls)) == list(range(min(holds, count)))
+    asked.clear()
+    mixed = {99: Call("bad", "{}"), **calls}
+    assert list(stage._writable(mixed)) == list(range(min(holds, count)))
+    assert sum(asked[count + 2 :]) <= 8 * count
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------
