@@ -13,7 +13,7 @@ import pytest
 
 from support.casefiles import canonical
 from toolcalls.dialects import all_dialects
-from toolcalls.events import CallEnd, CallStart, Event, Markup, Removed, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Removed, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls
@@ -275,3 +275,31 @@ def test_what_is_held_is_released(dialect: str) -> None:
         assert "".join(one.text for one in out if isinstance(one, Text | Markup)) == came
         rest = [*stage.feed(found[at:]), *stage.finish(End("stop"))]
         assert "".join(one.text for one in [*out, *rest] if isinstance(one, Text | Markup)) == text
+
+
+@pytest.mark.parametrize("acts", [True, False])
+@pytest.mark.parametrize("other", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_short_way_is_offered_inside_the_clients_own_calls_alone(dialect: str, other: str, acts: bool) -> None:
+    """Markup and a piece in one step; what leaves is the same as in two."""
+    found = events(f"I look.\n\n{block(other)}\n\nSo.", 3, dialects=(other,))
+    client = speaks(dialect)
+    stage = Write(Calls(), client, BOX, Route(), acts=acts)
+    got, at, inside, taken = "", 0, False, 0
+    while at < len(found):
+        assert not stage.streams or (inside and dialect == other)
+        event, piece = found[at], found[at + 1] if at + 1 < len(found) else None
+        if stage.streams and isinstance(event, Markup) and isinstance(piece, CallPiece):
+            got += stage.streamed(event, piece).text
+            at, taken = at + 2, taken + 1
+            continue
+        got += shown(stage.feed([event]))
+        inside = isinstance(event, CallStart) or (inside and not isinstance(event, CallEnd))
+        at += 1
+    got += shown(stage.finish(End("stop")))
+    assert got == sent(found, client, acts=acts).text
+    assert bool(taken) <= (dialect == other)
+
+
+def shown(items: Iterable[Item]) -> str:
+    return "".join(item if isinstance(item, str) else item.text for item in items if isinstance(item, Text | str))
