@@ -144,7 +144,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="change the code of decisions and see whether tests notice")
     parser.add_argument("--seed", type=int, default=random.randrange(100_000), help="which changes are tried")
     parser.add_argument("--mutants", default="200", metavar="N|all", help="how many are tried (200)")
-    parser.add_argument("--minutes", type=float, default=27, help="no change of a sample is begun later (27)")
+    parser.add_argument("--minutes", type=float, default=25, help="no change of a sample is begun later (25)")
     parser.add_argument("--jobs", type=int, default=2, help="how many are tried side by side (2)")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only files whose path holds this")
     args = parser.parse_args()
