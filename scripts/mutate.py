@@ -34,6 +34,7 @@ from mutations import Mutant, Site, mutant, sites
 REPO = Path(__file__).parents[1]
 ENOUGH = 0.9
 _MEMORY = 4_000_000  # KiB: a loop that a change makes endless must not take all
+_REPORTED = 20  # changes, after which it says how it goes
 _NOT_COPIED = (".git", ".venv", "node_modules", "__pycache__", ".*_cache", ".hypothesis", ".fuzz", "dist", "build")
 
 type Tests = tuple[str, ...]
@@ -132,7 +133,13 @@ def _run(plan: Plan, chosen: list[Mutant], jobs: int, end: float) -> list[tuple[
                 print(f"\n{_shown(plan, change)}", flush=True)
             return change, noticed
 
-        return [result for result in pool.map(tried, chosen) if result is not None]
+        results: list[tuple[Mutant, bool]] = []
+        for result in pool.map(tried, chosen):
+            if result is not None:
+                results.append(result)
+                if len(results) % _REPORTED == 0:
+                    print(f"{sum(seen for _, seen in results)} of {len(results)} noticed so far", flush=True)
+        return results
 
 
 def _shown(plan: Plan, change: Mutant) -> str:
