@@ -1,16 +1,15 @@
 """Regular expressions of the user's: the same as Python's, and never without end."""
 
 import re
-from contextlib import suppress
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls.text import patterns
-from toolcalls.text.patterns import Pattern, any_fullmatch
+from toolcalls.text.patterns import Pattern, TooMuchWork, Work, any_fullmatch
 
-ENDLESS = r"(a|aa)+$"
+# Only backtracking can tell that there is none: what a linear search leaves out is why.
+ENDLESS = r"(a|aa)+(?!.)b?"
 LONG = "a" * 64 + "b"
 
 PATTERNS = [
@@ -25,35 +24,55 @@ PATTERNS = [
 @example("[[:alpha:]]", "z", False)
 def test_long_texts_are_matched_as_short_ones(text: str, value: str, whole: bool) -> None:
     pattern = Pattern(text, re.DOTALL)
+    work = Work()
     by_python = re.compile(text, re.DOTALL)
     answers = []
     for short in (10_000, -1):  # by `re`, and with a limit
         pattern._safe_size = short
-        found = pattern.match(value, len(value) // 2, len(value))
-        answers.append((pattern.fullmatch(value) if whole else pattern.search(value), found and found.end()))
+        found = pattern.match(value, len(value) // 2, len(value), work)
+        answers.append(
+            (pattern.fullmatch(value, work) if whole else pattern.search(value, work), found and found.end())
+        )
     found = by_python.match(value, len(value) // 2)
     expected = by_python.fullmatch(value) if whole else by_python.search(value)
     assert answers == [(expected is not None, found and found.end())] * 2
 
 
+@pytest.mark.parametrize("text", [ENDLESS, "(?x) ( a | aa ) + (?!.) c?", r"(a|aa)+\1(?!.)"])
+def test_what_would_try_without_end_is_ended(text: str) -> None:
+    pattern = Pattern(text, re.DOTALL)
+    for ask in (pattern.search, lambda value, work: pattern.match(value, 0, len(value), work)):
+        work = Work(seconds=0.02)
+        with pytest.raises(TooMuchWork):
+            ask(LONG, work)
+        with pytest.raises(TooMuchWork):  # nothing is left for the next one, however short
+            ask("aa", work)
+
+
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [(ENDLESS, LONG), (r"((a+b?)+)+c", "a" * 200), ("(?x) ( a | aa ) + $", LONG), ("a.*b.*c.*d.*e" * 2, "abcd" * 400)],
+    "text", [r"git\s+push\b.*(--force|\s-f\b)", r"(a|aa)+$", r"(?i)(x+x+)+y", r"(^|\s)(\.env|id_rsa)\b"]
 )
-def test_what_would_try_without_end_is_ended(text: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "SECONDS", 0.05)
-    for ask in (Pattern(text).search, Pattern(text).fullmatch, lambda value: Pattern(text).match(value, 0, len(value))):
-        with suppress(TimeoutError):  # some of these are found out quickly
-            ask(value)
-    monkeypatch.setattr(patterns, "SECONDS", 1e-9)
-    with pytest.raises(TimeoutError):
-        Pattern(ENDLESS).search(LONG)
+@pytest.mark.parametrize("value", ["git push " * 25_000, "a" * 200_000 + "b", "x" * 200_000, " .enx" * 40_000])
+def test_what_a_linear_search_can_tell_needs_no_backtracking(text: str, value: str) -> None:
+    pattern = Pattern(text, re.DOTALL)
+    work = Work(seconds=0)
+    assert not pattern.search(value, work)
+    assert not pattern.fullmatch(value, work)
+    assert not pattern.search("é" + value, work)
 
 
-def test_what_cannot_be_told_is_no_name_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "SECONDS", 0.05)
-    assert not any_fullmatch([Pattern(ENDLESS)], LONG)
-    assert any_fullmatch([Pattern(ENDLESS), Pattern("a+b")], LONG)
+def test_every_expression_counts_what_it_searches() -> None:
+    work = Work(characters=10)
+    assert Pattern("b").search("aaab", work)
+    assert not Pattern("c").search("aaab", work)
+    with pytest.raises(TooMuchWork):
+        Pattern("b").search("aaab", work)
+    assert Pattern("b").search("aaab", Work(characters=4))
+
+
+def test_what_cannot_be_told_is_no_name_of_a_list() -> None:
+    assert not any_fullmatch([Pattern(ENDLESS)], LONG, Work(seconds=0.05))
+    assert any_fullmatch([Pattern(ENDLESS), Pattern("a+b")], LONG, Work(seconds=0.05))
 
 
 def test_an_expression_that_is_none() -> None:

@@ -25,7 +25,7 @@ from toolcalls.events import Reason
 from toolcalls.processors.arguments import leaves, members_in, plain
 from toolcalls.route import Access, AccessRule, Condition
 from toolcalls.text.lookalike import skeleton
-from toolcalls.text.patterns import Pattern, compiled
+from toolcalls.text.patterns import Pattern, TooMuchWork, Work, compiled
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 # What parts a tool's name from whose it is: `functions.x`, `server:x`, `server/x`, `mcp__server__x`; and what some
@@ -50,10 +50,14 @@ class Refusal:
 
 
 class Gate:
-    """The rules of one exchange: those that are for its model and its client, in order."""
+    """The rules of one exchange: those that are for its model and its client, in order.
 
-    def __init__(self, access: Access, *, model: str, agent: str) -> None:
+    work   what their patterns may cost, with whatever else shares it
+    """
+
+    def __init__(self, access: Access, *, model: str, agent: str, work: Work | None = None) -> None:
         self._access = access
+        self.work = work or Work()
         applying = [rule for rule in access.rules if _applies(rule, model, agent)]
         self._rules = [_Rule(rule) for rule in sorted(applying, key=lambda rule: -rule.priority)]
         self._known: dict[str, tuple[list[_Rule], set[_Rule]]] = {}  # by name, the rules that are about it
@@ -78,9 +82,9 @@ class Gate:
         unsure: set[_Rule] = set()
         for rule in self._rules:
             try:
-                if rule.names(name) or (rule.blocks and any(map(rule.names, other_names))):
+                if any(rule.names(one, self.work) for one in (name, *(other_names if rule.blocks else ()))):
                     rules.append(rule)
-            except TimeoutError:
+            except TooMuchWork:
                 if rule.blocks:
                     rules.append(rule)
                     unsure.add(rule)
@@ -135,7 +139,7 @@ class Judgement:
             return
         for rule, known in self._known:
             try:
-                known.learn(key, raw)
+                known.learn(key, raw, self._gate.work)
             except Exception:  # noqa: BLE001 - fails closed: whatever goes wrong in a rule, it lets nothing through
                 known.failed = True
                 if rule.blocks:
@@ -198,13 +202,13 @@ class _Known:
         self._met: dict[int, bool] = {}
         self.failed = False
 
-    def learn(self, key: str, raw: str) -> None:
+    def learn(self, key: str, raw: str, work: Work) -> None:
         """One argument. Raises whatever its value or a pattern makes go wrong."""
         for number, condition in enumerate(() if self.failed else self._rule.conditions):
             if condition.argument in {key, "*"}:
-                met, before = condition.holds(raw), self._met.get(number)
+                met, before = condition.holds(raw, work), self._met.get(number)
                 self._met[number] = met if before is None else (met or before if self._rule.blocks else met and before)
-            elif self._rule.blocks and any(condition.holds(value) for value in condition.hidden(key, raw)):
+            elif self._rule.blocks and any(condition.holds(value, work) for value in condition.hidden(key, raw)):
                 self._met[number] = True
 
     def holds(self, *, whole: bool) -> bool | None:
@@ -236,14 +240,14 @@ class _Rule:
         self._names = [compiled(tool, flags) for tool in rule.tools]
         self.conditions = [_Condition(condition, blocks=rule.action == "block") for condition in rule.arguments]
 
-    def names(self, name: str) -> bool:
-        """Whether it is about tools of this name. Raises TimeoutError where a pattern tries for too long to tell."""
-        if any(pattern.fullmatch(name) for pattern in self._names):
+    def names(self, name: str, work: Work) -> bool:
+        """Whether it is about tools of this name. Raises TooMuchWork where a pattern cannot tell."""
+        if any(pattern.fullmatch(name, work) for pattern in self._names):
             return True
         if not self.blocks:
             return False
         patterns = [pattern for pattern in self._names if not any(word in pattern.text for word in _REFUSES)]
-        return any(pattern.fullmatch(other) for other in spellings(name) for pattern in patterns)
+        return any(pattern.fullmatch(other, work) for other in spellings(name) for pattern in patterns)
 
 
 def readings(text: str) -> Iterator[str]:
@@ -309,14 +313,17 @@ class _Condition:
         else:
             yield from members_in(key, raw, self._key, lambda name: visible(name).casefold())
 
-    def holds(self, raw: str) -> bool:
-        """Whether all of it holds for a value. Raises ValueError or RecursionError for what cannot be taken apart.
+    def holds(self, raw: str, work: Work) -> bool:
+        """Whether all of it holds for a value. Raises ValueError or RecursionError for what cannot be taken apart, and
+        TooMuchWork.
 
         A rule that blocks asks whether any path of a list may lie where it says, one that allows whether all do.
         """
         outside, inside, pattern = self._condition.outside, self._condition.inside, self._pattern
-        if pattern is not None and not (self._found(pattern, raw) if self._blocks else pattern.fullmatch(plain(raw))):
-            return False
+        if pattern is not None:
+            met = self._found(pattern, raw, work) if self._blocks else pattern.fullmatch(plain(raw), work)
+            if not met:
+                return False
         if outside is None and inside is None:
             return True
         paths = leaves(raw)
@@ -330,11 +337,13 @@ class _Condition:
         )
 
     @staticmethod
-    def _found(pattern: Pattern, raw: str) -> bool:
+    def _found(pattern: Pattern, raw: str, work: Work) -> bool:
         """Whether a pattern is found in a value; in a list, such as a command's words, also in them as one line."""
-        if any(map(pattern.search, readings(plain(raw)))):
+        if any(pattern.search(reading, work) for reading in readings(plain(raw))):
             return True
-        return raw.lstrip(" \t\r\n")[:1] in {"[", "{"} and any(map(pattern.search, readings(" ".join(leaves(raw)))))
+        if raw.lstrip(" \t\r\n")[:1] not in {"[", "{"}:
+            return False
+        return any(pattern.search(reading, work) for reading in readings(" ".join(leaves(raw))))
 
 
 def _in_one(path: str, roots: tuple[str, ...]) -> bool | None:

@@ -27,7 +27,7 @@ class Chain:
         self._loops = of.loops
         self._loops_act = of.loops is not None and of.loops.acts
         self._text_loops = state.text_loops
-        self._filters = Filters(route.filters, state.replaced, state.disabled) if route.filters else None
+        self._filters = Filters(route.filters, state.replaced, state.disabled, of.work) if route.filters else None
         self._notices = route.steering == "request"
         self._inserter = TextInserter(state.inserted)
         self.silent = state.silent

@@ -4,6 +4,7 @@ from toolcalls.processors.access import Gate
 from toolcalls.processors.loops import EarlierCall
 from toolcalls.processors.reactors import Reactors, Runner
 from toolcalls.route import Route
+from toolcalls.text.patterns import Work
 
 
 class Processors:
@@ -13,6 +14,7 @@ class Processors:
     history  the calls of the conversation so far
     said     what the model said in it, a text each
     run      runs a reactor within its time limit; only the host has a clock, so without one there is none
+    work     what the regular expressions of all of them may still cost
     """
 
     def __init__(
@@ -26,11 +28,12 @@ class Processors:
         run: Runner,
     ) -> None:
         self.route = route
+        self.work = Work()
         self.loops = route.loops if route.loops is not None and route.loops.takes_part else None
-        self.gate = Gate(route.access, model=model, agent=agent) if route.access else None
+        self.gate = Gate(route.access, model=model, agent=agent, work=self.work) if route.access else None
         self.history = history
         self.said = said
-        self.reactors = Reactors(route.reactors, run, model=model) if route.reactors else None
+        self.reactors = Reactors(route.reactors, run, model=model, work=self.work) if route.reactors else None
 
     @property
     def blocks(self) -> bool:

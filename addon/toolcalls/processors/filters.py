@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from toolcalls.events import Event, Removed, Text
 from toolcalls.route import Filter
-from toolcalls.text.patterns import compiled
+from toolcalls.text.patterns import TooMuchWork, Work, compiled
 
 _CONTEXT = 64  # characters before a place that `\b` and look-behinds may see
 _PLAIN = re.compile(r"(?:[A-Za-z0-9 _:/@#%&=,;<>'\"!~-]|\\[^A-Za-z0-9])*")
@@ -30,16 +30,16 @@ class _Replacement:
         self.head = filter_.literal if filter_.literal is not None else head_of(filter_.pattern or "")
         self.length = filter_.max_length if self._pattern else len(self.head)
 
-    def match(self, text: str, at: int) -> tuple[int, str] | None:
+    def match(self, text: str, at: int, work: Work) -> tuple[int, str] | None:
         """Where the match at `at` ends and what stands in its place; None for no match, or an empty one.
 
-        Raises TimeoutError where the pattern takes too long to tell.
+        Raises TooMuchWork where the pattern cannot tell.
         """
         if not text.startswith(self.head, at):
             return None
         if self._pattern is None:
             return at + len(self.head), self.filter.replace
-        found = self._pattern.match(text, at, min(len(text), at + self.length))
+        found = self._pattern.match(text, at, min(len(text), at + self.length), work)
         if found is None or found.end() == at:
             return None
         return found.end(), found.expand(self.filter.replace)
@@ -60,10 +60,17 @@ class Filters:
     """The filters of one lane, with what is held of its text.
 
     counts     by filter, how many places it replaced
-    disabled   filters whose pattern took too long at some place: they replace nothing any more
+    disabled   filters whose pattern cost too much at some place: they replace nothing any more
     """
 
-    def __init__(self, filters: Sequence[Filter], counts: dict[str, int], disabled: set[str] | None = None) -> None:
+    def __init__(
+        self,
+        filters: Sequence[Filter],
+        counts: dict[str, int],
+        disabled: set[str] | None = None,
+        work: Work | None = None,
+    ) -> None:
+        self._work = work or Work()
         self._all = [_Replacement(filter_) for filter_ in filters]
         self._disabled = set() if disabled is None else disabled
         self._before = ""
@@ -111,8 +118,8 @@ class Filters:
         if replacement.name in self._disabled:
             return None
         try:
-            return replacement.match(text, at)
-        except TimeoutError:
+            return replacement.match(text, at, self._work)
+        except TooMuchWork:
             self._disabled.add(replacement.name)
             return None
 

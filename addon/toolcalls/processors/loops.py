@@ -16,7 +16,7 @@ from toolcalls.events import Note
 from toolcalls.processors.access import printable_name
 from toolcalls.processors.arguments import canonical
 from toolcalls.route import Loops
-from toolcalls.text.patterns import any_fullmatch, compiled
+from toolcalls.text.patterns import Work, any_fullmatch, compiled
 
 WINDOW = 128  # characters
 HISTORY = 2000
@@ -47,8 +47,9 @@ class Loop:
 class CallLoops:
     """Finds loops in the calls of one conversation."""
 
-    def __init__(self, loops: Loops, history: tuple[EarlierCall, ...] = ()) -> None:
+    def __init__(self, loops: Loops, history: tuple[EarlierCall, ...] = (), work: Work | None = None) -> None:
         self._loops = loops
+        self._work = work or Work()
         self._tools = [compiled(tool, re.DOTALL) for tool in loops.tools]
         self._row: list[tuple[str, str]] = []
         self._results: list[str | None] = []
@@ -59,7 +60,7 @@ class CallLoops:
 
     def watches(self, name: str) -> bool:
         """Whether calls of this tool are counted."""
-        return any_fullmatch(self._tools, name)
+        return any_fullmatch(self._tools, name, self._work)
 
     def may_loop(self, name: str, members: tuple[tuple[str, str], ...] = ()) -> bool:
         """Whether a call of this name whose first arguments are `members` (key, raw JSON) may be a loop."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcalls.route import Reactor
-from toolcalls.text.patterns import any_fullmatch, compiled
+from toolcalls.text.patterns import Work, any_fullmatch, compiled
 from toolcalls.values.conversion import members, quote
 
 
@@ -94,14 +94,15 @@ class ReactorResult:
 class Reactors:
     """The reactors of one route, in order."""
 
-    def __init__(self, reactors: tuple[Reactor, ...], run: Runner, *, model: str) -> None:
+    def __init__(self, reactors: tuple[Reactor, ...], run: Runner, *, model: str, work: Work | None = None) -> None:
         self._reactors = [(reactor, [compiled(tool, re.DOTALL) for tool in reactor.tools]) for reactor in reactors]
         self._run = run
+        self._work = work or Work()
         self._model = model
 
     def watches(self, name: str) -> bool:
         """Whether any of them is for this tool."""
-        return any(any_fullmatch(tools, name) for _, tools in self._reactors)
+        return any(any_fullmatch(tools, name, self._work) for _, tools in self._reactors)
 
     def react(self, name: str, arguments: str, dialect: str | None) -> ReactorResult:
         """Ask each in turn; one that fails leaves the call as it was."""
@@ -110,7 +111,7 @@ class Reactors:
         texts: list[str] = []
         failures: list[tuple[str, str]] = []
         for reactor, tools in self._reactors:
-            if not any_fullmatch(tools, call[0]):
+            if not any_fullmatch(tools, call[0], self._work):
                 continue
             try:
                 answer = _answer(self._run(reactor, Call(call[0], json.loads(call[1]), self._model, dialect)))

@@ -62,7 +62,7 @@ class Reply:
 
     def notes(self) -> list[Note]:
         """What is to be noted of the whole reply, at its end."""
-        disabled = "its pattern took too long, so it was left out for the rest of the reply"
+        disabled = "its pattern cost too much, so it was left out for the rest of the reply"
         return [
             *(
                 Note(name, f"replaced {count} place{'' if count == 1 else 's'}")

@@ -24,7 +24,7 @@ class ReplyState:
     text_loops  the same for passages of text
     inserted    texts of our own that the client was sent
     replaced    how many places each filter replaced
-    disabled    filters whose pattern took too long
+    disabled    filters whose pattern cost too much
     stopped_by  the loop that stopped the reply, "" for none
     silent      the text of lanes that begin from here on is removed
     lanes       those that have begun
@@ -35,7 +35,7 @@ class ReplyState:
         self.processors = processors
         self.whole = whole
         self.as_text = as_text
-        self.call_loops = CallLoops(loops, processors.history) if loops else None
+        self.call_loops = CallLoops(loops, processors.history, processors.work) if loops else None
         self.text_loops = TextLoops(loops.message, processors.said) if loops and loops.message else None
         self.inserted = InsertedTexts()
         self.replaced: dict[str, int] = {}

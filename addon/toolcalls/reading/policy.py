@@ -15,7 +15,7 @@ from toolcalls.events import Reason
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
 from toolcalls.text.echo import EchoIndex
-from toolcalls.text.patterns import Pattern, any_fullmatch, compiled
+from toolcalls.text.patterns import Pattern, Work, any_fullmatch, compiled
 
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
@@ -84,6 +84,10 @@ class CallPolicy:
         allowed = self.route.allowed_tools
         return None if allowed is None else tuple(compiled(pattern) for pattern in allowed)
 
+    @cached_property
+    def _work(self) -> Work:
+        return Work()
+
     def declines(self, name: str, place: Reason | None) -> Reason | None:
         """The first condition of 1 to 4 that a call named `name` fails, None when it may be one.
 
@@ -93,7 +97,7 @@ class CallPolicy:
             return self.unlifted
         if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
             return "undeclared" if self._declared else "no_tools"
-        if self._allowed is not None and not any_fullmatch(self._allowed, name):
+        if self._allowed is not None and not any_fullmatch(self._allowed, name, self._work):
             return "not_allowed"
         if self.request.tool_choice == "none":
             return "tool_choice_none"

@@ -200,8 +200,9 @@ OTHER_REASONS = (
         code="undecided",
         sentence="a rule that blocks could not be decided, so it blocks",
         in_docs=(
-            "an access rule that may block could not be decided: the arguments ended early, or its pattern took too "
-            "long. Arguments that cannot be read are `bad_arguments`, and `rule` names what blocked them"
+            "an access rule that may block could not be decided: the arguments ended early, or the patterns of "
+            "this reply had cost what they may (SECURITY.md). Arguments that cannot be read are `bad_arguments`, and "
+            "`rule` names what blocked them"
         ),
         condition=None,
         remedy=NO_REMEDY,
