@@ -25,7 +25,7 @@ Taken = Literal[
     "duplicate",
     "no_arguments",
 ]
-Required = Literal["complete", "arguments", "terminal"]
+Required = Literal["complete", "arguments", "terminal", "line_start"]
 
 
 @dataclass(frozen=True, slots=True)

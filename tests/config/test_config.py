@@ -214,8 +214,8 @@ BAD = {
     ),
     "a condition that is no list": (
         "defaults: {require: terminal}",
-        "1: defaults.require: expected null (what the policy says) or a list of complete, arguments, terminal; "
-        'found "terminal"',
+        "1: defaults.require: expected null (what the policy says) or a list of complete, arguments, terminal, "
+        'line_start; found "terminal"',
     ),
     "no calls at all": (
         "defaults: {max_calls: 0}",

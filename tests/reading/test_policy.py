@@ -77,7 +77,7 @@ def test_each_policy_takes_what_the_page_says(policy: PolicyName, takes: set[Tak
 
 @pytest.mark.parametrize(
     ("policy", "requires"),
-    [("standard", set()), ("strict", {"complete", "arguments", "terminal"}), ("lenient", set())],
+    [("standard", set()), ("strict", {"complete", "arguments", "terminal", "line_start"}), ("lenient", set())],
 )
 def test_each_policy_requires_what_the_page_says(policy: PolicyName, requires: set[Required]) -> None:
     found = policy_of({"policy": policy})

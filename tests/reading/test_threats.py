@@ -24,6 +24,7 @@ from support.chatclient import chunk, event
 from support.growth import grows_with_its_input
 from support.quoting import (
     CASE,
+    DIALECTS,
     NOTATIONS,
     TOO_LATE,
     TOOLS,
@@ -122,6 +123,38 @@ def test_a_call_that_another_notation_quotes_is_none(case: Mapping[str, Any]) ->
 @pytest.mark.parametrize("case", titled("calls"))
 def test_a_call_behind_another_notation_is_one(case: Mapping[str, Any], policy: PolicyName) -> None:
     check_called_behind(case, policy)
+
+
+# Where a token begins with a word, that only counts at the start of a line.
+IN_A_LINE = [name for name in DIALECTS if all_dialects()[name].place == "anywhere" and not written(name)[0].isalpha()]
+BEFORE = ("// ", "file:12:", "| x |", "I would never write ", "Sure.", "- item ", "a\\", "**b** ")
+
+
+@pytest.mark.parametrize("dialect", IN_A_LINE)
+def test_strict_takes_a_special_token_at_the_start_of_a_line_only(dialect: str) -> None:
+    call = written(dialect).replace("\n", "")
+    for before in BEFORE:
+        for text in (before + call, f"Look.\n{before}{call}\n"):
+            for size in (0, 1, 5):
+                events = read(text, "strict", size=size)
+                assert not calls_in(events), before
+                assert shown(events) == text
+            assert len(calls_in(read(text))) == 1
+            assert len(calls_in(read(text, "strict", take=("inline",)))) == 1
+    for before in ("", "Sure.\n", "Sure.\n\n  ", "Hm.</think>"):
+        assert len(calls_in(read(before + call, "strict"))) == 1, before
+
+
+def test_behind_the_end_of_a_dialects_own_message_another_begins() -> None:
+    for dialect, before in (
+        ("cohere_cmd3", "<|START_RESPONSE|>Sure.<|END_RESPONSE|>"),
+        ("kimi_k3", "<|open|>response<|sep|>Sure.<|close|>response<|sep|>"),
+        ("inkling", "<|message_model|><|content_text|>Sure.<|end_message|>"),
+        ("harmony", "<|channel|>final<|message|>Sure.<|end|>"),
+        ("harmony", "Sure.<|end|>"),
+    ):
+        for size in (0, 1, 5):
+            assert len(calls_in(read(f"{before}{written(dialect)}", "strict", size=size))) == 1, (dialect, size)
 
 
 @pytest.mark.parametrize("case", cases("followed"))

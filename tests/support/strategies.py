@@ -128,7 +128,7 @@ routes = st.builds(
     starts_in_reasoning=st.sampled_from([False, False, False, True]),
     max_buffer_bytes=st.sampled_from([64 * 1024, 64 * 1024, 80]),
     take=st.sampled_from([None, None, None, (), get_args(Taken), ("inline",), ("fenced", "reasoning")]),
-    require=st.sampled_from([None, None, None, (), ("complete",), ("terminal",), ("arguments",)]),
+    require=st.sampled_from([None, None, None, (), ("complete",), ("terminal",), ("arguments",), ("line_start",)]),
     max_calls=st.sampled_from([1000, 1000, 2]),
     max_candidates=st.sampled_from([2000, 2000, 3]),
 )

@@ -25,7 +25,7 @@ TAKE: dict[PolicyName, tuple[Taken, ...]] = {
 }
 REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
     "standard": (),
-    "strict": ("complete", "arguments", "terminal"),
+    "strict": ("complete", "arguments", "terminal", "line_start"),
     "lenient": (),
 }
 
@@ -115,4 +115,4 @@ class CallPolicy:
 
     def waits(self, place: Reason | None) -> bool:
         """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""
-        return bool(self._required) or place is not None
+        return bool(self._required - {"line_start"}) or place is not None

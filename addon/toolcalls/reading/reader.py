@@ -32,6 +32,7 @@ from toolcalls.values.toolbox import Toolbox
 
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
+_MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 _MAX_WASTE = 65536
 # What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
@@ -85,6 +86,8 @@ class Reader:
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
         self._gave_up = self.inside = False  # inside: a candidate is being read
+        self._own_line = call_policy.requires("line_start")  # of special tokens, too
+        self._frame_end = -1  # behind the latest frame of a dialect's messages: there another one begins
         self._beside_native = False  # the reply has native calls
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._message_start = True  # only white space stands before this place in its message
@@ -303,8 +306,12 @@ class Reader:
     def _show(self, stop: int) -> None:
         """Everything before `stop` is text."""
         if stop > self._scan.pos:
+            start = self._ledger.at
             shown = self._scan.take(stop - self._scan.pos)
-            self._message_start = self._message_start and not shown.strip(SPACE)
+            if shown.strip(SPACE):
+                self._message_start = False
+            elif start == self._frame_end:
+                self._frame_end = self._ledger.at
             self._ledger.show()
 
     def _look_alike(self, look: LookAlike) -> None:
@@ -403,7 +410,7 @@ class Reader:
             if whole_message and (self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)):
                 continue
             place = quoted
-            if place is None and dialect.place != "anywhere" and not self._position.line_start:
+            if place is None and not self._position.line_start and not self._may_stand_in_line(dialect, opener, start):
                 place = "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
@@ -422,6 +429,7 @@ class Reader:
             if block.framed:
                 self._message_start = False
                 block.close_frame(own=own)
+                self._frame_end = ledger.at
                 return False
             if whole_message:
                 self._wasted += ledger.at - start
@@ -436,6 +444,12 @@ class Reader:
         else:
             self._no_call(opener.dialects[0], place or "not_a_call", start)
         return False
+
+    def _may_stand_in_line(self, dialect: Dialect, opener: Opener, start: int) -> bool:
+        """Whether a dialect's call may begin inside a line: one in special tokens. Behind a message another begins."""
+        if dialect.place != "anywhere":
+            return False
+        return not self._own_line or start == self._frame_end or opener.literal.startswith(_MESSAGE_END)
 
     def _in_order(self, dialects: tuple[Dialect, ...]) -> Iterable[Dialect]:
         """Dialects that share an opener, in the order in which they are asked."""

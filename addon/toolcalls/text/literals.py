@@ -24,10 +24,30 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     (r"=(pod|begin\b.*|for\b.*)\s*$", r"^=(?:cut|end)\b"),  # POD
     (r"(/{4,}|\+{4,})\s*$", r"^\g<1>\s*$"),  # AsciiDoc's comments and passthroughs
     (r"/\*+(?=\s|$)(?!.*\*/)", r"\*/"),
+    (r"(<{7})(?:\s|$)", r"^>{7}(?:\s|$)"),  # what a merge left open, and edits in its form
+    # Results of tools and files, as prompts and transcripts hold them; a tag that closes itself holds nothing.
+    (r"<((?:tool|function)_(?:result|response)s?)(?:\s[^<>]*)?(?<!/)>(?!.*</\1>)", r"</\g<1>>"),
+    (r"<(file)\s+(?:path|name|src|filename)=[^<>]*(?<!/)>(?!.*</\1>)", r"</\g<1>>"),
 )
 # Where the mark stands at the end of a line, or nearly.
 _HEREDOC = re.compile(r"<<<?[-~]?(?:\s?(['\"])([A-Za-z_]\w*)\1|([A-Z_][A-Z0-9_]+))\s*(?:$|[>|&;)])")
-_STRING = re.compile(r"(?:^\s*|[=(\[{,:]\s*|\breturn\s+)[rbfuRBFU]{0,2}(\"\"\"|''')")
+_STRING = re.compile(r"(?:^\s*|[=(\[{,:]\s*|\breturn\s+)[rbfsuRBFU$#]{0,3}(\"\"\"|''')")
+# Strings that only say at their end how they are closed: what opens one, and the closer of what it held.
+_STRINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(opener), closer)
+    for opener, closer in (
+        (r"(?:^\s*|[=(\[{,:]\s*|\breturn\s+)[bc]?r(#*)\"(?!.*\"\1)", r"\"\g<1>"),  # Rust
+        (r"\b(?:u8|[uUL])?R\"([^\s()\\\"]{0,16})\((?!.*\)\1\")", r"\)\g<1>\""),  # C++
+        (r"(?:[=(\[{,]\s*|\breturn\s+)(?:\$@|@\$?)\"(?:[^\"]|\"\")*$", r"^(?:[^\"]|\"\")*\"(?!\")"),  # C#
+        (r"(?:^\s*|[=(\s,])@(['\"])\s*$", r"^\g<1>@"),  # PowerShell
+        (r"(?i:\b(?:as|do)\s+)(\$[A-Za-z_]*\$)\s*$", r"\g<1>"),  # PostgreSQL
+        (
+            r"^\s*(?i:(?:insert|values)\b.*[(,]\s*|(?:update|set|where|and|or)\b.*(?:=|\blike\b)\s*|select\s+)'(?:[^']|'')*$",
+            r"^(?:[^']|'')*'(?!')",
+        ),  # SQL
+        (r"[=(,]\s*([\"'])\s*$", r"\g<1>"),  # a string that goes on below
+    )
+)
 _TEMPLATE = re.compile(r"(?:[=(\[,:?]|\breturn|=>)\s*`\s*$")
 _ATTRIBUTES = re.compile(r"\[(?:source|listing|literal|example|quote|verse|stem|subs)\b[^\[\]]*\]\s*$")
 _TITLE = re.compile(r"\.[^\s.].*$")
@@ -40,9 +60,9 @@ _INDENTED = re.compile(
 _HUNK = re.compile(r"@@ -[0-9,]+ \+[0-9,]+ @@")
 _BLANK = " \t"
 # What a line that opens such a block has at its start or its end, or in it; all others are excluded at once.
-_FIRST = frozenset("\\#.{[=/+@")
+_FIRST = frozenset("\\#.{[=/+@<")
 _LAST = frozenset(":|>+-`")
-_INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
+_INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]|\b[bc]?r#*\"|R\"|@\$?[\"']|\$@\"|\$$|[=(,\s]'|[=(,]\s*\"$")
 _OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
 
 
@@ -116,6 +136,8 @@ class LiteralBlocks:
             self._closer = re.compile(rf"^\s*{found[2] or found[3]}\b")
         elif (found := _STRING.search(line)) is not None and line.count(found[1]) % 2:
             self._closer = re.compile(found[1])
+        elif (string := _string_of(line)) is not None:
+            self._closer = string
         elif line.count("`") % 2 and _TEMPLATE.search(line) is not None:
             self._closer = re.compile("`")
         elif _HUNK.match(line) is not None or _INDENTED.match(line) is not None:
@@ -123,3 +145,11 @@ class LiteralBlocks:
             self._margin = blanks
         else:
             self._attributes = _ATTRIBUTES.match(stripped) is not None
+
+
+def _string_of(line: str) -> re.Pattern[str] | None:
+    """What closes the string that a line opens; None where it opens none."""
+    for opener, closer in _STRINGS:
+        if (found := opener.search(line)) is not None:
+            return re.compile(closer.replace(r"\g<1>", re.escape(found[1]) if found.re.groups else ""))
+    return None

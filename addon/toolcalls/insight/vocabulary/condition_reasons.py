@@ -63,7 +63,7 @@ CONDITION_REASONS = (
     ReasonEntry(
         code="inline",
         sentence="other text stands before it on its line",
-        in_docs="other text stands before the call on its line",
+        in_docs="other text stands before the call on its line; before a special token that counts to `strict` only",
         condition=3,
         remedy=Remedy.take("inline"),
         subject=A_CALL,

@@ -8,7 +8,8 @@ QUOTATION_ENTRIES = (
         sentence="it stands in a fenced code block",
         in_docs=(
             "the call stands in a fenced code block, in HTML that is shown as it is (`<pre>`, `<html>`, CDATA), or "
-            "in what another notation marks as literal: a heredoc, a string or comment over lines, a hunk of a diff, "
+            "in what another notation marks as literal: a heredoc, a string or comment over lines (of most "
+            "languages), a hunk of a diff, conflict markers, `<tool_result …>`, `<file path=…>`, "
             "an indented block behind `::` or `key: \\|`, LaTeX's `verbatim`, Org's, AsciiDoc's, roff's and forums' "
             "blocks"
         ),
