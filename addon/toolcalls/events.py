@@ -125,6 +125,10 @@ class Finish(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
+class PartEnd(Finish, frozen=True, gc=False):
+    """The end of one text block, part or item, behind which others of the same message may follow."""
+
+
 # What became of a candidate or of a native call. `insight.vocabulary` says what each status, reason and repair means; a
 # code that it does not know fails its tests, and one that is not declared here fails mypy.
 Status = Literal["lifted", "lowered", "native", "declined", "truncated", "malformed", "blocked"]

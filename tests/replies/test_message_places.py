@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support import chatclient, geminiclient
+from support import anthropicclient, chatclient, geminiclient, responsesclient
 from support.exchanges import in_pieces, of_request, run
 from support.messages import (
     BODIES,
@@ -148,3 +148,68 @@ def test_choices_have_nothing_to_do_with_each_other() -> None:
     one = exchange("gemini", "sse", "standard")
     run(one, [geminiclient.body_of([candidates], "sse")])
     assert lifted(one) == [CALL.name]
+
+
+H = written("hermes")
+# Texts of one message, and how many calls `strict` makes of them; `standard` makes one of each that it can.
+MESSAGES: dict[str, tuple[list[str], int]] = {
+    "words behind": ([f"So.\n{H}", "Done."], 0),
+    "words behind two calls": ([H, H, "Done."], 0),
+    "a closer of reasoning behind": ([f"Shall I?\n{H}", "No.\n</think>\nHi."], 0),
+    "a closer of reasoning alone behind": ([f"Shall I?\n{H}", "\n</think>"], 0),
+    "a closer of reasoning, and a call behind": ([f"Shall I?\n{H}", "\n</think>\n", H], 1),
+    "a call without its closer, and words": ([H.removesuffix("\n</tool_call>"), "Done."], 0),
+    "a call without its closer": ([f"So.\n{H.removesuffix('</tool_call>')}"], 1),
+    "two calls": ([H, H], 2),
+    "white space between and behind": ([H, "\n\n", H, "\n"], 2),
+    "words before": (["So.", H], 1),
+}
+
+
+def _calls_that_a_client_reads(key: str, out: bytes) -> list[str]:
+    if "whole" in key or "parts" in key:
+        items = json.loads(out)["content" if key.startswith("anthropic") else "output"]
+        return [item["name"] for item in items if item["type"] in {"tool_use", "function_call"}]
+    if key.startswith("anthropic"):
+        return [call["name"] for call in anthropicclient.received(out).calls]
+    return [call["name"] for call in responsesclient.received(out).calls]
+
+
+@pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith("gemini")])
+@pytest.mark.parametrize("message", MESSAGES)
+def test_strict_waits_for_the_end_of_the_message(message: str, key: str) -> None:
+    """And not for the end of a block, part or item only."""
+    texts, count = MESSAGES[message]
+    wire, form, body = BODIES[key]
+    came = body(texts)
+    for size in (0, 1, 50):
+        one = exchange(wire, form, "strict")
+        out = run(one, in_pieces(came, size))
+        assert lifted(one) == [CALL.name] * count
+        assert (out == came) == (not count)
+        if count:
+            assert [call.name for _, call in one.client_calls if call.complete] == [CALL.name] * count
+            assert _calls_that_a_client_reads(key, out) == [CALL.name] * count
+
+
+@pytest.mark.parametrize("key", ["anthropic", "responses"])
+def test_what_waits_for_the_end_of_the_message_is_bounded(key: str) -> None:
+    wire, form, body = BODIES[key]
+    came = body([H, *["\n" * 200] * 40])
+    route = Route(client="native", upstream="text", policy="strict", tools=TOOLS, max_frame_bytes=4096)
+    for size in (0, 100):
+        one = of_request(all_wires()[wire], Request(), route, form=form, seed=b"x")
+        assert run(one, in_pieces(came, size)) == came
+        assert [verdict.reason for _, verdict in one.verdicts] == ["overflow"]
+
+
+@pytest.mark.parametrize("key", ["anthropic", "responses"])
+def test_a_message_that_breaks_off_behind_a_part_makes_no_call_of_it(key: str) -> None:
+    wire, form, body = BODIES[key]
+    came = body([H, "Done."])
+    one = exchange(wire, form, "strict")
+    half = came[: came.index(b"rm -rf build") + 400]
+    for piece in in_pieces(half, 7):
+        one.feed(piece)
+    one.abort()
+    assert lifted(one) == []

@@ -68,10 +68,9 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
     place = Position(reasoning=True) if inside else Position.behind(call_policy.request.prefill)
     pieces = list(pieces)
     end = 0
-    if whole:
+    if whole and not call_policy.requires("terminal"):
         parts = [(0, Text(piece)) for piece in pieces]
-        waits = call_policy.requires("terminal")
-        found = reasoning_ends(parts, lambda at: Reader(call_policy, place=at), place, joined=True, waits=waits)
+        found = reasoning_ends(parts, lambda at: Reader(call_policy, place=at), place, joined=True)
         end = found.get(0, 0)
     reader = Reader(
         call_policy,

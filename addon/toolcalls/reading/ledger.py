@@ -52,6 +52,7 @@ class Ledger:
     spilled      held text of this block was shown at the limit for held text
     releasing    no more may be held, though more text may come
     shown        text that is shown
+    part_ends    the text that ends is a part of a message, of which more may follow
     reasoned     some of the text was the model's reasoning, in a frame of its own
     reasoning_end  a call that begins in front of this place is reasoning
     refused      why no call of the block is one; None for nothing
@@ -66,7 +67,7 @@ class Ledger:
         self.shown = ShownText(position)
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
-        self.spilled = self.releasing = self.reasoned = False
+        self.spilled = self.releasing = self.reasoned = self.part_ends = False
         self.reasoning_end = 0
         self.refused: Reason | None = None
         self.scan = scan
@@ -162,6 +163,8 @@ class Ledger:
             self.decline_waiting("overflow")
         elif self._waiting and self.scan.cut:
             self.decline_waiting("cut_off")
+        elif self._waiting and self.part_ends:
+            return  # what other parts of the message hold decides
         else:
             self.commit_waiting()
             self.take()  # white space behind the last call

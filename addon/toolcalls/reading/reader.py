@@ -186,6 +186,24 @@ class Reader:
         next(self._run)
         return self._events()
 
+    def finish_part(self) -> list[Event]:
+        """The text ends, and more of its message may follow: calls that must be last in that stay undecided."""
+        self._ledger.part_ends = self._ledger.call_policy.requires("terminal")
+        try:
+            return self.finish(cut=False)
+        finally:
+            self._ledger.part_ends = False
+
+    @property
+    def waits_for_message(self) -> bool:
+        """Whether calls of a text that has ended wait for the end of its message."""
+        return self._ledger.waiting > 0
+
+    def decline_waiting(self, reason: Reason) -> list[Event]:
+        """Something follows in the message behind the calls that wait for its end."""
+        self._ledger.decline_waiting(reason)
+        return self._events()
+
     def release(self) -> list[Event]:
         """No more can be held: what is undecided is text, a call that is open stays so, and reading begins anew.
 

@@ -32,10 +32,11 @@ class UnopenedReasoning:
     """What is known of one text: whether it began inside reasoning.
 
     likely        it may have, and nothing has told yet; what would be a call waits
+    closed_nothing  a closer came that nothing had opened
     began_inside  the offset of the closer that says that it did; None while there is none
     """
 
-    __slots__ = ("_ledger", "_over", "_position", "_scan", "_waits", "began_inside", "likely")
+    __slots__ = ("_ledger", "_over", "_position", "_scan", "_waits", "began_inside", "closed_nothing", "likely")
 
     def __init__(self, scan: Scanner, ledger: Ledger, position: Position, *, likely: bool) -> None:
         self._scan = scan
@@ -45,6 +46,7 @@ class UnopenedReasoning:
         self._waits = ledger.call_policy.lift and not ledger.call_policy.takes("reasoning")
         self.likely = likely
         self.began_inside: int | None = None
+        self.closed_nothing = False
 
     @property
     def reasoning_is_over(self) -> bool:
@@ -68,6 +70,7 @@ class UnopenedReasoning:
     def closes_nothing(self) -> None:
         """Nothing opened the closer of reasoning that stands here: the text so far was reasoning, calls in it, too."""
         ledger = self._ledger
+        self.closed_nothing = True
         if not self.reasoning_is_over:
             self.began_inside = ledger.at
         if ledger.waiting and not ledger.call_policy.takes("reasoning"):

@@ -28,7 +28,9 @@ from toolcalls.events import (
     Markup,
     Note,
     ParagraphEnd,
+    PartEnd,
     Place,
+    Reason,
     Reasoning,
     Text,
     Verdict,
@@ -104,6 +106,8 @@ class Exchange:
         self._queue = FrameQueue()
         self._waiting = self._queue.frames
         self._lanes: dict[int, LaneFrames] = {}
+        self._calls_come_last = call_policy.requires("terminal")
+        self._parts_waiting: list[LaneFrames] = []  # parts that have ended, whose calls wait for the message's end
         self._out: list[bytes] = []
         self._given_back = b""  # what the end gives back of a call that had none
         self._latest: Frame | None = None  # with text or calls, on a wire whose calls are never split
@@ -314,20 +318,37 @@ class Exchange:
             if isinstance(event, ParagraphEnd):
                 lane.lane.end_paragraph()
                 continue
-            if lane.endings and not isinstance(event, Finish | CallEnd):
+            opens_next = isinstance(event, Text) and not event.text and lane in self._parts_waiting
+            if lane.endings and not isinstance(event, Finish | CallEnd) and not opens_next:
                 lane.goes_on()
+                self._parts_waiting = [one for one in self._parts_waiting if one is not lane]
             if isinstance(event, Text) and not event.text:
                 waiting.opens = number
             elif isinstance(event, Text):
-                lane.text(waiting, event.text, place)
+                shows = lane.text(waiting, event.text, place)
                 place = None
+                if self._parts_waiting and (shows or lane.lane.closed_nothing):
+                    self._decide_parts(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 lane.native(waiting, event)
+            elif isinstance(event, PartEnd) and self._calls_come_last and lane.ends_part(waiting, event):
+                self._parts_waiting.append(lane)
             elif isinstance(event, Finish):
+                if not isinstance(event, PartEnd):
+                    self._decide_parts(waiting, None)
                 # Parts that follow each other end where they do.
                 lane.ends(waiting, event, last=not self._streamed or self.wire.sequential_lanes)
             else:
                 waiting.parts.append((number, event))
+
+    def _decide_parts(self, waiting: WaitingFrame, reason: Reason | None) -> None:
+        """Calls at the end of parts wait for the rest of the message: that makes them none for a reason, or it ends."""
+        parts, self._parts_waiting = self._parts_waiting, []
+        for lane in parts:
+            if reason is not None:
+                lane.decline(waiting, reason)
+            else:
+                lane.finish(waiting)
 
     def _reasons(self, number: int) -> None:
         """The upstream has reasoning in a field of its own."""
@@ -356,6 +377,7 @@ class Exchange:
         Else a few characters that may begin a call would hold back all that comes beside them: reasoning, other
         choices, comments that keep the connection alive.
         """
+        self._decide_parts(waiting, "overflow")
         for lane in self._lanes.values():
             if lane.ending_waits:
                 lane.finish(waiting)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Markup
+from toolcalls.events import CallEnd, CallPiece, CallStart, Markup, Reason
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.replies.stages.act import Act
@@ -142,6 +142,25 @@ class Lane:
         read, reread = self._row.read, self._row.reread
         filtered = None if reread is None else reread.next_block()
         return MessagePlace(read.next_block(), filtered, read.may_be_reasoning)
+
+    def finish_part(self) -> Sequence[Item]:
+        """A part of the message ends here, though not the message. What is certain is decided."""
+        self._row.read.know_natives()
+        return self._fed(self._row.read.finish_part(), self._feeds_behind_read)
+
+    @property
+    def waits_for_message(self) -> bool:
+        """Whether calls of a part that has ended wait for the end of the message."""
+        return self._row.read.waits_for_message
+
+    @property
+    def closed_nothing(self) -> bool:
+        """Whether a closer of reasoning has come that nothing had opened."""
+        return self._row.read.closed_nothing
+
+    def decline_waiting(self, reason: Reason) -> Sequence[Item]:
+        """Calls that wait for the end of the message are none."""
+        return self._fed(self._row.read.decline_waiting(reason), self._feeds_behind_read)
 
     def reasons_elsewhere(self) -> None:
         """The reply has its reasoning in a field of its own."""

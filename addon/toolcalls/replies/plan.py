@@ -164,13 +164,13 @@ class Plan:
     def read_ahead(self, parts: Iterable[Part]) -> None:
         """All events of a reply that comes whole, before any of them goes through a lane."""
         policy = self._call_policy
-        if policy.lift and not policy.takes("reasoning"):
+        # Where calls wait for the end of the message, they meet such a closer by themselves.
+        if policy.lift and not (policy.takes("reasoning") or policy.requires("terminal")):
             self._reasoning_ends = reasoning_ends(
                 parts,
                 lambda place: Reader(policy, tools=self._tools, place=place),
                 self._first_place,
                 joined=self._wire.sequential_lanes,
-                waits=policy.requires("terminal"),
             )
 
     def reasons_elsewhere(self, number: int) -> None:

@@ -14,14 +14,13 @@ from toolcalls.wires import Part
 
 
 def reasoning_ends(
-    parts: Iterable[Part], reader: Callable[[Position], Reader], first: Position, *, joined: bool, waits: bool
+    parts: Iterable[Part], reader: Callable[[Position], Reader], first: Position, *, joined: bool
 ) -> dict[int, int]:
     """For each lane whose text began inside reasoning: the offset of the closer, or where the lane ends before it.
 
     reader   makes a reader for a text that begins at a place
     first    where the reply's text begins
     joined   the lanes are parts of one message, one after the other
-    waits    calls wait for the end of their lane, and see a closer in it by themselves
     """
     parts = list(parts)
     if not any(isinstance(event, Text) and holds_closer(event.text) for _, event in parts):
@@ -29,13 +28,11 @@ def reasoning_ends(
     ends: dict[int, int] = {}
     groups = [parts] if joined else [[part for part in parts if part[0] == lane] for lane in dict(parts)]
     for group in groups:
-        ends |= _ends_in(group, reader, first, waits=waits)
+        ends |= _ends_in(group, reader, first)
     return ends
 
 
-def _ends_in(
-    parts: list[Part], reader: Callable[[Position], Reader], first: Position, *, waits: bool
-) -> dict[int, int]:
+def _ends_in(parts: list[Part], reader: Callable[[Position], Reader], first: Position) -> dict[int, int]:
     """The same for one message."""
     before: dict[int, int] = {}  # the lanes so far, and how long their text is
     reading: Reader | None = None
@@ -57,7 +54,7 @@ def _ends_in(
             reading.feed(event.text)
             before[lane] += len(event.text)
             if (end := reading.unopened.began_inside) is not None:
-                return before | ({lane: end} if not waits else {lane: 0})
+                return before | {lane: end}
             if reading.unopened.reasoning_is_over:
                 return {}
     return {}

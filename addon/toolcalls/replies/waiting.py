@@ -25,7 +25,20 @@ from dataclasses import dataclass
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Note, Place, Removed, Text, Verdict
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Finish,
+    Markup,
+    Note,
+    Place,
+    Reason,
+    Removed,
+    Text,
+    Verdict,
+)
 from toolcalls.replies.lane import Lane
 from toolcalls.replies.stages import CUT_REASONS, Item, Native
 from toolcalls.wires import Part
@@ -173,10 +186,12 @@ class LaneFrames:
 
     # In
 
-    def text(self, frame: WaitingFrame, text: str, place: Place | None = None) -> None:
-        """The next text of the lane is in this frame."""
+    def text(self, frame: WaitingFrame, text: str, place: Place | None = None) -> bool:
+        """The next text of the lane is in this frame. Returns whether more than white space of it is shown by now."""
         self.expect_text(frame, len(text), place)
-        self.apply(frame, self.lane.text(text))
+        items = self.lane.text(text)
+        self.apply(frame, items)
+        return any(isinstance(item, Text) and not item.text.isspace() for item in items)
 
     def expect_text(self, frame: WaitingFrame, size: int, place: Place | None = None) -> None:
         """So many characters of this frame are undecided."""
@@ -211,6 +226,26 @@ class LaneFrames:
         if last or self._is_end(finish):
             self.finish(frame)
 
+    def ends_part(self, frame: WaitingFrame, end: Finish) -> bool:
+        """A part of the message ends with this frame. Returns whether its calls wait for what follows in the message.
+
+        Then `finish` says that nothing does, or `decline` that something does.
+        """
+        self._cursor = None
+        self._content = None
+        self.apply(frame, self.lane.finish_part())
+        if not self.lane.waits_for_message:
+            return False
+        self.endings.append(Ending(frame, end, waits=True))
+        frame.undecided += 1
+        return True
+
+    def decline(self, frame: WaitingFrame, reason: Reason) -> None:
+        """Something follows in the message behind calls that wait for its end: they are none, and their part ends."""
+        self._cursor = None
+        self.apply(frame, self.lane.decline_waiting(reason))
+        self.finish(frame)
+
     def goes_on(self) -> None:
         """The lane goes on behind a finish reason: it was none. A frame that waits and is encoded anew loses it."""
         for ending in self.endings:
@@ -228,7 +263,7 @@ class LaneFrames:
                 continue
             self.apply(ending.frame, items)
             ending.frame.undecided -= 1
-            ending.frame.changed = ending.frame.changed or items[-1] != ending.finish
+            ending.frame.changed = ending.frame.changed or items[-1:] != [Finish(ending.finish.reason)]
 
     def release(self, frame: WaitingFrame) -> None:
         """No more may be held."""

@@ -16,6 +16,8 @@ class Read(Stage):
         self.next_block = reader.next_block
         self.end_paragraph = reader.end_paragraph
         self.reasons_elsewhere = reader.reasons_elsewhere
+        self.finish_part = reader.finish_part
+        self.decline_waiting = reader.decline_waiting
         self._reader = reader
         self._calls = calls
         self._known = 0  # how many whole native calls the reader knows
@@ -30,6 +32,16 @@ class Read(Stage):
         """Whether the text so far may still turn out to be reasoning that the chat template has opened."""
         unopened = self._reader.unopened
         return unopened.likely and not unopened.reasoning_is_over
+
+    @property
+    def waits_for_message(self) -> bool:
+        """Whether calls of a part that has ended wait for the end of the message."""
+        return self._reader.waits_for_message
+
+    @property
+    def closed_nothing(self) -> bool:
+        """Whether a closer of reasoning has come that nothing had opened."""
+        return self._reader.unopened.closed_nothing
 
     @property
     def inside(self) -> bool:
@@ -51,7 +63,7 @@ class Read(Stage):
         """What is read from the next piece of text, if it does not just pass."""
         reader, calls = self._reader, self._calls
         if self._known < len(calls.whole_natives):
-            self._know_natives()
+            self.know_natives()
         if calls.grown:
             for call in calls.closed():
                 reader.add_native(call.name, call.arguments)
@@ -64,21 +76,22 @@ class Read(Stage):
                 yield from self.text(item.text)
                 continue
             if isinstance(item, Native) and item.parts and isinstance(item.parts[0], CallStart):
-                self._know_natives()
+                self.know_natives()
                 yield from self._reader.finish(cut=False)
             yield item
 
     def release(self) -> Sequence[Event]:
         """Undecided text is text."""
-        self._know_natives()
+        self.know_natives()
         return self._reader.release()
 
     def finish(self, end: End) -> Sequence[Event]:
         """Decide what is undecided; a call that was cut off stays open."""
-        self._know_natives()
+        self.know_natives()
         return self._reader.finish(cut=end.cut)
 
-    def _know_natives(self) -> None:
+    def know_natives(self) -> None:
+        """The reader learns of native calls that are whole."""
         natives = self._calls.whole_natives
         while self._known < len(natives):
             self._reader.add_native(natives[self._known].name, natives[self._known].arguments)

@@ -6,7 +6,18 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    CallUpdate,
+    Fetched,
+    Finish,
+    ParagraphEnd,
+    PartEnd,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -203,7 +214,7 @@ class Reading:
         """Another block opens, so what came before it is whole."""
         if self._pending:
             self._pending = False
-            yield self._lane, Finish("stop")
+            yield self._lane, PartEnd("stop")
 
     def _delta(self, at: int, delta: _Delta) -> Iterator[Part]:
         if delta.type == "text_delta":

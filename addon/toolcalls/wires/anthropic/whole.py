@@ -13,6 +13,7 @@ from toolcalls.events import (
     Finish,
     Markup,
     ParagraphEnd,
+    PartEnd,
     Reasoning,
     Text,
 )
@@ -63,7 +64,7 @@ class Whole(WholeCodec):
             parts += natives
             if text:
                 parts.append((lane, Text(text)))
-            parts.append((lane, Finish(reason if lane == len(rows) - 1 else "stop")))
+            parts.append((lane, Finish(reason) if lane == len(rows) - 1 else PartEnd("stop")))
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002

@@ -12,7 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Fetched, Finish, ParagraphEnd, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    CallUpdate,
+    Fetched,
+    Finish,
+    ParagraphEnd,
+    PartEnd,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
@@ -144,7 +155,7 @@ class Reading:
         """Something else begins, so what came before it is whole."""
         if self._open:
             self._open = False
-            yield self._lane, Finish("stop")
+            yield self._lane, PartEnd("stop")
 
     def _part(self, event: Fields) -> Iterator[Part]:
         yield from self._ends()

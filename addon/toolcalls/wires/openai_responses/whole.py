@@ -3,7 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Fetched, Finish, ParagraphEnd, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Fetched,
+    Finish,
+    ParagraphEnd,
+    PartEnd,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
@@ -57,7 +68,7 @@ class Whole(WholeCodec):
             parts += calls
             if lane < len(texts) and texts[lane]:
                 parts.append((lane, Text(texts[lane])))
-            parts.append((lane, Finish(reason if lane == len(natives) - 1 else "stop")))
+            parts.append((lane, Finish(reason) if lane == len(natives) - 1 else PartEnd("stop")))
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
