@@ -260,6 +260,9 @@ def test_what_a_reply_leaves_behind_is_noticed() -> None:
 # What is switched off, what stands in its place, and the part of a group that counts what then gets through.
 OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str, ...]]] = {
     "careless readings": (processors_reply.Reply, "careless", lambda *_: None, rules.in_shapes, ("tagged", "ollama")),
+    "careless readings of messages": (
+        processors_reply.Reply, "careless", lambda *_: None, rules.in_shapes, ("continue_codeblock", "anthropic")
+    ),
     "quotations over blocks": (
         Lane, "next_block", lambda _: MessagePlace(Position(), None), blocks.of_a_dialect, ("hermes",)
     ),

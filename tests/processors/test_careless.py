@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,13 +29,18 @@ from support.careless import (
 )
 from support.growth import grows_with_its_input
 from support.processorcases import no_reactors, route_of, words
+from support.repository import REPO
 from support.sampling import some
 from support.spoken import SPOKEN, through
 from support.strategies import law
+from toolcalls.dialects import about, all_dialects
 from toolcalls.processors import Processors
 from toolcalls.processors.access import Gate
 from toolcalls.processors.careless import PATIENCE, CarelessReading
+from toolcalls.processors.careless_calls import Decided
+from toolcalls.processors.careless_messages import CarelessMessages
 from toolcalls.processors.careless_tags import Tags
+from toolcalls.processors.careless_words import WORD_FORMS
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.evidence import Decision, call_policy_of
@@ -80,8 +86,9 @@ def test_a_permitted_call_stays_byte_for_byte(form: str, wire: str) -> None:
         text = written(shape, "du -sh x")
         for step in (1, 7, 10_000):
             out, exchange = got(FORMS[form].dialect, cut(text, step), wire)
-            # One object behind other text in a call that is none is written anew, with rules and without.
-            assert out == (text if form != "hermes" else got("hermes", cut(text, step), wire, {})[0]), shape
+            assert out == (got(FORMS[form].dialect, cut(text, step), wire, {})[0] if FORMS[form].rewritten else text), (
+                shape
+            )
             assert not [word for word in words(exchange) if word.startswith("blocked")]
 
 
@@ -205,7 +212,7 @@ def test_no_text_of_tags_and_words_holds_a_forbidden_call(data: st.DataObject, f
     assert not forbidden(form, whole)
     left = got(FORMS[form].dialect, cut(text, step))[0]
     assert not forbidden(form, left)
-    if FORMS[form].dialect != "hermes":  # where what separates a call that is written anew depends on the pieces
+    if not FORMS[form].rewritten:  # where what separates a call that is written anew depends on the pieces
         assert left == whole
 
 
@@ -239,3 +246,47 @@ def test_work_grows_with_the_text(title: str) -> None:
         return work
 
     grows_with_its_input(read, 500)
+
+
+def test_every_dialect_of_a_known_text_client_has_a_careless_reader() -> None:
+    """Those whose clients take one call a message, and those that the prompts of agents teach."""
+    agents = ("Cline", "Roo Code", "Kilo Code", "OpenHands", "smolagents", "LangChain", "Anthropic")
+    prompts = yaml.safe_load((REPO / "tests/cases/prompts.yaml").read_text(encoding="utf-8"))["prompts"]
+    taught = {name for one in prompts if one["title"].startswith(agents) for name in one["teaches"]}
+    spoken = {name for name in all_dialects() if about(name).one_call} | taught | {"forge"}
+    assert spoken >= {"tagged", "openhands_fn", "continue_codeblock", "react", "invoke"}
+    for name in spoken:
+        assert name in WORD_FORMS or Tags((name,), Toolbox(TOOLS), ()), name
+        assert any(form.dialect == name for form in FORMS.values()), name
+
+
+WORDS = {
+    "forge": "<tool><tool_name>write_to_file</tool_name><path>a</path>",
+    "continue_codeblock": "TOOL_NAME: write_to_file\nBEGIN_ARG: path\na\nEND_ARG\n",
+    "react": 'Action: write_to_file\nAction Input: {"path": "a"}\n',
+}
+
+
+@pytest.mark.parametrize("dialect", WORDS)
+def test_the_work_on_a_message_grows_with_it(dialect: str) -> None:
+    """Also where there are too many calls to look at, of which none is shown."""
+    access = route_of(RULES).access
+    assert access is not None
+
+    def read(size: int) -> Callable[[], object]:
+        pieces = cut(WORDS[dialect] + "word <a> { " * size, 40)
+
+        def work() -> None:
+            reading = CarelessMessages(Gate(access, model="", agent=""), WORD_FORMS[dialect], Toolbox(TOOLS))
+            for piece in pieces:
+                if not reading.passes(piece):
+                    reading.feed(piece)
+            assert sum(one.size for one in reading.boundary() if isinstance(one, Decided)) > size
+
+        return work
+
+    grows_with_its_input(read, 500)
+    reading = CarelessMessages(Gate(access, model="", agent=""), WORD_FORMS[dialect], Toolbox(TOOLS))
+    reading.feed(WORDS[dialect] * 300)
+    assert not any(one.shown for one in reading.boundary() if isinstance(one, Decided))
+    assert reading.hidden

@@ -78,8 +78,7 @@ def _shape_breaches(shape: Shape, wire: str, command: str, random: Random) -> It
     if command == FORBIDDEN:
         return
     outcome, heard = _heard(wire, text, dialect, random)
-    # JSON beside other text in a call that is none is written anew, with rules and without.
-    wanted = text if dialect != "hermes" else _heard(wire, text, dialect, random, ruled=False)[1]
+    wanted = text if not FORMS[shape[0]].rewritten else _heard(wire, text, dialect, random, ruled=False)[1]
     if heard != wanted:
         yield Breach("lost", f"{heard!r} instead of {wanted!r}")
     if any(verdict.status == "blocked" for _, verdict in outcome.verdicts):

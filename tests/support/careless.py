@@ -5,6 +5,7 @@ shapes are those in which such a parser still finds a call: with words, comments
 between, with parameters twice, in quotations, beside a mention of the tool.
 """
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -111,6 +112,65 @@ def json_in_tags(text: str) -> Calls:
             yield str(found.get("name")), found.get("arguments", {})
 
 
+def forge(text: str) -> Calls:
+    """The first `<tool>` up to the first closer or the last one, read as XML whose order does not matter."""
+    for reach in (".*?", ".*"):
+        for call in re.finditer(rf"<tool>({reach})(?:</tool>|$)", text, re.DOTALL):
+            inside = re.sub(r"<!--.*?-->", "", call[1], flags=re.DOTALL)
+            values = {
+                key: html.unescape(re.sub(r"<!\[CDATA\[(.*?)\]\]>", r"\1", value, flags=re.DOTALL)).strip()
+                for key, value in re.findall(rf"<({'|'.join(KEYS)})>(.*?)</\1>", inside, re.DOTALL)
+            }
+            for name in re.findall(r"<tool_name>\s*(.*?)\s*</tool_name>", inside, re.DOTALL):
+                yield name, values
+
+
+def continues(text: str) -> Calls:
+    """Lines: a name, arguments up to a line that ends one, the last of two; what is unknown is skipped."""
+    lines = text.splitlines()
+    for start, opener in enumerate(lines):
+        named = re.search(r"tool_?name:(.*)", opener, re.IGNORECASE)
+        if named is None:
+            continue
+        found: dict[str, str] = {}
+        key, value = "", list[str]()
+        for line in lines[start + 1 :]:
+            begun = re.search(r"begin_?arg:(.*)", line, re.IGNORECASE)
+            if key and re.search(r"end_?arg", line, re.IGNORECASE):
+                found[key], key = "\n".join(value).strip(), ""
+            elif key:
+                value.append(line)
+            elif begun is not None:
+                key, value = begun[1].strip(), []
+            elif line == "```":
+                break
+        if key:
+            found[key] = "\n".join(value).strip()
+        yield named[1].strip(), found
+
+
+def react(text: str) -> Calls:
+    """What LangChain's pattern finds, from each action on; and JSON with a name, in a fence or in the open."""
+    for at in (match.start() for match in re.finditer("Action", text)):
+        call = re.match(r"Action\s*\d*\s*:\s*(.*?)\s*Action\s*\d*\s*Input\s*\d*\s*:\s*(.*)", text[at:], re.DOTALL)
+        if call is None:
+            continue
+        name = call[1].strip().partition("\n")[0]
+        for end in (call[2].find("}") + 1, call[2].rfind("}") + 1):
+            try:
+                yield name, dict(json.loads(call[2][call[2].find("{") : end]))
+            except ValueError:
+                yield name, {"command": call[2].strip(" ").strip('"')}
+    for blob in re.finditer(r"\{.*?\}\s*\}|\{.*\}", text, re.DOTALL):
+        try:
+            found = json.loads(blob[0])
+        except ValueError:
+            continue
+        name, given = found.get("action", found.get("name")), found.get("action_input", found.get("arguments"))
+        if isinstance(given, dict):
+            yield str(name), given
+
+
 # How a call is written
 
 
@@ -138,17 +198,47 @@ def _json(name: str, arguments: Arguments, junk: str) -> str:
     return f'<tool_call>\n{junk}{{"name": "{name}", "arguments": {{{inside}}}}}\n</tool_call>'
 
 
+def _forge(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f"  <{key}>{value}</{key}>\n" for key, value in arguments)
+    head = f"<server_name>local</server_name>\n<tool_name>{name}</tool_name>\n"
+    return f"<tool>\n{junk}{head}<arguments>\n{inside}</arguments>\n</tool>"
+
+
+def _continue(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f"BEGIN_ARG: {key}\n{value}\nEND_ARG\n" for key, value in arguments)
+    return f"```tool\nTOOL_NAME: {name}\n{junk}{inside}```"
+
+
+def _continue_bare(name: str, arguments: Arguments, junk: str) -> str:
+    inside = "".join(f"begin_arg:{key}\n{value}\nend_arg\n" for key, value in arguments)
+    return f"tool_name: {name}\n{junk}{inside}"
+
+
+def _object(arguments: Arguments) -> str:
+    return "{" + ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in arguments) + "}"
+
+
+def _react(name: str, arguments: Arguments, junk: str) -> str:
+    return f"Thought: I do it.\nAction: {name}\n{junk}Action Input: {_object(arguments)}"
+
+
+def _react_blob(name: str, arguments: Arguments, junk: str) -> str:
+    return f'Action:\n{junk}```json\n{{"action": "{name}", "action_input": {_object(arguments)}}}\n```'
+
+
 @dataclass(frozen=True)
 class CarelessForm:
     """One way to write calls of a dialect, and how those read it who read it.
 
     write      the text of a call: its name, its parameters in order, what stands between opener and first parameter
     readers    what clients make of a text: every call that one of them finds
+    rewritten  what is read in it may be written anew, with rules and without: JSON beside other text, for instance
     """
 
     dialect: str
     write: Callable[[str, Arguments, str], str]
     readers: tuple[Callable[[str], Calls], ...]
+    rewritten: bool = False
 
 
 FORMS = {
@@ -157,7 +247,12 @@ FORMS = {
     "invoke, attributes": CarelessForm("invoke", _attributes, (invoke,)),
     "qwen3_xml": CarelessForm("qwen3_xml", _function, (openhands,)),
     "openhands_fn": CarelessForm("openhands_fn", _function, (openhands,)),
-    "hermes": CarelessForm("hermes", _json, (json_in_tags,)),
+    "hermes": CarelessForm("hermes", _json, (json_in_tags,), rewritten=True),
+    "forge": CarelessForm("forge", _forge, (forge,)),
+    "continue_codeblock": CarelessForm("continue_codeblock", _continue, (continues,)),
+    "continue_codeblock, bare": CarelessForm("continue_codeblock", _continue_bare, (continues,)),
+    "react": CarelessForm("react", _react, (react,), rewritten=True),
+    "react, blob": CarelessForm("react", _react_blob, (react,), rewritten=True),
 }
 JUNK = {
     "nothing": "",
@@ -260,6 +355,20 @@ FRAGMENTS = {  # of each dialect
         '{"name":"execute_command","arguments":{"command":"ls","command":"rm~x"}} '
         '{"name":"write_to_file","arguments":{"path":"/etc/x"}} '
         '{"name":"write_to_file","arguments":{"path":"ok","content":"</tool_call>"}}'
+    ),
+    "forge": (
+        "<tool> </tool> <tool_name>execute_command</tool_name> <tool_name>write_to_file</tool_name> <arguments> "
+        "</arguments> <command> </command> <path> </path> <content> </content> <![CDATA[ ]]> <!-- --> &lt; "
+        "<server_name>local</server_name> <to"
+    ),
+    "continue_codeblock": (
+        "```tool\n \nTOOL_NAME:~execute_command\n tool_name:write_to_file\n \nBEGIN_ARG:~command\n begin_arg:path\n "
+        "\nEND_ARG\n end_arg \n```\n TOOL _NAME:"
+    ),
+    "react": (
+        'Action:~execute_command\n Action:~ write_to_file\n Action~Input:~ \nObservation: {"command":"rm~x"} '
+        '{"command":"ls"} {"path":"/etc/x"} {"action":"execute_command","action_input":{"command":"rm~x"}} '
+        "```json\n ``` Acti { }"
     ),
 }
 ANYWHERE = ["rm x", "ls", "/etc/x", "ok", "\n", "```\n", "> ", "word ", "<", ">", "x " * (PATIENCE // 2 + 100)]

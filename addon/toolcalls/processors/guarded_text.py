@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from toolcalls.events import Change, Event, Markup, Removed, Text, Verdict
 from toolcalls.processors.careless import CarelessReading
 from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden
+from toolcalls.processors.careless_messages import CarelessMessages
 from toolcalls.processors.screening import ScreenedText
 from toolcalls.processors.steering import TextInserter, notice
 from toolcalls.values.conversion import quote
@@ -25,7 +26,7 @@ class GuardedText:
     def __init__(
         self,
         screened: ScreenedText,
-        reading: CarelessReading,
+        reading: CarelessReading | CarelessMessages,
         inserter: TextInserter,
         dialect: str | None,
         *,

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from toolcalls.events import Note
 from toolcalls.processors.careless import CarelessReading
+from toolcalls.processors.careless_messages import CarelessMessages
 from toolcalls.processors.careless_tags import Tags
+from toolcalls.processors.careless_words import WORD_FORMS
 from toolcalls.processors.chain import Chain
 from toolcalls.processors.exchange_processors import Processors
 from toolcalls.processors.reactors import unavailable
@@ -23,7 +25,7 @@ class Reply:
 
     def __init__(self, processors: Processors, *, whole: bool, as_text: bool) -> None:
         self._state = ReplyState(processors, whole=whole, as_text=as_text)
-        self._careless: CarelessReading | None = None
+        self._careless: CarelessReading | CarelessMessages | None = None
 
     def chain(self) -> Chain:
         """The processors of one lane."""
@@ -42,7 +44,9 @@ class Reply:
         second._state.inserted.texts = self._state.inserted.texts  # each is inserted once
         return second.chain()
 
-    def careless(self, dialects: Sequence[str], tools: Toolbox) -> tuple[CarelessReading, TextInserter] | None:
+    def careless(
+        self, dialects: Sequence[str], tools: Toolbox
+    ) -> tuple[CarelessReading | CarelessMessages, TextInserter] | None:
         """All text of the reply as a careless parser of these dialects reads it, None where none is known of them.
 
         What inserts texts of our own into one lane's comes with it.
@@ -50,7 +54,10 @@ class Reply:
         of = self._state.processors
         if of.gate is None or of.route.access is None:
             return None
-        if self._careless is None:
+        form = WORD_FORMS.get(dialects[0]) if len(dialects) == 1 else None
+        if self._careless is None and form is not None:
+            self._careless = CarelessMessages(of.gate, form, tools)
+        elif self._careless is None:
             ruled = [tool for rule in of.route.access.rules for tool in rule.tools]
             tags = Tags(dialects, tools, ruled)
             if not tags:

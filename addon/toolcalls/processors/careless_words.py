@@ -1,0 +1,299 @@
+"""Calls in forms that have no closing tags of their own, as careless parsers of text clients find them in a message.
+
+Forge takes `<tool>` up to the first `</tool>` and reads it as XML, in which order, comments and unknown elements do not
+matter (`pkg/agent/tools/parser.go` of https://github.com/entrhq/forge). Continue skips lines that it does not know,
+finds its words anywhere in a line and in any case, and takes the last of two arguments (`parseSystemToolCall.ts` of
+https://github.com/continuedev/continue). ReAct parsers search for `Action:`, whatever stands before it, and take all
+that follows `Action Input:`, or JSON in a fence or in the open (the output parsers of LangChain, LlamaIndex, CrewAI).
+"""
+
+import html
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from toolcalls.processors.careless_tags import as_json
+from toolcalls.values.conversion import quote
+from toolcalls.values.toolbox import Toolbox
+
+_OBJECTS = 256  # beginnings of objects that turn out to be none, in one text
+_MOST = 256  # calls, names or arguments that are looked at in one text
+_FEW = 8  # names of servers, each of which may belong to each name of a tool
+_CALLED = frozenset({"action", "name", "tool", "tool_name", "function", "function_name"})
+_GIVEN = frozenset({"action_input", "arguments", "parameters", "args", "input", "kwargs", "params"})
+
+
+@dataclass(frozen=True, slots=True)
+class WordCall:
+    """A call that some parser finds between two places: names, of which one counts, and all arguments it may have."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+    arguments: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class WordForm:
+    """A form: what may begin a call, what may be the beginning of that at a text's end, and the calls in a text.
+
+    `begun` matches at the end of every text, perhaps nothing.
+    """
+
+    opener: re.Pattern[str]
+    begun: re.Pattern[str]
+    calls: Callable[[str, Toolbox], Iterator[WordCall]]
+
+
+def _bounded[T](several: Iterator[T]) -> Iterator[T]:
+    """The same. Raises ValueError where there are more than anybody looks at."""
+    for number, one in enumerate(several):
+        if number >= _MOST:
+            raise ValueError("too many calls")
+        yield one
+
+
+# Forge
+
+_TOOL = re.compile(r"<\s{0,8}tool(?=[\s>])[^<>]*>", re.IGNORECASE)
+_TOOL_END = re.compile(r"</\s{0,8}tool\s{0,8}>", re.IGNORECASE)
+_ELEMENT = re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>")
+_CLOSER = re.compile(r"</([\w.:-]+)\s*>")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>", re.DOTALL)
+_NOT_GIVEN = frozenset({"tool", "server_name", "tool_name", "arguments"})
+
+
+def _forge(text: str, tools: Toolbox) -> Iterator[WordCall]:
+    ends = [match.span() for match in _TOOL_END.finditer(text)]
+    for opener in _bounded(_TOOL.finditer(text)):
+        first = bisect_left(ends, (opener.end(), 0))
+        start, behind = ends[first] if first < len(ends) else (len(text), len(text))
+        arguments: list[tuple[str, str]] = []
+        names: list[str] = []
+        for end in dict.fromkeys((start, ends[-1][0] if first < len(ends) else start)):
+            found, given = _elements(text[opener.end() : end], tools)
+            names += found
+            arguments += given
+        if names:
+            yield WordCall(opener.start(), behind, tuple(dict.fromkeys(names)), arguments)
+        # The older form is JSON.
+        yield from _objects(text, opener.end(), start, tools)
+
+
+def _elements(body: str, tools: Toolbox) -> tuple[list[str], list[tuple[str, str]]]:
+    """The names and the arguments between a call's tags. What comments and CDATA hold is no element."""
+    plain = _MARKUP.sub(lambda found: "\0" * len(found[0]), body)
+    closers: dict[str, list[int]] = {}
+    for closer in _CLOSER.finditer(plain):
+        closers.setdefault(closer[1].casefold(), []).append(closer.start())
+
+    def ends(key: str, at: int) -> Sequence[int]:
+        """Where a value ends: at its first closer and at its last one, or with the text."""
+        places = closers.get(key.casefold(), [])
+        first = bisect_left(places, at)
+        return tuple(dict.fromkeys((places[first], places[-1]))) if first < len(places) else (len(plain),)
+
+    called: dict[str, list[str]] = {"server_name": [], "tool_name": []}
+    for element in _ELEMENT.finditer(plain):
+        if (into := called.get(element[1].casefold())) is not None:
+            into += [_decoded(body[element.end() : end]).strip() for end in ends(element[1], element.end())]
+    names = called["tool_name"][:_MOST]
+    names += [f"{server}.{name}" for server in called["server_name"][:_FEW] for name in names[:_FEW]]
+    given: list[tuple[str, str]] = []
+    at = 0
+    while (found := _ELEMENT.search(plain, at)) is not None:
+        key, at = found[1].rpartition(":")[2], found.end()
+        if key.casefold() in _NOT_GIVEN:
+            continue
+        if len(given) > _MOST:
+            raise ValueError("too many arguments")
+        places = ends(found[1], at)
+        for end in places:
+            value = _COMMENT.sub("", body[at:end])
+            given += [(key, raw) for raw in dict.fromkeys((as_json(value), quote(_decoded(value).strip())))]
+        if any(key in tools.keys(name) and tools.types(name, key) in (None, {"string"}) for name in names):
+            at = places[0]
+    return names, given
+
+
+def _decoded(value: str) -> str:
+    """A value as XML has it: CDATA as it stands, entities outside of it decoded."""
+    parts = re.split(r"<!\[CDATA\[(.*?)\]\]>", value, flags=re.DOTALL)
+    return "".join(part if number % 2 else html.unescape(part) for number, part in enumerate(parts))
+
+
+# Continue
+
+_BLOCK = re.compile(r"```tool|tool_?name:", re.IGNORECASE)
+_NAME = re.compile(r"tool_?name:(.*)", re.IGNORECASE)
+_BEGIN = re.compile(r"begin_?arg:(.*)", re.IGNORECASE)
+_END = re.compile(r"end_?arg", re.IGNORECASE)
+
+
+def _continue(text: str, tools: Toolbox) -> Iterator[WordCall]:  # noqa: ARG001 - the form names its parameters
+    lines = text.splitlines(keepends=True)
+    places = [0, *accumulate(map(len, lines))]
+    ends = [number for number, line in enumerate(lines) if _END.search(line)]
+    openers = {number: found.start() for number, line in enumerate(lines) if (found := _BLOCK.search(line))}
+    behind = 0  # the first line that belongs to no call so far
+    for first in _bounded(iter(openers)):
+        if first < behind:
+            continue
+        names, given, number = list[str](), list[tuple[str, str]](), first
+        while number < len(lines):
+            line = lines[number]
+            if number > first and (line.strip() == "```" or (names and _BLOCK.search(line))):
+                break
+            named, begun = _NAME.search(line), _BEGIN.search(line)
+            if named is not None or (number == first + 1 and not names):
+                names.append((named[1] if named is not None else line).strip())
+            number += 1
+            if begun is not None:
+                at = bisect_left(ends, number)
+                closers = (ends[at], ends[-1]) if at < len(ends) else (len(lines),)
+                for end in dict.fromkeys(closers):
+                    given += [(begun[1].strip(), raw) for raw in _spelt("".join(lines[number:end]).strip())]
+                number = closers[0] + 1
+                if len(given) > _MOST:
+                    raise ValueError("too many arguments")
+        behind = min(number, len(lines))
+        if any(names):
+            yield WordCall(
+                places[first] + openers[first], places[behind], tuple(dict.fromkeys(filter(None, names))), given
+            )
+
+
+def _spelt(value: str) -> Iterator[str]:
+    """A value as JSON: as the text that it is, and as the value that it spells."""
+    yield as_json(value)
+    if value.startswith('"'):
+        try:
+            json.loads(value)
+        except ValueError:
+            return
+        yield value
+
+
+# ReAct
+
+_ACTION = re.compile(r"Action[\s\d*]{0,16}:", re.IGNORECASE)
+_INPUT = re.compile(r"Action[\s\d*]{0,16}Input[\s\d*]{0,16}:[\s*]*", re.IGNORECASE)
+_STOP = re.compile(r"\n\s*(?:Observation|Thought|Action[\s\d*]{0,16}:)", re.IGNORECASE)
+_MEMBER = re.compile(r"""([\w.-]+)["']?\s*:\s*["']?((?:[^"'{}\n\\]|\\.)*)""")
+_AROUND = " \t\r\n*`\"'[]()"
+
+
+def _react(text: str, tools: Toolbox) -> Iterator[WordCall]:
+    yield from _objects(text, 0, len(text), tools)
+    inputs = [match.span() for match in _INPUT.finditer(text)]
+    for action in _bounded(_ACTION.finditer(text)):
+        first = bisect_left(inputs, (action.end(), 0))
+        if first == len(inputs):
+            return
+        start, begin = inputs[first]
+        said = text[action.end() : start].strip(_AROUND)
+        lines = [line for line in said.splitlines() if line.strip(_AROUND)] or [""]
+        names = [lines[0].partition("(")[0], lines[0], lines[-1], said, *lines[0].split()[:1]]
+        names = list(dict.fromkeys(filter(None, (name.strip(_AROUND) for name in names))))
+        stop = _STOP.search(text, begin)
+        end = stop.start() if stop else len(text)
+        readings = [_input(text[begin:until], names, tools) for until in dict.fromkeys((end, len(text)))]
+        if names:
+            yield WordCall(action.start(), end, tuple(names), [member for one in readings for member in one])
+
+
+def _input(text: str, names: Sequence[str], tools: Toolbox) -> Iterator[tuple[str, str]]:
+    """What an input gives: the members of objects, those of one that breaks off or is mended, or one text.
+
+    A text is the value of whichever parameter the tool has.
+    """
+    found = [member for _, _, pairs in _outermost(text, 0, len(text)) for member in _members(pairs)]
+    yield from found
+    if found:
+        return
+    if "{" in text:
+        for member in _bounded(_MEMBER.finditer(text)):
+            yield member[1], quote(member[2].strip())
+    value = text.strip().strip("\"'`").strip()
+    for name in names:
+        for key in tools.keys(name):
+            yield key, quote(value)
+
+
+# JSON
+
+_BRACE = re.compile(r'\{(?=\s*["}])')
+_KEYED = re.compile(rf'"(?:{"|".join(sorted(_CALLED))})"\s*:', re.IGNORECASE)
+
+
+class _Members(dict[str, Any]):
+    """An object whose duplicates are kept."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _outermost(text: str, start: int, end: int) -> Iterator[tuple[int, int, _Members]]:
+    """The objects that stand in no other one, and their places."""
+    decoder = json.JSONDecoder(object_pairs_hook=_Members, parse_int=str, parse_float=str, strict=False)
+    failed = 0
+    brace = _BRACE.search(text, start, end)
+    while brace is not None:
+        try:
+            found, behind = decoder.raw_decode(text, brace.start())
+            yield brace.start(), behind, found
+        except (ValueError, RecursionError):
+            behind, failed = brace.end(), failed + 1
+        if failed > _OBJECTS:
+            raise ValueError("too many objects")
+        brace = _BRACE.search(text, behind, end)
+
+
+def _objects(text: str, start: int, end: int, tools: Toolbox) -> Iterator[WordCall]:
+    """The calls that are objects with a name and arguments, also inside other objects."""
+    if _KEYED.search(text, start, end) is None:
+        return
+    for at, behind, outermost in _outermost(text, start, end):
+        pending = [outermost]
+        while pending:
+            members = pending.pop()
+            pending += [value for _, value in members.pairs if isinstance(value, _Members)]
+            names = [value for key, value in members.pairs if key.casefold() in _CALLED and isinstance(value, str)]
+            given: list[tuple[str, str]] = []
+            for key, value in members.pairs:
+                if key.casefold() in _GIVEN:
+                    given += _members(value) or [(one, json.dumps(value)) for name in names for one in tools.keys(name)]
+            if names:
+                yield WordCall(at, behind, tuple(dict.fromkeys(reversed(names))), given)
+
+
+def _members(value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, object_pairs_hook=_Members, parse_int=str, parse_float=str)
+        except (ValueError, RecursionError):
+            return []
+    return [(key, json.dumps(one)) for key, one in value.pairs] if isinstance(value, _Members) else []
+
+
+WORD_FORMS = {
+    "forge": WordForm(
+        _TOOL, re.compile(r"(?:<\s{0,8}(?:t(?:o(?:ol?)?)?|tool\s[^<>]{0,1000})?)?\Z", re.IGNORECASE), _forge
+    ),
+    "continue_codeblock": WordForm(
+        _BLOCK,
+        re.compile(r"(?:`{1,3}(?:t(?:o(?:o)?)?)?|t(?:o(?:o(?:l(?:_?(?:n(?:a(?:me?)?)?)?)?)?)?)?)?\Z", re.IGNORECASE),
+        _continue,
+    ),
+    "react": WordForm(
+        re.compile(_ACTION.pattern + r"|\{", re.IGNORECASE),
+        re.compile(r"(?:a(?:c(?:t(?:i(?:o(?:n[\s\d*]{0,16})?)?)?)?)?)?\Z", re.IGNORECASE),
+        _react,
+    ),
+}
