@@ -34,6 +34,7 @@ LOST = Form("lost", "anywhere", ("GO]",))  # begins with a letter: only where a 
 LINE = Form("line", "start", ("act:", "<call>x", "do\nact"), ("tool",))
 MESSAGE = Form("message", "message", ("{", '{"n'))
 FORMS = (TAG, TOKEN, LOST, LINE, MESSAGE)
+REACH = len("call") + 32  # characters in front of an opener in which a stray word is looked for, and its line's start
 CLOSER = "</think>"  # begins a message, and is no dialect's
 
 INLINE = {"<call>": (TAG,), "<call": (TAG,), "<call>[": (TOKEN,), "[GO]": (TOKEN,), CLOSER: ()}
@@ -91,7 +92,9 @@ def stray(text: str, at: int, forms: frozenset[Form], *, line_start: bool) -> in
         before = before.removesuffix("\n").removesuffix("\r").rstrip(" \t")
     for word in ("call", "tool"):
         begin = len(before) - len(word)
-        if before.endswith(word) and is_line_start(text, begin, line_start=line_start):
+        from_here = max(0, at - REACH)
+        seen, begins = text[from_here:at], line_start and not from_here
+        if before.endswith(word) and begin >= from_here and is_line_start(seen, begin - from_here, line_start=begins):
             return at - begin
     return 0
 
@@ -144,7 +147,8 @@ def test_what_may_become_an_opener_is_held_and_nothing_else(text: str, begins: d
     for later in LATER:
         if (found := first(text + later, **begins)) is not None:
             at, _, forms = found
-            begun.add(min(len(text), at - stray(text + later, at, forms, line_start=begins["line_start"])))
+            arriving = forms if at >= len(text) else frozenset(FORMS)  # what has begun may become any of them
+            begun.add(min(len(text), at - stray(text + later, at, arriving, line_start=begins["line_start"])))
     assert held == min(begun)
     assert openers.possible(text, **begins) or held == len(text)
     if not begins["message_start"]:
