@@ -29,3 +29,12 @@ def test_a_block_outside_of_a_quotation_begins_a_line() -> None:
 
 def test_a_native_call_ends_a_paragraph() -> None:
     assert natively(Text("Write `"), PastCall("1", "other", "{}"), HERMES) == ["other", CALL.name]
+
+
+def test_a_draft_before_a_closer_of_reasoning_is_no_past_call() -> None:
+    """The chat template opened the reasoning, so the text shows its closer only."""
+    draft = f"Shall I?\n{HERMES.text}\nNo.\n</think>\n"
+    assert natively(Text(draft)) == []
+    assert natively(Text(draft + HERMES.text)) == [CALL.name]
+    assert natively(Text(f"<think>\nHm.\n</think>\n{HERMES.text}\nClosed with </think>.")) == [CALL.name]
+    assert natively(Text("```\n"), Text(f"</think>\n```\n{HERMES.text}")) == [CALL.name]

@@ -8,6 +8,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.events import Text as Shown
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
+from toolcalls.reading.unopened_reasoning import holds_closer
 from toolcalls.request import Request
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn
@@ -52,7 +53,8 @@ def as_native(turn: Turn, number: int, call_policy: CallPolicy, tools: Toolbox) 
     place = Position()  # what is quoted in one block goes on in the next
     for block in turn.blocks:
         if isinstance(block, Text):
-            reader = Reader(call_policy, tools=tools, place=place)
+            end = _reasoning_end(block.text, Reader(call_policy, tools=tools, place=place.copy()))
+            reader = Reader(call_policy, tools=tools, place=place, reasoning_end=end)
             blocks.extend(_split(block, (number, len(blocks)), reader))
             place = reader.next_block()
         else:
@@ -62,6 +64,14 @@ def as_native(turn: Turn, number: int, call_policy: CallPolicy, tools: Toolbox) 
     return turn if len(blocks) == len(turn.blocks) and all(
         one is other for one, other in zip(blocks, turn.blocks, strict=True)
     ) else turn.with_blocks(blocks)  # fmt: skip
+
+
+def _reasoning_end(text: str, reader: Reader) -> int:
+    """Where the reasoning ends inside which a text began, 0 where it did not: its closer alone says so."""
+    if not holds_closer(text):
+        return 0
+    reader.feed(text)
+    return reader.unopened.began_inside or 0
 
 
 def _split(block: Text, place: tuple[int, int], reader: Reader) -> Iterator[Block]:
