@@ -68,9 +68,9 @@ FILES = {
     """,
     "writing": "writer | blocks for_client prompting | roundtrip",
     "processors": """
-        arguments careless_tags careless_text filters interface reactors steering | access careless_words
-        reactor_runner | careless_calls loops pending_call | careless careless_messages | exchange_processors
-        | reply_state | decisions | chain | reply | screening | guarded_text
+        arguments careless_tags careless_text filters interface paths reactors steering | access
+        careless_words reactor_runner | careless_calls loops pending_call | careless careless_messages
+        | exchange_processors | reply_state | decisions | chain | reply | screening | guarded_text
     """,
     "requests": """
         client_memory opened_reasoning prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting

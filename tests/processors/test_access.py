@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.strategies import law
-from toolcalls.processors.access import Gate, Judgement, lies_in, printable_name, readings, spellings, visible
+from toolcalls.processors.access import Gate, Judgement, printable_name, readings, spellings, visible
+from toolcalls.processors.paths import lies_in
 from toolcalls.route import Access, AccessRule, Condition
 
 cheap = settings(law, max_examples=max(100, law.max_examples))  # also with TESTS=quick

@@ -22,10 +22,11 @@ from support.strategies import law
 from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.processors import Answer, Call, Drop, EarlierCall, Edit, Keep, Say, reactor_runner
-from toolcalls.processors.access import Gate, Refusal, lies_in
+from toolcalls.processors.access import Gate, Refusal
 from toolcalls.processors.arguments import Arguments, canonical
 from toolcalls.processors.filters import Filters, head_of
 from toolcalls.processors.loops import CallLoops, TextLoops
+from toolcalls.processors.paths import lies_in
 from toolcalls.processors.reactor_runner import Broken, Runner
 from toolcalls.processors.reactors import Failed, Reactors
 from toolcalls.processors.steering import notice

@@ -9,7 +9,7 @@ more behind a decision is looked at again, since readers of JSON take the last o
 any spelling that a client may take for it (`spellings`), and an argument wherever it stands in the call; a rule that
 allows takes neither.
 
-Past 300 lines: names, arguments and paths are judged by one principle, and must be read against each other.
+Past 300 lines: names and arguments are judged by one principle, and must be read against each other.
 """
 
 import re
@@ -18,16 +18,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from html import unescape
-from posixpath import normpath
-from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Reason
 from toolcalls.processors.arguments import leaves, members_in, plain
+from toolcalls.processors.paths import lies_in_one
 from toolcalls.route import Access, AccessRule, Condition
 from toolcalls.text.lookalike import skeleton
 from toolcalls.text.patterns import Pattern, TooMuchWork, Work, compiled
 
-_DRIVE = re.compile(r"[A-Za-z]:")
 # What parts a tool's name from whose it is: `functions.x`, `server:x`, `server/x`, `mcp__server__x`; and what some
 # models put behind it: `x:0`, `x<|channel|>`.
 _PARTS = re.compile(r"[.:/]|__+")
@@ -329,11 +327,11 @@ class _Condition:
         paths = leaves(raw)
         if self._blocks:
             paths = [reading for path in paths for reading in readings(path)]
-            return (outside is None or any(_in_one(path, outside) is not True for path in paths)) and (
-                inside is None or any(_in_one(path, inside) is not False for path in paths)
+            return (outside is None or any(lies_in_one(path, outside) is not True for path in paths)) and (
+                inside is None or any(lies_in_one(path, inside) is not False for path in paths)
             )
-        return (outside is None or all(_in_one(path, outside) is False for path in paths)) and (
-            inside is None or all(_in_one(path, inside) is True for path in paths)
+        return (outside is None or all(lies_in_one(path, outside) is False for path in paths)) and (
+            inside is None or all(lies_in_one(path, inside) is True for path in paths)
         )
 
     @staticmethod
@@ -344,56 +342,6 @@ class _Condition:
         if raw.lstrip(" \t\r\n")[:1] not in {"[", "{"}:
             return False
         return any(pattern.search(reading, work) for reading in readings(" ".join(leaves(raw))))
-
-
-def _in_one(path: str, roots: tuple[str, ...]) -> bool | None:
-    """Whether a path lies in one of some folders; None: nobody can tell."""
-    found = {lies_in(path, root) for root in roots}
-    return True if True in found else None if None in found else False
-
-
-def lies_in(path: str, root: str) -> bool | None:
-    """Whether a path lies in `root`, by its letters: `..` is followed, links are not. None: the letters do not tell.
-
-    A relative path begins in an absolute root, and where a relative one begins, too. What names another place only to
-    those who know more (`~`, `$HOME`, `%TEMP%`, `C:a`, a NUL) nobody can tell.
-    """
-    path = path.strip()
-    if path.startswith("file:"):
-        path = unquote(urlsplit(path).path)
-    elif "://" in path:
-        return False
-    if path.startswith(("~", "$", "%")) or "\0" in path:
-        return None
-    slashed, root = path.replace("\\", "/"), root.replace("\\", "/")
-    if _DRIVE.match(root):
-        return _on_drive(slashed.lower(), root.lower())
-    if _DRIVE.match(path):
-        return None
-    # A backslash parts folders or is a letter: that depends on the machine.
-    found = {_beneath(slashed, root), _beneath(path, root)}
-    return found.pop() if len(found) == 1 else None
-
-
-def _on_drive(path: str, root: str) -> bool | None:
-    """`lies_in` for a root with a drive letter, where capitals do not count."""
-    if not _DRIVE.match(path):
-        return None if path.startswith("/") else _beneath(path, root[2:])
-    if path[2:3] != "/":
-        return None
-    return path[0] == root[0] and _beneath(path[2:], root[2:])
-
-
-def _beneath(path: str, root: str) -> bool | None:
-    """Whether a path of `/` and names lies in another."""
-    root = normpath(root).replace("//", "/")
-    if not root.startswith("/"):
-        if path.startswith("/"):
-            return None
-        whole = normpath(path)
-        return whole == root or (root == "." and whole.partition("/")[0] != "..") or whole.startswith(f"{root}/")
-    whole = normpath(path if path.startswith("/") else f"{root}/{path}").replace("//", "/")
-    return whole == root or whole.startswith(root.rstrip("/") + "/")
 
 
 def _applies(rule: AccessRule, model: str, agent: str) -> bool:
