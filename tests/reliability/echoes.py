@@ -1,7 +1,7 @@
 """Group: echoes. A call that stands word for word in what a tool gave back is none; one that differs is a call.
 
-Results of the client's own tools, in the request and in every form of `support.echoed`; and those of the provider's
-tools, in the request and earlier in the same reply.
+Results of the client's own tools, in the request and in every form of `support.echoed`; messages of the user; and
+results of the provider's tools, in the request and earlier in the same reply.
 """
 
 import json
@@ -52,6 +52,14 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
             for policy in POLICIES:
                 count(f"{title}, {wire}", partial(_behind, wire, told, call), policy, echo=True)
             count(f"{title}, {wire}", partial(_behind, wire, told, other), "standard", echo=False)
+    for wire in SPOKEN:
+        for policy in POLICIES:
+            count(
+                f"a user message, {wire}", partial(_behind, wire, said_with(call), call, user=True), policy, echo=True
+            )
+        count(
+            f"a user message, {wire}", partial(_behind, wire, said_with(call), other, user=True), "standard", echo=False
+        )
     for key, kind in CASES:
         for policy in POLICIES:
             count(f"{kind} in the request, {key}", partial(_fetched, key, kind, call, call), policy, echo=True)
@@ -63,10 +71,11 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
     return tally.row
 
 
-def _behind(wire: str, told: str, text: str) -> Reply:
-    """A text behind a result of the client's."""
+def _behind(wire: str, told: str, text: str, *, user: bool = False) -> Reply:
+    """A text behind a result of the client's, or behind a message of its user."""
     spoken = SPOKEN[wire]
-    return reply_in(spoken.wire, spoken.form, spoken.said([text[:5], text[5:]]), result_in(spoken.wire, told))
+    asked = (said_in if user else result_in)(spoken.wire, told)
+    return reply_in(spoken.wire, spoken.form, spoken.said([text[:5], text[5:]]), asked)
 
 
 def _fetched(key: str, kind: str, call: str, text: str, *, in_reply: bool = False) -> Reply:
@@ -98,6 +107,13 @@ def result_in(wire: str, text: str) -> dict[str, Any]:
     if wire == "openai_responses":
         return {"input": [{"type": "function_call_output", "call_id": "c", "output": text}]}
     return {"messages": [{"role": "tool", "tool_call_id": "1", "content": text}]}
+
+
+def said_in(wire: str, text: str) -> dict[str, Any]:
+    """A request with a user's message."""
+    if wire == "gemini":
+        return {"contents": [{"role": "user", "parts": [{"text": text}]}]}
+    return {"input" if wire == "openai_responses" else "messages": [{"role": "user", "content": text}]}
 
 
 def _breaches(reply: Reply, policy: PolicyName, random: Random, *, echo: bool) -> Iterator[Breach]:
