@@ -60,9 +60,11 @@ _INDENTED = re.compile(
 _HUNK = re.compile(r"@@ -[0-9,]+ \+[0-9,]+ @@")
 _BLANK = " \t"
 # What a line that opens such a block has at its start or its end, or in it; all others are excluded at once.
-_FIRST = frozenset("\\#.{[=/+@<")
-_LAST = frozenset(":|>+-`")
-_INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]|\b[bc]?r#*\"|R\"|@\$?[\"']|\$@\"|\$$|[=(,\s]'|[=(,]\s*\"$")
+_FIRST = frozenset("\\#.{[=/+@")
+_LAST = frozenset(":|>+-`$")
+_INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
+_QUOTE = re.compile(r"[\"'](?:(?<=[rR#@$].)|(?<=[=(,\s]')|\s*$)")  # one that may open a string over lines
+_TAGS = ("<<<<<<<", "<tool_", "<function_", "<file")
 _OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
 
 
@@ -108,8 +110,7 @@ class LiteralBlocks:
         stripped = line.strip(_BLANK)
         if len(line) == REACH or not stripped:
             return
-        marked = attributes or first in _FIRST or stripped[-1] in _LAST or _INSIDE.search(line) is not None
-        if marked and plain():
+        if (attributes or _may_open(line, stripped, first)) and plain():
             self._open(line, stripped, blanks, attributes=attributes)
 
     def holds(self, blanks: int, first: str) -> bool:
@@ -145,6 +146,17 @@ class LiteralBlocks:
             self._margin = blanks
         else:
             self._attributes = _ATTRIBUTES.match(stripped) is not None
+
+
+def _may_open(line: str, stripped: str, first: str) -> bool:
+    """Whether a line may open a block; nearly all others are excluded here."""
+    if first == "<" and stripped[-1] == ">":  # a line of HTML, mostly
+        return stripped.startswith(_TAGS)
+    if first in _FIRST or stripped[-1] in _LAST or _INSIDE.search(line) is not None:
+        return True
+    if first == "<" and stripped.startswith(_TAGS):
+        return True
+    return ('"' in line or "'" in line) and _QUOTE.search(line) is not None
 
 
 def _string_of(line: str) -> re.Pattern[str] | None:
