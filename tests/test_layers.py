@@ -53,7 +53,7 @@ ROOMS = """
 
 # The files of a room, those that import nothing of it first: a file may import what stands before the bar before it.
 FILES = {
-    "text": "echo literals linear_search | patterns scanner | lookalike markdown",
+    "text": "echo_forms literals linear_search | echo patterns scanner | lookalike markdown",
     "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
     "shapes": """
         arguments brokenjson channels trees words | jsonvalue | callmembers completejson elements entities header

@@ -198,6 +198,8 @@ QUOTED = {
     "many numbers": f"{'1 ' * 58}> <tool_call>\n{'1' * 120}x\n{'1 ' * 60}x\n",
     "numbered calls": "".join(f"{number:6}\t{line}\n" for number, line in enumerate(call("echo one").split("\n"))),
     "escapes": json.dumps(call("echo one two three")) + "\n",
+    "strings of a program": "".join(f"    {json.dumps(line)},\n" for line in call("echo one two").split("\n")),
+    "colours": call("\x1b[01;31m\x1b[Kecho\x1b[m\x1b[K one two three") + "\n",
     "prose": "The quick brown fox jumps over the lazy dog.\n",
     "calls": call("echo one two three") + "\n",
     "one call's beginning": '<tool_call>\n{"name": "Bash", "arguments": {"command": "e',
