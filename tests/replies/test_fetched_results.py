@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.exchanges import in_pieces, of_request, run
-from support.fetched import ANTHROPIC, BODIES, CASES, RESULTS, Block, filled, request
+from support.fetched import ANTHROPIC, BODIES, CASES, CHAT, RESULTS, Block, filled, request
 from support.quoting import CALL, DIALECTS, TOOLS, written
 from support.sampling import some
 from toolcalls.replies.exchange import Exchange
@@ -54,15 +54,17 @@ def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str
                 one = exchange(wire, form, policy)
                 sent = body(["Let me see.\n", filled(RESULTS[wire][kind], call), f"\n{call}"])
                 assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
-                if policy == "standard" and all_wires()[wire].sequential_lanes:
+                if policy == "standard" and (all_wires()[wire].sequential_lanes or wire == "openai_chat"):
                     assert set(found(one)) <= {("declined", "echo")}, (dialect, size)
-        one = exchange(wire, form, "standard")
+        one, other = exchange(wire, form, "standard"), exchange(wire, form, "standard")
         run(one, [body(["See.\n", filled(RESULTS[wire][kind], "nothing of it"), f"\n{call}"])])
+        run(other, [body(["See.\n", f"\n{call}"])])
+        assert found(one) == found(other), dialect
         if all_wires()[wire].sequential_lanes:
             assert found(one) == [("lifted", None)], dialect
 
 
-@pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith("gemini")])
+@pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith(("gemini", "chat, "))])
 def test_what_comes_later_in_the_reply_makes_no_echo(key: str) -> None:
     wire, form, body = BODIES[key]
     for kind, result in RESULTS[wire].items():
@@ -70,6 +72,14 @@ def test_what_comes_later_in_the_reply_makes_no_echo(key: str) -> None:
             one = exchange(wire, form, "standard")
             run(one, in_pieces(body([written("hermes"), filled(result, written("hermes"))]), size))
             assert found(one) == [("lifted", None)], kind
+
+
+def test_what_is_said_with_each_chunk_is_kept_once() -> None:
+    wire, form, body = BODIES["chat"]
+    one = exchange(wire, form, "standard")
+    result = filled(CHAT["a citation of the web"], "nothing of it")
+    run(one, [body([{**result, "content": f"{number} "} for number in range(50)])])
+    assert len(one.call_policy.echo_index._given) == 4  # two of the request's, a title, a content
 
 
 def test_what_one_reply_fetched_is_nothing_to_the_next() -> None:

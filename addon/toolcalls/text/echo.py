@@ -51,6 +51,7 @@ class EchoIndex:
         self._firsts: set[str] = set()  # first lines of candidates whose line prefixes are known
         # The number of a text, and a form of what stands before its lines.
         self._line_prefixes: set[tuple[int, str]] = set()
+        self._added: set[str] = set()  # texts that came behind the first ones
         self._joined: set[tuple[int, str]] = set()  # the number of a text, and the quotes whose strings were joined
 
     @cached_property
@@ -64,9 +65,10 @@ class EchoIndex:
 
     def add(self, text: str) -> None:
         """One more text, for candidates that begin from now on. What was found in the others stays where it is."""
-        if not text:
+        if not text or text in self._added:  # some servers say it with each chunk
             return
         made = RequestText(text)
+        self._added.add(text)
         self._given.append(made)
         self._by_head.clear()
         if "_texts" in self.__dict__:
@@ -80,7 +82,7 @@ class EchoIndex:
         if not self._given:
             return None
         text = text.lstrip()
-        self._learn(Plain().feed(text.partition("\n")[0]).strip())
+        self._learn(Plain().feed(text.partition("\n")[0]).strip()[:_HEAD])
         made = EchoTrace(self, text)
         return made if made.stands else None
 

@@ -25,7 +25,7 @@ _CODE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(?:0?33|e)(?=\[))"
 _ENTITY = re.compile(r"&(?:lt|amp|quot|nbsp|#0*(?:34|39|60|160)|#[xX]0*(?:3[cC]|22|27|[aA]0));")
 _RETURN = re.compile(r"\r(?!\n)")
 # What terminals take for colours and links (ECMA-48, OSC 8); `^[` is how `cat -v` writes the escape character.
-_COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]{0,64}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\))|\^\[\[[0-9;]{0,64}[mK]")
+_COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]{0,64}[A-Za-z]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\))|\^\[\[[0-9;]{0,64}[mK]")
 _COLOUR_BEGINS = re.compile(r"(?:\x1b(?:\[[0-9;:?]{0,64}|\][^\x07\x1b]{0,512}\x1b?)?|\^(?:\[(?:\[[0-9;]{0,64})?)?)\Z")
 _HARD_BLANKS = "\u00a0\u202f\u2007"
 _VARIANTS = 8  # of one text, itself among them

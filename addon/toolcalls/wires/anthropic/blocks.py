@@ -27,11 +27,19 @@ def is_text(block: Fields) -> bool:
 
 
 def fetched(block: Fields) -> list[str]:
-    """The texts that a tool of the provider's own gave back, where a block holds its result; [] for any other block.
+    """The texts that a tool of the provider's own gave back, where a block holds its result, and what a text block
+    cites of documents, pages and search results; [] for any other block.
 
     Web search and fetch, code execution, MCP and others call it `…_tool_result`.
     """
+    if is_text(block):
+        return [text for citation in rawjson.items(block.get("citations")) if (text := cited(citation))]
     return rawjson.strings(block.get("content")) if rawjson.word(block, "type").endswith("_tool_result") else []
+
+
+def cited(citation: object) -> str:
+    """What a citation repeats of its source, "" where it says nothing of it."""
+    return rawjson.word(rawjson.fields(citation), "cited_text")
 
 
 def is_call(block: Fields) -> bool:

@@ -21,9 +21,10 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.anthropic.blocks import fetched, input_of, reason_of
+from toolcalls.wires.anthropic.blocks import cited, fetched, input_of, reason_of
 
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
+_CITED = b'"cited_text"'
 
 
 class _Delta(msgspec.Struct):
@@ -126,7 +127,7 @@ class Reading:
         """The events of one frame."""
         kind = event.type
         if kind == DELTA:
-            return self._delta(event.index, event.delta or _Delta())
+            return self._delta(event.index, event.delta or _Delta(), payload)
         if kind == START:
             return self._start(event.index, event.content_block or _Block(), payload)
         if kind == STOP:
@@ -152,6 +153,7 @@ class Reading:
             self.text = None
             if kind == "text":
                 yield from self._opened(at)
+                yield from self._fetched(block)
                 if text := rawjson.word(block, "text"):
                     self._pending = True
                     yield self._lane, Text(text)
@@ -184,6 +186,8 @@ class Reading:
             yield from self._fetched(rawjson.fields(rawjson.fields(payload).get("content_block")))
             return
         yield from self._opened(at)
+        if _CITED in payload:
+            yield from self._fetched(rawjson.fields(rawjson.fields(payload).get("content_block")))
         self._fresh = True
         yield from self._said(self._lane, block.text)
 
@@ -216,7 +220,7 @@ class Reading:
             self._pending = False
             yield self._lane, PartEnd("stop")
 
-    def _delta(self, at: int, delta: _Delta) -> Iterator[Part]:
+    def _delta(self, at: int, delta: _Delta, payload: bytes) -> Iterator[Part]:
         if delta.type == "text_delta":
             if at not in self.lanes:  # nobody has opened it
                 yield from self._opened(at)
@@ -231,6 +235,9 @@ class Reading:
             yield native.lane, CallPiece(native.index, delta.partial_json, update)
         elif delta.type == "thinking_delta" and delta.thinking:
             yield self._lane, Reasoning(delta.thinking)
+        elif delta.type == "citations_delta":
+            text = cited(rawjson.fields(rawjson.fields(payload).get("delta")).get("citation"))
+            yield self._lane, Fetched(text)
 
     def _stop(self, at: int) -> Iterator[Part]:
         self._fresh = False

@@ -46,6 +46,7 @@ class Whole(WholeCodec):
             while lane is not None and lane >= len(rows):
                 rows.append(([], ""))
             if lane is not None and is_text(block):
+                results += fetched(block)
                 rows[lane] = rows[lane][0], rawjson.word(block, "text")
                 if behind_call and lane:
                     rows[lane][0].append((lane, ParagraphEnd()))

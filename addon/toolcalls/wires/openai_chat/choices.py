@@ -54,6 +54,27 @@ def content_events(content: str | list[Any] | None) -> Iterable[Event]:
             yield Text(text) if kind == "text" else Reasoning(text)
 
 
+def fetched(annotations: object, executed: object) -> list[str]:
+    """The texts that the provider's own tools gave back: `annotations` and `executed_tools` of a message or a delta.
+
+    OpenRouter's annotations hold what a web search found and what was read of files (its SDK's `Annotation…`); Groq's
+    Compound says what came of each tool (its SDK's `ExecutedTool`). Those of others say nothing but places.
+    """
+    found: list[str] = []
+    for annotation in map(rawjson.fields, rawjson.items(annotations)):
+        page, quoted, file = (
+            rawjson.fields(annotation.get(key)) for key in ("url_citation", "file_annotation", "file")
+        )
+        parts = map(rawjson.fields, rawjson.items(file.get("content")))
+        found += [rawjson.word(page, "title"), rawjson.word(page, "content"), rawjson.word(quoted, "quote")]
+        found += [rawjson.word(part, "text") for part in parts]
+    for tool in map(rawjson.fields, rawjson.items(executed)):
+        found.append(rawjson.word(tool, "output"))
+        found += rawjson.strings([tool.get("search_results"), tool.get("browser_results")])
+        found += [rawjson.word(rawjson.fields(one), "text") for one in rawjson.items(tool.get("code_results"))]
+    return [text for text in found if text]
+
+
 def other_parts(content: msgspec.Raw | None) -> list[Any]:
     """The parts of a content that are no text."""
     return [part for part in rawjson.items(content) if rawjson.word(rawjson.fields(part), "type") != "text"]

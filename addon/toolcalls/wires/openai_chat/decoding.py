@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Event, Finish, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Event, Fetched, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
 from toolcalls.values.nesting import Nesting
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
-from toolcalls.wires.openai_chat.choices import content_events, reason_of
+from toolcalls.wires.openai_chat.choices import content_events, fetched, reason_of
 
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
@@ -55,6 +55,13 @@ class Message(msgspec.Struct):
     reasoning: str | None = None
     tool_calls: list[Call] | None = None
     function_call: _Function | None = None
+    annotations: Any = None
+    executed_tools: Any = None
+
+    def fetched(self) -> Iterator[Event]:
+        """What the provider's own tools gave back."""
+        if self.annotations or self.executed_tools:
+            yield from map(Fetched, fetched(self.annotations, self.executed_tools))
 
 
 class _Choice(msgspec.Struct):
@@ -230,6 +237,7 @@ class Reading:
             and delta.content
             and (delta.role, delta.tool_calls, delta.function_call, delta.reasoning_content, delta.reasoning)
             == _NOTHING_ELSE
+            and not (delta.annotations or delta.executed_tools)
         ):
             self.can_omit = True
             self._unfinished.setdefault(choice.index or 0, True)
@@ -240,6 +248,8 @@ class Reading:
         lane, delta = place if choice.index is None else choice.index, choice.delta
         self._unfinished.setdefault(lane, True)
         if delta is not None:
+            for event in delta.fetched():
+                yield lane, event
             thought = delta.reasoning_content or delta.reasoning
             if thought:
                 yield lane, Reasoning(thought)

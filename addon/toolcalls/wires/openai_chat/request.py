@@ -1,6 +1,6 @@
 """What a request of Chat Completions says about the reply's reading."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires import custom_schema, function_tools
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY
-from toolcalls.wires.openai_chat.choices import text_in
+from toolcalls.wires.openai_chat.choices import fetched, text_in
 
 
 def request_of(body: bytes) -> Request:
@@ -40,7 +40,7 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         system="\n".join(texts("system", "developer")),
         assistant=texts("assistant"),
-        quotable=texts("user", "tool", "function"),
+        quotable=(*texts("user", "tool", "function"), *_fetched(messages)),
         prefill=tuple(_prefill(messages[-1] if messages else {})),
         response_format=_is_structured(fields.get("response_format")) or _is_structured(_format(fields.get("text"))),
     )
@@ -51,6 +51,12 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
     if "role" not in item and str(item.get("type", "")).endswith("_call_output"):
         return {"role": "tool", "content": item.get("output")}
     return item
+
+
+def _fetched(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What past replies say of what the provider's own tools gave back."""
+    for message in messages:
+        yield from fetched(message.get("annotations"), message.get("executed_tools"))
 
 
 def _prefill(last: Mapping[str, Any]) -> Iterator[str]:

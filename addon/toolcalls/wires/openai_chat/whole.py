@@ -56,6 +56,7 @@ class Whole(WholeCodec):
 
 def _told(message: Message) -> Iterator[Event]:
     """The events of a message."""
+    yield from message.fetched()
     calls = message.tool_calls or []
     for index, call in enumerate(calls):
         yield from native_call(index, call)
