@@ -13,7 +13,7 @@ SEED ?=
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-versions quick lint dialect tables reliability fuzz mutate bench npm clean setup
+.PHONY: help demo test test-all test-long test-versions quick lint dialect tables reliability soak fuzz mutate bench npm clean setup
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
@@ -65,6 +65,9 @@ npm: ## install the SDKs from npm for tests/live/test_npm.py, which is skipped w
 
 reliability: setup ## throw everything at the addon and print the table of docs/reliability.md
 	@PYTHONPATH=tests $(BIN)/python -m reliability.run $(ARGS)
+
+soak: setup ## send a day of replies through mitmweb with its pages open, and judge the memory: REPLIES=20000
+	@$(BIN)/python scripts/soak.py $(if $(REPLIES),--replies $(REPLIES)) $(ARGS)
 
 fuzz: setup ## invent inputs for FUZZ_SECONDS (120), led by the code that they reach
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
