@@ -479,12 +479,18 @@ def test_calls_in_json_are_found_wherever_they_stand(text: str, calls: list[obje
 
 
 def test_more_objects_than_are_tried_cannot_be_read() -> None:
-    assert len(list(calls_in_objects('{"name": "a"}' * 64))) == 64
+    assert len(list(calls_in_objects('{"name": "a"}' * 1024))) == 1024
     with pytest.raises(ValueError, match="too many"):
-        list(calls_in_objects('{"name": "a"}' * 65))
+        list(calls_in_objects('{"name": "a"}' * 1025))
     deny = Gate(Access((AccessRule("all", "block", arguments=(Condition("cmd", "^rm"),)),)), model="", agent="")
     assert [refusal.reason for _, _, refusal in refused_objects(deny, None)] == ["undecided"]
-    assert [refusal.reason for _, _, refusal in refused_objects(deny, "{" * 65)] == ["undecided"]
+    assert [refusal.reason for _, _, refusal in refused_objects(deny, "{" * 1025)] == ["undecided"]
+    vain = '{"a": [' + "1, " * 20_000
+    assert [refusal.reason for _, _, refusal in refused_objects(deny, 4 * vain)] == ["undecided"]
+    named = Gate(Access((AccessRule("one", "block", ("b",)),)), model="", agent="")
+    assert [refusal.rule for _, _, refusal in refused_objects(named, "{" * 1025)] == ["one"]
+    allowing = Gate(Access((AccessRule("one", "allow", ("b",)),)), model="", agent="")
+    assert list(refused_objects(allowing, "{" * 1025)) == []
     assert list(refused_objects(deny, '{"name": "a"}')) == []
     ((name, learned, refusal),) = refused_objects(deny, '{"name": "a", "name": "b", "args": {"cmd": "rm"}}')
     assert (name, learned, refusal.rule) == ("b", [("cmd", '"rm"')], "all")

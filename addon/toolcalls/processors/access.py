@@ -93,6 +93,11 @@ class Gate:
         judgement = self.judge(name)
         return judgement.refusal if judgement.decided else None
 
+    def refuses_unread(self) -> Refusal | None:
+        """Why a call of which nothing can be read is refused, None where nothing is ever blocked."""
+        blocking = next((rule.rule for rule in self._rules if rule.blocks), None)
+        return self.refusal("", blocking, "undecided") if blocking is not None or self.denies else None
+
     def refusal(self, name: str, rule: AccessRule | None, reason: Reason = "access") -> Refusal:
         """What a rule says of a call; None is the default's."""
         text = (rule.message if rule else None) or self._access.message

@@ -74,10 +74,9 @@ def refused_objects(gate: Gate, text: str | None) -> Iterator[tuple[str, list[tu
     except (ValueError, RecursionError):
         text = None
     if text is None:
-        judgement = gate.judge("")
-        judgement.end(whole=False)
-        if judgement.refusal is not None:
-            yield "", [], judgement.refusal
+        refusal = gate.refuses_unread()
+        if refusal is not None:
+            yield "", [], refusal
         return
     for names, learned in calls:
         judgement = gate.judge(names[-1], names[:-1])

@@ -50,7 +50,8 @@ _ALIASES = (
 NESTED = frozenset({"args", "arguments", "input", "kwargs", "parameters", "params"})
 _CALLED = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name"})
 _ARGUMENTS = frozenset({"arguments", "parameters", "args", "input", "kwargs", "params"})
-_OBJECTS = 64  # beginnings of objects that are tried in one text
+_OBJECTS = 1024  # beginnings of objects that are tried in one text
+_DECODED = 1 << 17  # characters that are read in vain for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +191,15 @@ def calls_in_objects(text: str) -> Iterator[tuple[tuple[str, ...], list[tuple[st
         return _Members(pairs)
 
     decoder = json.JSONDecoder(object_pairs_hook=keep, parse_int=str, parse_float=str, strict=False)
-    at, tries = text.find("{"), 0
+    at, tries, decoded = text.find("{"), 0, 0
     while at >= 0:
         tries += 1
-        if tries > _OBJECTS:
+        if tries > _OBJECTS or decoded > _DECODED:
             raise ValueError("too many objects")
         try:
             _, end = decoder.raw_decode(text, at)
-        except ValueError:
+        except json.JSONDecodeError as error:
+            decoded += error.pos - at
             end = at + 1
         at = text.find("{", end)
     for pairs in found:

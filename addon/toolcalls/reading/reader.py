@@ -32,8 +32,8 @@ from toolcalls.values.toolbox import Toolbox
 
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
-_MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 _MAX_WASTE = 65536
+_MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 # What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 
