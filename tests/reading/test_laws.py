@@ -15,6 +15,7 @@ from support.readings import arguments, call_policy_for, meaning, read, shown, v
 from support.strategies import (
     DIALECTS,
     NOISE,
+    NS,
     STANDARD,
     TOOLS,
     blocks,
@@ -52,12 +53,13 @@ def test_the_reply_is_the_same_however_it_is_cut(data: st.DataObject, text: str,
 
 
 @law
-@given(st.data(), replies, routes, st.booleans())
+@given(replies, routes, st.booleans(), st.lists(st.integers(0, 400), max_size=8))
+@example(f"&lt;{NS}invoke name=<Tool\n{invoke_of('Bash', {'command': ''})}", STANDARD, True, [7])
 def test_what_may_be_reasoning_is_the_same_however_it_is_cut(
-    data: st.DataObject, text: str, route: Route, ends: bool
+    text: str, route: Route, ends: bool, places: list[int]
 ) -> None:
     once = read(route, [text], ends=ends, likely=True)
-    again = read(route, data.draw(cut(text)), ends=ends, likely=True)
+    again = read(route, cut_at(text, places), ends=ends, likely=True)
     assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
     assert "".join(event.text for event in again if isinstance(event, Text | Markup)) == text
     assert len(calls_in(again)) <= len(calls_in(read(route, [text], ends=ends)))
@@ -70,6 +72,11 @@ def test_an_echo_is_found_however_it_is_cut(data: st.DataObject, text: str, rout
     once = read(route, [text], ends=ends, quotable=quoted)
     again = read(route, data.draw(cut(text)), ends=ends, quotable=quoted)
     assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
+
+
+def cut_at(text: str, places: list[int]) -> list[str]:
+    ends = sorted({0, *(place for place in places if place < len(text)), len(text)})
+    return [text[start:end] for start, end in pairwise(ends)]
 
 
 def behind(route: Route, pieces: list[str]) -> tuple[str | None, bool]:
@@ -88,8 +95,7 @@ def behind(route: Route, pieces: list[str]) -> tuple[str | None, bool]:
 def test_the_next_block_begins_at_the_same_place_however_this_one_is_cut(
     text: str, route: Route, places: list[int]
 ) -> None:
-    ends = sorted({0, *(place for place in places if place < len(text)), len(text)})
-    assert behind(route, [text[start:end] for start, end in pairwise(ends)]) == behind(route, [text])
+    assert behind(route, cut_at(text, places)) == behind(route, [text])
 
 
 @pytest.mark.parametrize(

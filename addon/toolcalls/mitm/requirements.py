@@ -15,7 +15,14 @@ from mitmproxy import version
 OLDEST = "12.2.2"
 # What we import and mitmproxy does not bring: module, and what installs it. tests/mitm/test_requirements.py compares it
 # with pyproject.toml.
-NEEDED = {"msgspec": "msgspec", "yaml": "pyyaml", "regex": "regex", "lxml": "lxml", "pygal": "pygal"}
+NEEDED = {
+    "msgspec": "msgspec",
+    "yaml": "pyyaml",
+    "re2": "google-re2",
+    "regex": "regex",
+    "lxml": "lxml",
+    "pygal": "pygal",
+}
 
 
 def is_usable() -> bool:

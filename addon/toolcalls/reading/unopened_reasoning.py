@@ -36,13 +36,24 @@ class UnopenedReasoning:
     began_inside  the offset of the closer that says that it did; None while there is none
     """
 
-    __slots__ = ("_ledger", "_over", "_position", "_scan", "_waits", "began_inside", "closed_nothing", "likely")
+    __slots__ = (
+        "_end_is_put_off",
+        "_ledger",
+        "_over",
+        "_position",
+        "_scan",
+        "_waits",
+        "began_inside",
+        "closed_nothing",
+        "likely",
+    )
 
     def __init__(self, scan: Scanner, ledger: Ledger, position: Position, *, likely: bool) -> None:
         self._scan = scan
         self._ledger = ledger
         self._position = position
         self._over = False  # some reasoning has ended
+        self._end_is_put_off = False  # what waited for the end is read as though it had come in time
         self._waits = ledger.call_policy.lift and not ledger.call_policy.takes("reasoning")
         self.likely = likely
         self.began_inside: int | None = None
@@ -52,6 +63,11 @@ class UnopenedReasoning:
     def reasoning_is_over(self) -> bool:
         """Whether some reasoning has ended in the text so far, so that what follows it is the message."""
         return self._over or self._ledger.reasoned
+
+    def puts_off_end(self) -> bool:
+        """Whether the end of the text has been put off until all is read that had waited for it; it comes now."""
+        put_off, self._end_is_put_off = self._end_is_put_off, False
+        return put_off
 
     def is_over(self) -> None:
         """Reasoning ends here: what follows is the message."""
@@ -90,7 +106,10 @@ class UnopenedReasoning:
             beside = [one for one in beside if one.place == "anywhere"]
         if not beside or self._position.reason() is not None:
             return
+        ended = self._scan.ended
         reason = yield from _what_follows(self._scan, self._ledger.call_policy.route.max_buffer_bytes)
+        if reason is None and not ended:
+            self._scan.ended, self._end_is_put_off = False, True
         if reason == "reasoning":
             self._position.enter_reasoning()
         elif reason is not None:
