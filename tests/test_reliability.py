@@ -43,10 +43,10 @@ from toolcalls.wires.openai_responses import items
 from toolcalls.writing import for_client
 
 FRACTIONS = {
-    "recordings": 0.005,
-    "quoting": 0.005,
-    "rules": 0.003,
-    "blocks": 0.002,
+    "recordings": 0.003,
+    "quoting": 0.004,
+    "rules": 0.0015,
+    "blocks": 0.001,
     "echoes": 0.001,
     "reasoning": 0.001,
     "halves": 0.0005,
@@ -55,7 +55,7 @@ FRACTIONS = {
     "jsons": 0.02,
     "xml": 0.005,
     "naughty": 0.005,
-    "cuts": 0.0004,
+    "cuts": 0.0003,
     "generated": 0.0015,
 }
 BASH = Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}})

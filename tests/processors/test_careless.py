@@ -72,7 +72,7 @@ def got(dialect: str, pieces: list[str], wire: str = "openai_chat", rules: Any =
 def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
     found = [shape for shape in SHAPES if shape[0] == form and forbidden(form, written(shape, "rm -rf x"))]
     assert len(found) > 50
-    for shape in some(found, 6, f"{form} {wire}"):
+    for shape in some(found, 3, f"{form} {wire}"):
         text = written(shape, "rm -rf x")
         outs = {got(FORMS[form].dialect, cut(text, step), wire)[0] for step in (1, 7, 10_000)}
         assert len(outs) == 1, shape
@@ -82,7 +82,7 @@ def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
 @pytest.mark.parametrize("wire", SPOKEN)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_permitted_call_stays_byte_for_byte(form: str, wire: str) -> None:
-    for shape in some([shape for shape in SHAPES if shape[0] == form], 6, f"{form} {wire}"):
+    for shape in some([shape for shape in SHAPES if shape[0] == form], 3, f"{form} {wire}"):
         text = written(shape, "du -sh x")
         for step in (1, 7, 10_000):
             out, exchange = got(FORMS[form].dialect, cut(text, step), wire)
@@ -100,7 +100,7 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
     dialect = FORMS[form].dialect
     for command in ("rm -rf x", "du -sh x"):
         text = call("execute_command", [("title", "a"), ("command", command)], "So.\n")
-        for at in some(range(1, len(text)), 25, f"{form} {wire} {body_form}"):
+        for at in some(range(1, len(text)), 10, f"{form} {wire} {body_form}"):
             parts = [text[:at], text[at:]]
             exchange = client_of(dialect, wire, body_form)
             blocks = blocks_of(wire, body_form, through(exchange, in_blocks(wire, body_form, parts)))

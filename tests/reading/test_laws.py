@@ -32,6 +32,7 @@ from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.reading.openers import REASONING_CLOSERS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
+from toolcalls.reading.unopened_reasoning import holds_closer
 from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
@@ -62,7 +63,8 @@ def test_what_may_be_reasoning_is_the_same_however_it_is_cut(
     again = read(route, cut_at(text, places), ends=ends, likely=True)
     assert (shown(again), calls_in(again), verdicts(again)) == (shown(once), calls_in(once), verdicts(once))
     assert "".join(event.text for event in again if isinstance(event, Text | Markup)) == text
-    assert len(calls_in(again)) <= len(calls_in(read(route, [text], ends=ends)))
+    if not holds_closer(text) and 4 * len(text) <= route.max_buffer_bytes:
+        assert len(calls_in(again)) <= len(calls_in(read(route, [text], ends=ends)))
 
 
 @law

@@ -591,7 +591,7 @@ def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, arguments: str)
             text = text or write(dialect, several, Toolbox((SOME,)))
     request = Request(tools=(SOME,))
     whole = calls_in(read(text, request=request))
-    for place in some(range(len(text)), 40, f"cuts {dialect}"):
+    for place in some(range(len(text)), 20, f"cuts {dialect}"):
         part = calls_in(read(text[:place], request=request, cut=True))
         assert part == whole[: len(part)], text[:place]
 

@@ -31,7 +31,7 @@ def found(one: Exchange) -> list[tuple[str, str | None]]:
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 6, f"{key} {kind}"):
+    for dialect in some(DIALECTS, 3, f"{key} {kind}"):
         call = written(dialect)
         for policy in POLICIES:
             for size in (0, 1, 11):
@@ -47,7 +47,7 @@ def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 6, f"{key} {kind} reply"):
+    for dialect in some(DIALECTS, 3, f"{key} {kind} reply"):
         call = written(dialect)
         for policy in POLICIES:
             for size in (0, 1, 11):
