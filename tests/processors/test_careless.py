@@ -30,7 +30,7 @@ from support.careless import (
 from support.growth import grows_with_its_input
 from support.processorcases import no_reactors, route_of, words
 from support.repository import REPO
-from support.sampling import some
+from support.sampling import a_few, some
 from support.spoken import SPOKEN, through
 from support.strategies import law
 from toolcalls.dialects import about, all_dialects
@@ -67,6 +67,9 @@ def got(dialect: str, pieces: list[str], wire: str = "openai_chat", rules: Any =
     return spoken.heard(out)[0], exchange
 
 
+STEPS = (1, 7, 10_000)  # characters in a piece
+
+
 @pytest.mark.parametrize("wire", SPOKEN)
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
@@ -74,7 +77,8 @@ def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
     assert len(found) > 50
     for shape in some(found, 3, f"{form} {wire}"):
         text = written(shape, "rm -rf x")
-        outs = {got(FORMS[form].dialect, cut(text, step), wire)[0] for step in (1, 7, 10_000)}
+        steps = a_few(STEPS, 2, f"{shape} {wire}")
+        outs = {got(FORMS[form].dialect, cut(text, step), wire)[0] for step in steps}
         assert len(outs) == 1, shape
         assert not forbidden(form, outs.pop()), shape
 
@@ -84,7 +88,7 @@ def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
 def test_a_permitted_call_stays_byte_for_byte(form: str, wire: str) -> None:
     for shape in some([shape for shape in SHAPES if shape[0] == form], 3, f"{form} {wire}"):
         text = written(shape, "du -sh x")
-        for step in (1, 7, 10_000):
+        for step in a_few(STEPS, 1, f"{shape} {wire}"):
             out, exchange = got(FORMS[form].dialect, cut(text, step), wire)
             assert out == (got(FORMS[form].dialect, cut(text, step), wire, {})[0] if FORMS[form].rewritten else text), (
                 shape
@@ -175,7 +179,7 @@ def test_what_a_file_documents_is_no_call() -> None:
     docs = "Call:\n\n<execute_command>\n<command>rm x</command>\n</execute_command>\n<path>/etc/x</path>\n"
     for form in ("tagged", "invoke", "qwen3_xml", "hermes"):
         text = FORMS[form].write("write_to_file", [("path", "a.md"), ("content", docs)], "")
-        for step in (1, 7, 10_000):
+        for step in STEPS:
             out, exchange = got(FORMS[form].dialect, cut(text, step))
             assert out == text
             assert not [word for word in words(exchange) if word.startswith("blocked")]

@@ -7,7 +7,7 @@ import pytest
 from support.exchanges import in_pieces, of_request, run
 from support.fetched import ANTHROPIC, BODIES, CASES, CHAT, RESULTS, Block, filled, request
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.sampling import some
+from support.sampling import a_few, some
 from toolcalls.replies.exchange import Exchange
 from toolcalls.route import PolicyName, Route
 from toolcalls.values.toolbox import Toolbox
@@ -34,7 +34,7 @@ def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind
     for dialect in some(DIALECTS, 3, f"{key} {kind}"):
         call = written(dialect)
         for policy in POLICIES:
-            for size in (0, 1, 11):
+            for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
                 one = exchange(wire, form, policy, filled(RESULTS[wire][kind], call))
                 sent = body([call])
                 assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
@@ -50,7 +50,7 @@ def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str
     for dialect in some(DIALECTS, 3, f"{key} {kind} reply"):
         call = written(dialect)
         for policy in POLICIES:
-            for size in (0, 1, 11):
+            for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
                 one = exchange(wire, form, policy)
                 sent = body(["Let me see.\n", filled(RESULTS[wire][kind], call), f"\n{call}"])
                 assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from support.messages import (
     protects,
 )
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.sampling import DEEP, some
+from support.sampling import a_few, some
 from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
@@ -52,7 +51,7 @@ def assert_untouched(made: Callable[[], Exchange], body: bytes, said: str) -> No
 
 def dialects_of(quotation: str, key: str) -> Sequence[str]:
     """The dialects that are tried in a place: all of them in `make test-long`, else always the same twenty."""
-    dialects = DIALECTS if DEEP else Random(f"{quotation} {key}").sample(sorted(DIALECTS), 20)
+    dialects = a_few(sorted(DIALECTS), 20, f"{quotation} {key}")
     return some(dialects, 2, f"{quotation} {key}")
 
 

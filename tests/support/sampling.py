@@ -62,6 +62,13 @@ def some[T](population: Sequence[T], count: int, of: str | bytes) -> Sequence[T]
     return [population[at] for at in sorted(Random(f"{SEED} {of!r}").sample(range(len(population)), count))]
 
 
+def a_few[T](population: Sequence[T], count: int, of: str) -> Sequence[T]:
+    """`count` members in their order, always the same, in all runs but `make test-long`, which takes the population."""
+    if DEEP or len(population) <= count:
+        return population
+    return [population[at] for at in sorted(Random(of).sample(range(len(population)), count))]
+
+
 def smaller(size: int) -> int:
     """A quarter of a size where tests are sampled: for work that is long and whose growth shows there, too."""
     return size // 4 if SAMPLED else size
