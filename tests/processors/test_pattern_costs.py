@@ -14,6 +14,7 @@ from toolcalls.config import load
 from toolcalls.dialects import all_dialects
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.evidence import Kind
+from toolcalls.route import Filter, Route
 from toolcalls.text.patterns import Work
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -49,6 +50,14 @@ def test_a_long_argument_needs_no_backtracking(monkeypatch: pytest.MonkeyPatch, 
     exchange, calls = _replied(f"{long} git push --force", "process", form)
     assert calls == []
     assert {verdict.rule for _, verdict in exchange.verdicts} == {"no-force"}
+
+
+def test_filters_take_of_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    route = Route(filters=(Filter("secrets", pattern="sk-[a-z]+", replace="[..]"),))
+    for seconds, shown in ((1.0, "a [..] b"), (0.0, "a sk-abc b")):
+        monkeypatch.setattr("toolcalls.processors.exchange_processors.Work", partial(Work, seconds=seconds))
+        out = run(exchange_for(route, "process"), [body_of(["a sk-abc b"], "process", "sse")])
+        assert got(out, "process", "sse").text == shown
 
 
 def test_the_patterns_of_a_reply_share_what_they_may_cost(monkeypatch: pytest.MonkeyPatch) -> None:

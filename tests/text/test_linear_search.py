@@ -40,6 +40,10 @@ def _asked(text: str, flags: re.RegexFlag, value: str, whole: bool) -> None:
 @example("K", re.IGNORECASE, "\u212a", False)
 @example("[a-z]", re.IGNORECASE, "ı", True)
 @example("a$", re.NOFLAG, "a\n", True)
+@example(r"(\w)\1", re.NOFLAG, "ab", False)
+@example("a(?!b)", re.NOFLAG, "ab", False)
+@example(r"a\b", re.NOFLAG, "aé", False)
+@example("a++ab", re.NOFLAG, "aab", True)
 @example("a$", re.NOFLAG, "a\n", False)
 def test_an_answer_is_that_of_python(text: str, flags: re.RegexFlag, value: str, whole: bool) -> None:
     _asked(text, flags, value, whole)
