@@ -57,6 +57,11 @@ def verdicts(events: Iterable[Event]) -> list[Verdict]:
     return [event for event in events if isinstance(event, Verdict)]
 
 
+def by_lane(found: Iterable[tuple[int, Verdict]]) -> list[tuple[int, Verdict]]:
+    """Verdicts lane by lane. When a call that waits for the end of its message is declined depends on the pieces."""
+    return sorted(found, key=lambda verdict: verdict[0])
+
+
 def arguments(events: Iterable[Event]) -> dict[int, str]:
     """The argument text of every call that began, also of one that stayed open."""
     found = {event.index: "" for event in events if isinstance(event, CallStart)}
