@@ -13,7 +13,7 @@ SEED ?=
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-versions quick lint dialect tables reliability soak fuzz mutate bench npm clean setup
+.PHONY: help demo test test-all test-long test-versions quick lint dialect tables steps reliability soak fuzz mutate bench npm clean setup
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
@@ -74,6 +74,11 @@ fuzz: setup ## invent inputs for FUZZ_SECONDS (120), led by the code that they r
 		{ command -v uv >/dev/null && uv pip install --quiet --python $(BIN)/python -e '.[fuzz]'; } || \
 		$(BIN)/python -m pip install --quiet -e '.[fuzz]'
 	@PYTHONPATH=tests $(BIN)/python -m fuzz.run $(ARGS)
+
+steps: setup ## write the tables of what leaves step by step (tests/*/*.txt), for review in a diff
+	@cd tests && for test in reading/test_ledger:reading/ledger writing/test_roundtrip_steps:writing/roundtrip \
+		processors/test_screening_steps:processors/screening; do \
+		PYTHONPATH=../addon:. $(abspath $(BIN))/python $${test%:*}.py >$${test#*:}.txt || exit 1; done
 
 mutate: setup ## change the code of decisions and see whether tests notice: MUTANTS=200, or all; SEED= for the same ones
 	@$(BIN)/python scripts/mutate.py $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(ARGS)

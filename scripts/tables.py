@@ -12,6 +12,7 @@ that are stale are printed, and the exit status is 1. `tests/test_tables.py` hol
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.insight.exports.schema import json_schema
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM_IN_DOCS, CONDITIONS
 from toolcalls.insight.vocabulary.fields import FIELDS
+from toolcalls.insight.vocabulary.notes import NOTES
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS, failing
 from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.insight.vocabulary.statuses import FAILED_IN_DOCS, FAILED_STATUS, STATUSES
+from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
 from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
@@ -55,9 +57,10 @@ class Table:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table in Markdown; the cells are Markdown."""
+    """The lines of a table in Markdown; the cells are Markdown, in which a bar would end the cell."""
     for cells in (head, ["---"] * len(head), *rows):
-        yield "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+        inside = [re.sub(r"(?<!\\)\|", r"\|", cell) for cell in cells]
+        yield "|" + "".join(f" {cell} |" if cell else " |" for cell in inside)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -65,7 +68,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
 
 def _statuses() -> Iterator[str]:
     rows = [(f"`{code}`", one.in_docs) for code, one in STATUSES.items()]
-    return markdown(("status", "means"), [*rows, (f"`{FAILED_STATUS}`", FAILED_IN_DOCS)])
+    return markdown(("status", "means"), [*rows, *((f"`{one.code}`", one.in_docs) for one in REPLY_STATUSES)])
 
 
 def _reasons() -> Iterator[str]:
@@ -88,6 +91,11 @@ def _fields() -> Iterator[str]:
 def _outcomes() -> Iterator[str]:
     rows = ((f"`{code}`", one.in_docs or one.sentence) for code, one in OUTCOMES.items())
     return markdown(("outcome", "counts"), rows)
+
+
+def _notes() -> Iterator[str]:
+    rows = ((f"`{code}`", one.in_docs or one.sentence, one.remedy) for code, one in NOTES.items())
+    return markdown(("note", "means", "remedy"), rows)
 
 
 def _repairs() -> Iterator[str]:
@@ -139,6 +147,7 @@ TABLES = (
     Table("docs/flow-view.md", "conditions", _conditions),
     Table("docs/flow-view.md", "statuses", _statuses),
     Table("docs/flow-view.md", "reasons", _reasons),
+    Table("docs/flow-view.md", "notes", _notes),
     Table("docs/flow-view.md", "repairs", _repairs),
     Table("docs/exports.md", "fields", _fields),
     Table("docs/exports.md", "outcomes", _outcomes),

@@ -67,7 +67,7 @@ def test_parse(tools: str, tmp_path: Path, chunk: tuple[str, ...], named: bool) 
     run = toolcalls("parse", "--tools", tools, *chunk, *([str(path)] if named else []), stdin=path.read_bytes())
     assert (run.returncode, run.stderr) == (0, b"")
     verdict = {"status": "lifted", "reason": None, "dialect": "invoke", "name": "read_file", "start": 8}
-    verdict |= {"rule": None, "changes": [], "nearest": []}
+    verdict |= {"rule": None, "changes": [], "nearest": [], "defects": []}
     assert json.loads(run.stdout) == {
         "text": "Look.\r\n\n",
         "calls": [LIFTED],
@@ -309,7 +309,7 @@ def test_the_sides_can_be_dialects() -> None:
     lowered = rewritten(body=native, client="tagged", upstream="native")
     assert [(verdict["status"], verdict["dialect"]) for verdict in lowered["verdicts"]] == [("lowered", "tagged")]
     unread = rewritten(body=stream(CALL), upstream="tagged")
-    assert unread == {"body": stream(CALL), "verdicts": []}
+    assert unread == {"body": stream(CALL), "verdicts": [], "notes": []}
 
 
 def test_a_reply_that_breaks_off_completes_no_call() -> None:
@@ -321,7 +321,8 @@ def test_a_reply_that_breaks_off_completes_no_call() -> None:
 
 def test_a_body_that_is_no_text_comes_back_as_base64() -> None:
     data = base64.b64encode(b"data: \xff\n\n").decode()
-    assert rewritten(body_base64=data) == {"body_base64": data, "verdicts": []}
+    found = rewritten(body_base64=data)
+    assert (found["body_base64"], found["verdicts"]) == (data, [])
 
 
 @pytest.mark.parametrize(

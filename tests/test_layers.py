@@ -38,9 +38,10 @@ ROOMS = """
     dialects    <- shapes
     reading     <- dialects events route
     writing     <- reading
+    mending     <- reading
     processors  <- writing
     wires       <- events values
-    requests    <- processors wires
+    requests    <- mending processors wires
     replies     <- ids requests
     config      <- __init__ route text
     insight     <- __init__ replies
@@ -54,33 +55,47 @@ ROOMS = """
 # The files of a room, those that import nothing of it first: a file may import what stands before the bar before it.
 FILES = {
     "text": "echo_forms literals linear_search | echo patterns scanner | lookalike markdown",
-    "values": "json_tokens nesting schema | conversion | call_index rawjson toolbox transducer",
+    "values": """
+        json_schema json_tokens lost_escapes native_arguments nesting schema usage | conversion validation
+        | call_index rawjson spans toolbox transducer | damaged_json type_mending | value_mending
+        | tool_values
+    """,
     "shapes": """
-        arguments brokenjson channels trees words | jsonvalue | callmembers completejson elements entities header
-        keyedvalue namedjson nested pystring raw | callobject callreader keyed openjson pyliteral tagnamed tags
+        brokenjson channels containers notation surplus trees words wrapped
+        | arguments jsonvalue
+        | callmembers completejson elements entities header keyedvalue namedjson nested pystring raw
+        undeclared
+        | callobject callreader emptyelement keyed openjson pyliteral tags
         | callarray content jsonbody jsonelement jsontags opening_tags pythonic closing_tags
-        | actions call_blocks functiontag jsonlist
+        | actions call_blocks functiontag jsonlist pairs tagnamed
         | attributed keyvalue | tokentag
     """,
     "reading": """
-        echo_watch open_text policy | candidate open_calls shown_text | limits | ledger | block invented_results
-        | openers reasoning_tags stray_closers | unopened_reasoning | reader
+        echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger
+        | block invented_results wrappers | openers reasoning_tags stray_closers | unopened_reasoning
+        | only_call | reader
     """,
-    "writing": "writer | blocks for_client prompting | roundtrip",
+    "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
+    "writing": "writer | behind blocks for_client prompting | roundtrip",
     "processors": """
-        arguments careless_tags careless_text filters interface paths reactors steering | access
-        careless_words reactor_runner | careless_calls loops pending_call | careless careless_messages
+        arguments careless_text filters interface json_members paths reactors steering | access careless_tags
+        | careless_words reactor_runner | careless_calls loops pending_call | careless careless_messages
         | exchange_processors | reply_state | decisions | chain | reply | screening | guarded_text
     """,
     "requests": """
-        client_memory opened_reasoning prompt_tools stop_texts | turns | spoken_dialects | evidence | rewriting
-        | call_memory processing
+        client_memory collected_calls opened_reasoning past_calls prompt_tools stop_texts | turns | spoken_dialects
+        | taught_wrappers
+        | evidence | rewriting | call_memory history_mending processing
     """,
-    "replies": "body_encoding calls reading_ahead unread_calls | stages | lane | plan waiting | exchange",
+    "replies": """
+        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | lane
+        | plan waiting | exchange
+    """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
-        exchange_record request_body secret_patterns vocabulary | descriptions redaction report
-        | conversation own_secrets replies | agents body_redaction formatting prices request_diff text_diff | turn
+        exchange_record request_body secret_patterns vocabulary | damage descriptions redaction | report
+        | conversation own_secrets replies | agents body_redaction conformance formatting prices request_diff
+        | text_diff | turn
         | exports scorecard | plots sessions | session_page totals | page
     """,
     "commands": "streams | check_config dialects jobs | options | parse rewrite write",
@@ -88,7 +103,7 @@ FILES = {
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
         reply_forms requirements |
-        exchange_plan journal response_tap | flow_metadata | background websocket | judging live views |
+        exchange_plan journal response_tap | flow_metadata | background error_replies websocket | judging live views |
         flow_records tables | offline page | commands recorder | options | reporting | websocket_hooks | addon
     """,
 }
@@ -312,3 +327,16 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
 )
 def test_an_arrow_that_holds_is_let_pass(module: str, source: str) -> None:
     assert _broken(module, source) == []
+
+
+MANY_LINES = 300
+
+
+def test_a_long_file_says_why() -> None:
+    unexplained = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if len((source := path.read_text()).splitlines()) > MANY_LINES
+        and not re.search(rf"\b{MANY_LINES}\b", ast.get_docstring(ast.parse(source)) or "")
+    ]
+    assert not unexplained, f"over {MANY_LINES} lines, without the reason in the docstring at the top: {unexplained}"

@@ -55,6 +55,19 @@ def test_a_function_loses_its_body_and_its_result() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("except a:", ["except _NotRaised:"]),
+        ("except a.b as c:", ["except _NotRaised as c:"]),
+        ("except (a, b.c) as d:", ["except (_NotRaised, b.c) as d:", "except (a, _NotRaised) as d:"]),
+        ("except:", []),
+    ],
+)
+def test_an_exception_is_not_caught(was: str, becomes: list[str]) -> None:
+    assert changes(f"try:\n    pass\n{was}\n    pass\n") == {(was, changed) for changed in becomes}
+
+
 def test_a_generator_without_its_body_yields_nothing() -> None:
     (site,) = (
         site
@@ -83,6 +96,7 @@ def test_a_generator_without_its_body_yields_nothing() -> None:
         'x = f"{a} of {1 if b else 2}"',
         "x = 10",
         "x = isinstance(a, B | C)",
+        "x = zip(a, b, strict=True)",
         "x = a",
         "def f():\n    return None",
         "def __init__(self):\n    x = a",

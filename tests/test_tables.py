@@ -27,6 +27,10 @@ def test_a_table_is_put_between_its_comments() -> None:
     assert table.written(once) == once
 
 
+def test_a_bar_does_not_end_its_cell() -> None:
+    assert list(tables.markdown(("a",), [("`<|x|>`",), (r"z\|",)]))[2:] == [r"| `<\|x\|>` |", r"| z\| |"]
+
+
 @pytest.mark.parametrize(
     "page",
     [

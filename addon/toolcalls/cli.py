@@ -34,6 +34,7 @@ _JOBS = {
   starts_in_reasoning   true where the text begins in the model's reasoning""",
     "write": """\
   calls                 a list of {name, arguments}; arguments is an object, or its JSON text
+  before                the text in front of the calls, behind which they must read back
   dialect, tools        as the options""",
     "rewrite": """\
   body or body_base64   the reply's body
@@ -42,7 +43,9 @@ _JOBS = {
   request, tools        the request's body; tools beside those of it
   wire, client, upstream, policy, content_type, route, agent   as the options
   dialects              a list of those that are read
-  allowed_tools         regular expressions for the names that may be called""",
+  allowed_tools         regular expressions for the names that may be called
+  mend                  kinds of damage that are mended, as the route's: protocol, reasoning, errors; [] for none
+  status                the reply's HTTP status, default 200; an error that is mended comes back with a new one""",
 }
 _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with its result):\n"
 
@@ -167,13 +170,30 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "judge",
         "read recorded flows again by today's configuration; exit status 1 when verdicts changed",
         "  toolcalls judge recordings/*.flow\n  toolcalls judge --json *.flow > before.json; "
-        "toolcalls judge --baseline before.json *.flow",
+        "toolcalls judge --baseline before.json *.flow\n"
+        "  toolcalls judge --mend all recordings/*.flow",
         "toolcalls.mitm.offline.judge",
     )
     judge.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
     judge.add_argument("--config", metavar="FILE", help=config)
     judge.add_argument("--baseline", metavar="FILE", help="an earlier output of --json (default: the flows' own)")
+    judge.add_argument(
+        "--mend",
+        metavar="KINDS",
+        help="say what mending would have changed, by flow and in sum: all, or kinds with commas in between; exit "
+        "status 1 when something would have",
+    )
     judge.add_argument("--json", action="store_true", help="as JSON")
+
+    stats = command(
+        "stats",
+        "count by model and server how many replies came damaged, in which way, and how many were mended",
+        "  toolcalls stats recordings/*.flow\n  toolcalls stats --json *.flow > stats.json",
+        "toolcalls.mitm.offline.stats",
+    )
+    stats.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    stats.add_argument("--config", metavar="FILE", help=config)
+    stats.add_argument("--json", action="store_true", help="as JSON")
 
     report = command(
         "report",

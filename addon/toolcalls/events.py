@@ -10,6 +10,8 @@ text exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes
 `Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
 went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not. Processors add `Removed`, text
 that they took away: then all three account for what went in.
+
+Past 300 lines because it names every code that a verdict may give, too: a word is declared once.
 """
 
 from typing import Literal
@@ -55,11 +57,17 @@ class Reasoning(msgspec.Struct, frozen=True, gc=False):
     """Text of the model's reasoning, never searched for calls to make.
 
     `moved`: it stood in the reply's text, in a frame that says so (then it follows its `Markup`), and belongs into the
-    wire's reasoning field; else it stands there, and an empty text only says that there is some.
+    wire's reasoning field; else it stands there, and an empty text only says that there is some. `said`: what it says,
+    where the text is empty because its frame stays as it is whatever becomes of it.
     """
 
     text: str
     moved: bool = False
+    said: str = ""
+
+
+class OtherContent(msgspec.Struct, frozen=True, gc=False):
+    """Content that is neither text nor reasoning nor a call: a refusal, a picture, what the server runs itself."""
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):
@@ -175,11 +183,40 @@ Reason = Literal[
     "other_dialect",
     "bad_arguments",
     "unknown_arguments",
+    "undeclared_arguments",
     "no_arguments",
     "access",
     "undecided",
     "loop",
     "dropped",
+    "wrong_type",
+    "misspelt_name",
+    "markup_in_name",
+    "no_name",
+    "repeated_name",
+    "no_id",
+    "repeated_id",
+    "changed_id",
+    "no_index",
+    "empty_arguments",
+    "double_encoded",
+    "object_arguments",
+    "glued_calls",
+    "repeated_arguments",
+    "markup_in_value",
+    "empty_beside_text",
+]
+
+# What is noted of a reply as a whole that leaves its client without the call it needs (`Note.rule`).
+ReplyDefect = Literal[
+    "finish_denies_calls",
+    "finish_promises_calls",
+    "no_finish",
+    "empty",
+    "call_in_reasoning",
+    "reasoning_in_text",
+    "call_in_error",
+    "malformed_function_call",
 ]
 
 # The reasons that Markdown gives: the candidate stands in text that is quoted.
@@ -209,6 +246,12 @@ Repair = Literal[
     "nested_quotes",
     "missing_quote",
     "unclosed_key",
+    "unopened_key",
+    "unopened_value",
+    "escaped_line_end",
+    "escaped_quotes",
+    "lost_opener",
+    "surplus_bracket",
     "missing_brace",
     "other_brackets",
     "echoed",
@@ -217,10 +260,27 @@ Repair = Literal[
     "free_text",
     "nameless_argument",
     "misspelt_tag",
+    "damaged_tag",
+    "entities",
     "value_as_text",
     "flat_arguments",
     "left_out",
     "name",
+    "no_id",
+    "repeated_id",
+    "changed_id",
+    "repeated_name",
+    "no_index",
+    "shared_index",
+    "empty_arguments",
+    "object_arguments",
+    "string_arguments",
+    "double_encoded",
+    "repeated_arguments",
+    "wrong_type",
+    "markup_in_name",
+    "call_in_reasoning",
+    "call_in_error",
 ]
 
 
@@ -236,14 +296,42 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
-    """What a processor noticed, or did to anything but a call: one line without values, for the report.
+    """What was noticed of a reply, or done to anything but a call: one line without values, for the report.
 
-    `warns`: it is worth a look.
+    `rule`: the processor's, or a `ReplyDefect`. `warns`: it is worth a look. `mended`: the client did not get what it
+    is about.
     """
 
     rule: str
     text: str
     warns: bool = False
+    mended: bool = False
+
+
+class Defect(msgspec.Struct, frozen=True, gc=False):
+    """One thing that is wrong with a native call. It says where and what, and holds no value of the call's.
+
+    code          the reason that says it
+    path          where in the arguments, as a JSON Pointer (`/edits/0/oldText`); "" for the call or all its arguments
+    wanted, got   what the schema or the API asks for, and what came, in a few words; "" where `code` says all
+    at            the character of the argument text at which it begins; None where it is no place there
+    """
+
+    code: Reason
+    path: str = ""
+    wanted: str = ""
+    got: str = ""
+    at: int | None = None
+
+
+class Damage(msgspec.Struct, frozen=True, gc=False):
+    """What a wire notices of a native call that no other event shows: an id that changes, a name that is repeated.
+
+    It changes nothing. `index` is the call's; one that no call has is said of an entry that has begun none.
+    """
+
+    index: int
+    defect: Defect
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -252,7 +340,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
     `reason` is None when all went cleanly. `index` is the call's index, None when
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
-    `nearest` are the declared tools whose names come close to one that is not declared, the closest first.
+    `nearest` are the declared tools whose names come close to one that is not declared, the closest first. `defects`
+    are what is wrong with a native call as its upstream made it; the first one is its reason.
     """
 
     status: Status
@@ -266,6 +355,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     rule: str | None = None
     changes: tuple[Change, ...] = ()
     nearest: tuple[str, ...] = ()
+    defects: tuple[Defect, ...] = ()
 
 
 type Event = (
@@ -276,9 +366,11 @@ type Event = (
     | Markup
     | Removed
     | Reasoning
+    | OtherContent
     | CallStart
     | CallPiece
     | CallEnd
+    | Damage
     | Withdrawn
     | Finish
     | Note

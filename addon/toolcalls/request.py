@@ -49,3 +49,8 @@ class Request:
     carries_calls: bool = True
     conversation_tools: tuple[Tool, ...] = ()
     continues: str = ""
+
+    @property
+    def names_tool(self) -> bool:
+        """Whether the choice among the tools names one."""
+        return self.tool_choice not in {"auto", "none", "required", ""}

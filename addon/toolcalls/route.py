@@ -23,9 +23,12 @@ Taken = Literal[
     "reasoning",
     "echo",
     "duplicate",
+    "undeclared_arguments",
     "no_arguments",
 ]
 Required = Literal["complete", "arguments", "terminal", "line_start"]
+# What is mended of a reply that arrives damaged.
+Mended = Literal["protocol", "json", "types", "names", "reasoning", "errors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,11 @@ class Route:
     require            what is asked of a call beyond them; None: what the policy asks
     allowed_tools      None: all; (): nothing; else regular expressions, each matched against the whole name
     tools              tools declared here in addition to the request's own
+    mend               the kinds of damage that are mended: `protocol` is what a native call or the reply's end says
+                       otherwise than the API says it, where that has one reading; `types` are values of another type
+                       than the schema declares, `names` tools that are named otherwise than declared, `json`
+                       arguments that are no JSON; `reasoning` that is all of a reply and ends with a call, or stands in
+                       tags where the text begins; `errors` that quote a call
     multiple_calls     False: a client is given only the first call of a reply; None: all, but for a text client that is
                        known to take one call a message
     drop_invented_results   a tool result that the model wrote itself behind its call is not shown
@@ -205,6 +213,7 @@ class Route:
     require: tuple[Required, ...] | None = None
     allowed_tools: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
+    mend: tuple[Mended, ...] = ("protocol",)
     multiple_calls: bool | None = None
     drop_invented_results: bool = False
     starts_in_reasoning: bool = False

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import example, given
@@ -15,7 +15,7 @@ from support.repository import REPO
 from toolcalls import config as config_module
 from toolcalls.config import ConfigError, default_path, load, parse, select
 from toolcalls.request import Tool
-from toolcalls.route import Config, Match, Price, Route
+from toolcalls.route import Config, Match, Mended, Price, Route
 
 DIALECTS = ("invoke", "tagged")
 WIRES = ("openai_chat",)
@@ -84,6 +84,8 @@ GOOD = {
     ),
     "no parts of the policy": ("routes: [{take: [], require: []}]", one_route(take=(), require=())),
     "the policy's own parts": ("defaults: {take: null, require: null}", Config()),
+    "nothing is mended": ("defaults: {mend: []}", Config(default=Route(mend=()))),
+    "mended": ("routes: [{mend: [protocol, protocol]}]", one_route(mend=("protocol",))),
     "limits": (
         "defaults: {max_call_chars: 64, max_calls: 1, max_candidates: 1, max_frame_bytes: 1024, "
         "max_decoded_bytes: 1048576}",
@@ -127,6 +129,7 @@ def test_a_route_inherits_defaults_wherever_they_stand() -> None:
 
 
 SIDES = "auto, native, text or the name of a dialect"
+KINDS = ", ".join(get_args(Mended))
 BAD = {
     "unknown key": ("\nrouts: []", '2: unknown key "routs"; did you mean "routes"?'),
     "unknown key in a route": (
@@ -210,12 +213,25 @@ BAD = {
     "a condition that nobody knows": (
         "defaults: {take: [fence]}",
         "1: defaults.take[0]: expected one of undeclared, escaped, inline, fenced, indented_code, inline_code, "
-        'block_quote, html_comment, reasoning, echo, duplicate, no_arguments; found "fence"; did you mean "fenced"?',
+        "block_quote, html_comment, reasoning, echo, duplicate, undeclared_arguments, "
+        'no_arguments; found "fence"; did you mean "fenced"?',
     ),
     "a condition that is no list": (
         "defaults: {require: terminal}",
         "1: defaults.require: expected null (what the policy says) or a list of complete, arguments, terminal, "
         'line_start; found "terminal"',
+    ),
+    "a kind of damage that nobody knows": (
+        "defaults: {mend: [protocols]}",
+        f'1: defaults.mend[0]: expected one of {KINDS}; found "protocols"; did you mean "protocol"?',
+    ),
+    "damage that is no list": (
+        "defaults: {mend: protocol}",
+        f'1: defaults.mend: expected a list of {KINDS}, or [] for none; found "protocol"',
+    ),
+    "null damage": (
+        "defaults:\n  mend: null",
+        f"2: defaults.mend: expected a list of {KINDS}, or [] for none; found nothing",
     ),
     "no calls at all": (
         "defaults: {max_calls: 0}",

@@ -127,7 +127,8 @@ def test_the_schema_names_what_is_documented() -> None:
     table = DOCS.read_text("utf-8").partition("## JSON lines")[2].partition("\n## ")[0]
     documented = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
     deeper = {"verdicts[].changes[].rule", "verdicts[].changes[].before", "verdicts[].changes[].after",
-              "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane"}  # fmt: skip
+              *(f"verdicts[].defects[].{name}" for name in ("code", "path", "wanted", "got", "at")),
+              "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane", "notes[].mended"}  # fmt: skip
     assert set(_schema_paths(json_schema())) == documented | deeper
     assert json_schema()["properties"]["version"]["const"] == jsonl.VERSION
 
@@ -324,7 +325,12 @@ def test_attributes_of_our_own_are_declared() -> None:
     names = {name for span in made for one in (span, *span.events) for name in one.attributes}
     own = {name for name in names if name.startswith("toolcalls.")}
     declared_own = {field.otel for field in FIELDS if field.otel.startswith("toolcalls.")}
-    in_none_of_these = {"toolcalls.verdict", "toolcalls.repairs", "toolcalls.nearest"}  # the event's name; no such call
+    in_none_of_these = {
+        "toolcalls.verdict",
+        "toolcalls.repairs",
+        "toolcalls.nearest",
+        "toolcalls.defects",
+    }  # the event's name; no such call
     assert own - {"toolcalls.result_seen"} == declared_own - in_none_of_these
     declared = {field.otel for field in FIELDS if field.otel.startswith("gen_ai.")}
     assert declared <= names | {"gen_ai.usage.reasoning.output_tokens"}

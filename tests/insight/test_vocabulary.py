@@ -30,7 +30,7 @@ from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS, VERDICT
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
 from toolcalls.mitm import flow_metadata
 
 ADDON = REPO / "addon" / "toolcalls"
@@ -86,13 +86,14 @@ def test_each_reason_says_how_it_counts(entry: reasons.ReasonEntry) -> None:
     assert entry.outcomes, "with which statuses does it come?"
     for status, outcome in entry.outcomes.items():
         usual = STATUSES[status].outcome
-        assert outcome == usual or outcome == "decline", f"{status} counts as {usual}, or as no call at all"
+        damaged = status in {"native", "lowered"} and outcome == "broken"
+        assert outcome == usual or outcome == "decline" or damaged, f"{status} counts as {usual}, or as no call at all"
 
 
 def test_each_status_has_a_place_of_its_own() -> None:
-    count = list(range(len(STATUSES)))
-    assert sorted(one.severity for one in STATUSES.values()) == count
-    assert sorted(one.in_summary for one in STATUSES.values()) == count
+    severities = [one.severity for one in STATUSES.values()] + [one.severity for one in REPLY_STATUSES]
+    assert sorted(severities) == list(range(len(severities)))
+    assert sorted(one.in_summary for one in STATUSES.values()) == list(range(len(STATUSES)))
 
 
 def test_the_page_has_a_colour_for_each_outcome() -> None:
@@ -151,13 +152,17 @@ def test_verdicts_are_as_their_entries_say() -> None:
 
 
 def _report() -> dict[str, Any]:
-    """The report of a reply with a call that is blocked, one that is lifted, one that is fenced and one misspelt."""
+    """The report of a reply with a call that is blocked, one that is lifted, one that is fenced and one misspelt, and a
+    native one that came damaged.
+    """
     call = '<invoke name="{}">\n<parameter name="command">ls</parameter>\n</invoke>'
     fenced = f"```\n{call.format('Bash')}\n```"
     text = "\n\n".join([call.format("list_files"), call.format("Bash"), fenced, call.format("Bahs")])
     rules = {"access": {"rules": [{"name": "no-list", "action": "block", "tools": "list_files"}]}}
     exchange = exchange_for(route_of(rules), "lift", "whole")
-    exchange.feed(json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode())
+    native = {"id": "n", "type": "function", "function": {"name": "Bash", "arguments": ""}}
+    message = {"content": text, "tool_calls": [native]}
+    exchange.feed(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
     exchange.close()
     return report.make_report(exchange, model="a model")
 

@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 
+from support import damagedwires, damaging, valuedamages
 from support.agentclient import SDKS, TOOLS, Way
-from support.loopback import LIMIT, Host, assert_no_fault, host
+from support.loopback import EVENTS, LIMIT, Host, Reply, assert_no_fault, configured, host
 from support.repository import REPO
+from support.sampling import a_few, some
 from toolcalls.mitm import flow_metadata
 
 NPM = REPO / "tests" / "npm"
@@ -225,3 +227,71 @@ def test_an_agent_runs_the_calls_and_goes_on(
     assert [(verdict["status"], verdict["name"]) for verdict in verdicts] == [
         ("lifted", name) for name, _ in said.calls
     ]
+
+
+# --- calls that come damaged ------------------------------------------------------------------------------------------
+
+CALLS = (damaging.LS, damaging.CAT)
+MENDS = "defaults: {mend: [protocol, types, names, json]}\n"
+type Meant = list[tuple[str, str]]
+
+
+def damaged(wire: str, *, whole: bool) -> dict[str, tuple[bytes, Meant]]:
+    """Replies with damaged calls, and the names and argument JSON of those that were meant."""
+    meant = [(call.name, call.arguments) for call in CALLS]
+    if wire == "openai_chat" and whole:
+        bodies = {name: damaging.chat_whole(damage(CALLS)) for name, damage in damaging.CHAT_WHOLE.items()}
+    elif wire == "openai_chat":
+        bodies = {name: damaging.chat_stream(damage(CALLS)) for name, damage in damaging.CHAT.items()}
+    else:
+        form = f"{wire} whole" if whole else "gemini sse" if wire == "gemini" else wire
+        bodies = {name: damage(CALLS) for name, damage in damagedwires.ALL[form].damages.items()}
+    found = {name: (body, meant) for name, body in bodies.items()}
+    form = valuedamages.FORMS[f"{wire} whole" if whole else wire]
+    for kind, damages in valuedamages.KINDS.items():
+        for name, damage in damages.items():
+            if form.as_text or not (kind == "json" or "a string is wanted" in name):  # whose spelling counts
+                found[f"{kind}: {name}"] = form.body([damage.call]), [(damage.name, damage.arguments)]
+    return found
+
+
+def in_javascript(text: str) -> Any:
+    """JSON as JavaScript reads it, which has one kind of number."""
+    return json.loads(text, parse_int=float)
+
+
+@pytest.fixture(scope="module")
+def mending(folder: Path) -> Iterator[Host]:
+    with configured(folder, MENDS) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("client", "way"),
+    [pytest.param(client, way, id=f"{client.name}-{client.wire}-{way}") for client in CLIENTS for way in client.ways],
+)
+def test_an_agent_runs_calls_that_came_damaged(
+    mending: Host, agent: Callable[[str], Agent], client: Client, way: Way
+) -> None:
+    api = SDKS[client.wire]
+    tools = {tool.name: tool.schema for tool in (*valuedamages.TOOLS, *damaging.TOOLS)}
+    rows = sorted(damaged(client.wire, whole=way == "whole").items())
+    of = f"{client.name} {client.wire} {way}"
+    for name, (body, meant) in some(a_few(rows, 6, of), 2, of):
+        reply = Reply([body], {"content-type": "application/json"} if way == "whole" else dict(EVENTS))
+        mending.upstream.replies = [reply, api.said(way, "Fertig: 完.")]
+        got = agent(client.name).run(
+            {
+                "base": f"{mending.dump.url}/{next(_numbers)}",
+                "way": way,
+                "wire": client.wire,
+                "user": "go",
+                "tools": [{"name": tool, "schema": schema} for tool, schema in tools.items()],
+                "results": dict.fromkeys(tools, "done"),
+            }
+        )
+        assert "error" not in got, (name, got["error"])
+        assert [(tool, in_javascript(json.dumps(given))) for tool, given in got["calls"]] == [
+            (tool, in_javascript(arguments)) for tool, arguments in meant
+        ], name
+        assert (got["finish"], got["final"]) == (client.finish, "Fertig: 完."), name

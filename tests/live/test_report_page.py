@@ -90,8 +90,8 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     session = html.partition(f'id="{place[1]}"')[2].partition("</li>")[0]
     assert "at 0 s · glm" in session, "the latest one is a session of its own, which the link leads to"
     live = live_overview(sessions)
-    assert [block.key for block in live] == ["totals", "card", "leaks", "tokens", "sessions"]
-    assert re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1"', live[2].html)
+    assert [block.key for block in live] == ["totals", "card", "damage", "leaks", "tokens", "sessions"]
+    assert re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1"', live[3].html)
 
 
 def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
@@ -224,7 +224,9 @@ def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
 def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) -> None:
     asked_for, wrong = _watched(page)
     page.goto(report.as_uri())
-    assert page.locator(".overview h2").all_inner_texts() == ["How calls went", "Leaks", "Tokens", "Sessions"]
+    assert page.locator(".overview h2").all_inner_texts() == [
+        *("How calls went", "How replies came", "Leaks", "Tokens", "Sessions")
+    ]
     assert page.locator(".session").filter(visible=True).count() == 0
     for _ in range(30):
         page.keyboard.press("Tab")

@@ -29,6 +29,7 @@ from support.screens import (
 from toolcalls.events import Status
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES
 from toolcalls.mitm.addon import ToolCalls
 
 if TYPE_CHECKING:
@@ -200,7 +201,11 @@ def test_console(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("title", "words"),
-    [("Status", {*get_args(Status), "failed"}), ("Reason", set(REASONS)), ("Repair", set(REPAIRS))],
+    [
+        ("Status", {*get_args(Status), *(one.code for one in REPLY_STATUSES)}),
+        ("Reason", set(REASONS)),
+        ("Repair", set(REPAIRS)),
+    ],
     ids=["status", "reason", "repair"],
 )
 def test_every_word_is_documented(title: str, words: set[str]) -> None:

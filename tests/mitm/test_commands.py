@@ -236,6 +236,7 @@ def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
         ["m, invoke: lifted 1, declined 1"],
         ["all: lifted 1, declined 1"],
         ["declined: fenced: 1"],
+        ["call_in_text, m at address:22: 100% (1 of 1 reply), 1 mended"],
         ["replies read: 1"],
     ]
     desk.flow("hello")
@@ -267,6 +268,7 @@ def test_stats_count_by_model_and_dialect_and_by_reason(desk: Desk) -> None:
         ["m", "invoke", "2", "1"],
         ["all", "1", "2", "1"],
         ["declined: fenced", "1"],
+        ["call_in_text, m at address:22", "40% (2 of 5 replies), 2 mended"],
         ["replies read", "5"],
     ]
 

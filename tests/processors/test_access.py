@@ -272,6 +272,8 @@ def test_where_a_path_lies(path: str, root: str, inside: bool | None) -> None:
         ({"inside": ("/p",), "matches": ".*a"}, "/p/b", False, False), ({"matches": "a"}, "bab", True, False),
         ({"matches": "a"}, "a", True, True), ({"matches": "a"}, "b", False, False),
         ({"matches": "a b"}, ["a", "b"], True, False), ({"matches": "a b"}, {"x": "a b"}, True, False),
+        ({"matches": '"x": 3}'}, {"x": 3}, True, False), ({"matches": '"3"'}, [{"x": 3}], False, False),
+        ({"matches": r'\{"x": -1.5, "y": \[null, true\]\}'}, {"x": -1.5, "y": [None, True]}, True, True),
         ({"matches": "<"}, "&lt;", True, False), ({"inside": ("/p",)}, ["/p/a", "/q"], True, False),
         ({"outside": ("/p",)}, ["/p/a", "/q"], True, False), ({"inside": ("/p",)}, [], False, True),
     ],

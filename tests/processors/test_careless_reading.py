@@ -28,11 +28,14 @@ TOOLS = (
     tool("write", path="string", content="string"),
     tool("read", path="string", args="object"),
     tool("wipe"),
+    tool("say", note="string", mood="string"),
 )
 RULES = (
     AccessRule("no-rm", "block", ("run",), arguments=(Condition("cmd", "^rm"),)),
     AccessRule("no-etc", "block", arguments=(Condition("path", "^/etc"),)),
     AccessRule("no-wipe", "block", ("wipe",)),
+    AccessRule("no-curl", "block", ("say",), arguments=(Condition("note", "curl"),)),
+    AccessRule("no-both", "block", ("say",), arguments=(Condition("note", "^a"), Condition("mood", "^b"))),
 )
 GATE = Gate(Access(RULES), model="", agent="")
 GONE = "a call goes on behind a block's end"
@@ -235,6 +238,106 @@ def test_what_is_shown_and_what_is_taken_out(
         assert came.reading.hidden == (GONE if len(blocks) > 1 and shown.endswith("#") else "")
 
 
+# Of each form: how a call of `say` begins, how its `note` and `mood` do, how they end, how it ends.
+FORMS = {
+    "tagged": ("<say>", "<note>", "</note>", "<mood>", "</mood>", "</say>"),
+    "invoke": (
+        '<invoke name="say">', '<parameter name="note">', "</parameter>", '<parameter name="mood">', "</parameter>",
+        "</invoke>"
+    ),
+    "qwen3_xml": (
+        "<function=say>", "<parameter=note>", "</parameter>", "<parameter=mood>", "</parameter>", "</function>"
+    ),
+}  # fmt: skip
+# The blocks of a reply, with | between them: {0} to {5} are what FORMS says. What is shown, and the rules that act.
+READINGS = [
+    ("{0}{1}x{2}{5} z", "{0}{1}x{2}{5} z", []),
+    ("{0}{1}curl{2}{5} z", "# z", ["no-curl"]),
+    ("{0}{1}x{5} z", "{0}{1}x{5} z", []),
+    ("{0}{1}curl{5} z", "# z", ["no-curl"]),
+    ("{0}{1}x{5} curl {2}{5} z", "{0}{1}x{5} curl {2}# z", ["no-curl"]),
+    ("{0}{1}x{2} curl {2}{5} z", "# z", ["no-curl"]),
+    ("{0}{1}x{2} words {2}{5} z", "{0}{1}x{2} words {2}{5} z", []),
+    ("{0}{1}x{2}{5} curl {2}{5} z", "{0}{1}x{2}{5} curl {2}# z", ["no-curl"]),
+    ("{0}{1}x{2}{5} curl {2} z", "{0}{1}x{2}{5} curl {2} z", []),
+    ("{0}{0}{1}curl{2}{5}{5} z", "#{5} z", ["no-curl"]),
+    ("{0}{1}x{2}{5} {0}{1}curl{2}{5} {0}{1}y{2}{5} z", "{0}{1}x{2}{5} # {0}{1}y{2}{5} z", ["no-curl"]),
+    ("{0}{1}curl{2}| b", "# b", ["no-curl"]),
+    ("{0} x {0}|{1}curl{2}{5}{5} b", "{0} x {0}##{5}{5} b", ["no-curl", "no-curl"]),
+    ("{0}{1}x{2} | curl {2}{5} b", "{0}{1}x{2}  curl #{5} b", ["no-curl"]),
+    ("a {2} {5} {1}curl{2} z", "a {2} {5} {1}curl{2} z", []),
+    ("{0}{3}b{4}{1}a{2}{5} z", "# z", ["no-both"]),
+    ("{0}{3}c{4}{1}a{2}{5} z", "{0}{3}c{4}{1}a{2}{5} z", []),
+    ("{0}{3}b{4}{5} {1}a{2}{5} z", "{0}{3}b{4}{5} {1}a{2}# z", ["no-both"]),
+    ("{0}{3}b{4}{5}{0}{1}a{2}{5} z", "{0}{3}b{4}{5}{0}{1}a{2}{5} z", []),
+    ("{0}{1}x{2}{5} {0} abc {1}curl{2}{5} z", "{0}{1}x{2}{5} # z", ["no-curl"]),
+    ("{0}{1}curl{2} {1}a{5} z", "# z", ["no-curl"]),
+    ("{0}{1}curl{2} mid {0}{1}x{2}{5} z", "# mid {0}{1}x{2}{5} z", ["no-curl"]),
+    ("{0}{1}curl{2} mid {5} z{5} y", "# z{5} y", ["no-curl"]),
+    ("{0}{1}curl{2}{5} mid {1}curl{2} z", "# mid {1}curl{2} z", ["no-curl"]),
+    ("{0}{1}a{1}curl{2}{2}{5} z", "# z", ["no-curl"]),
+    ("{0}{1}x{2} {3}b{4} {1}a{5} z", "# z", ["no-both"]),
+    # Up to its first closer, a declared text is data, whatever it holds.
+    ("{0}{3}x{1}curl{2}y{4}{5} z", "{0}{3}x{1}curl{2}y{4}{5} z", []),
+    ("{0}{3}{1}{3}x{4}curl{2}{5} z", "{0}{3}{1}{3}x{4}curl{2}{5} z", []),
+    # Another call does not end what came before it.
+    (
+        "{0}{1}x{2}{5} <run><cmd>ls</cmd></run> curl {2}{5} z",
+        "{0}{1}x{2}{5} <run><cmd>ls</cmd></run> curl {2}# z",
+        ["no-curl"],
+    ),
+    ("{0}{1}x{2}{5} {0}{1}y{2}{5} curl {2}{5} z", "{0}{1}x{2}{5} {0}{1}y{2}{5} curl {2}# z", ["no-curl"]),
+    # Over blocks, with nothing or a line end between them.
+    ("{0}{3}b{4}|{1}a{2}{5} z", "{0}{3}b{4}#{5} z", ["no-both"]),
+    ("{0}{3}b|c{4}{1}a{2}{5} z", "{0}{3}bc{4}#{5} z", ["no-both"]),
+    ("{0}{1}x|{2}{5} z", "{0}{1}x{2}{5} z", []),
+    ("{0}|{1}x{2}|{5} z|{1}curl{2}{5}", "{0}{1}x{2}{5} z{1}curl{2}#", ["no-curl"]),
+    ("{0}{1}x{2}{5}|{0}{1}curl{2}{5}|z", "{0}{1}x{2}{5}#z", ["no-curl"]),
+    # What is left of a call whose parameter was taken out is judged with all its other parameters.
+    ("{0}" + "w" * PATIENCE + "{3}b{4}{1}a{2} x {1}a{2} y", "{0}" + "w" * PATIENCE + "{3}b{4}# x # y", ["no-both"] * 2),
+    ("{0}" + "w" * PATIENCE + "{1}curl{2} x {1}ls{2}{5} y", "{0}" + "w" * PATIENCE + "# x {1}ls{2}{5} y", ["no-curl"]),
+]
+
+
+@pytest.mark.parametrize("dialect", FORMS)
+@pytest.mark.parametrize(("text", "shown", "rules"), READINGS, ids=lambda one: str(one)[:60])
+def test_each_reading_counts_in_every_form(text: str, shown: str, rules: list[str], dialect: str) -> None:
+    words = FORMS[dialect]
+    for size in (0, 1, 7):
+        came = read(dialect, text.format(*words).split("|"), size)
+        assert (came.shown, [rule for _, rule, _ in came.found]) == (shown.format(*words), rules)
+        assert came.reading.hidden == ""
+
+
+OBJECTS = {
+    "before another": ("{curl}{ls} z", "#{ls} z"),
+    "behind another": ("{ls}{curl} z", "{ls}# z"),
+    "closed by the block's end": ("{open}| b </tool_call> z", "# b </tool_call> z"),
+    "opened twice": ("<tool_call>{curl}</tool_call> z", "# z"),
+    "behind a closer, without one": ("{ls} {bare} z", "{ls} {bare} z"),
+}
+OF_OBJECTS = {
+    "bare": '{"name":"say","arguments":{"note":"curl"}}',
+    "open": '<tool_call>{"name":"say","arguments":{"note":"curl"}}',
+    "curl": '<tool_call>{"name":"say","arguments":{"note":"curl"}}</tool_call>',
+    "ls": '<tool_call>{"name":"run","arguments":{"cmd":"ls"}}</tool_call>',
+}
+
+
+@pytest.mark.parametrize("title", OBJECTS)
+def test_calls_in_json_are_judged_one_by_one(title: str) -> None:
+    text, shown = (part.format(**OF_OBJECTS) for part in OBJECTS[title])
+    for size in (0, 1, 7):
+        came = read("hermes", text.split("|"), size)
+        assert (came.shown, came.reading.hidden) == (shown, "")
+        assert [rule for _, rule, _ in came.found] == ["no-curl"] * shown.count("#")
+
+
+def test_a_call_in_json_over_two_blocks_hides_the_rest() -> None:
+    came = read("hermes", ['<tool_call>{"name":"say",', '"arguments":{"note":"curl"}}</tool_call> z'])
+    assert (came.shown, came.reading.hidden) == ('<tool_call>{"name":"say",#', GONE)
+
+
 # --- how long ---------------------------------------------------------------------------------------------------------
 
 
@@ -249,6 +352,85 @@ def test_a_mention_is_held_so_long_and_no_longer() -> None:
     assert not came.reading.removing
     came.feed("<cmd>rm</cmd> a</run> b")
     assert came.shown == came.text.replace("<cmd>rm</cmd> a</run>", "#</run>").replace("#</run>", "# a</run>")
+
+
+def test_a_mention_of_calls_in_json_is_held_as_long() -> None:
+    for inside, held in (("x", False), ("{", True)):
+        came = Reading("hermes")
+        came.feed("Use <tool_call>")
+        came.feed(inside + "x" * (PATIENCE - len("<tool_call>") - 1))
+        assert came.shown == "Use "
+        came.feed("y")
+        assert (came.shown == "Use ") == held
+        came.feed('{"name":"wipe"}</tool_call> z')
+        if held:
+            came.boundary()  # where no text is waited for any more
+        assert came.shown.endswith("# z")
+        assert came.reading.hidden == ""
+
+
+def test_what_is_allowed_by_its_arguments_alone_is_no_mention() -> None:
+    """Where all is denied that no rule allows, a call without arguments does not pass, however long it is."""
+    allowing = Access((AccessRule("ls", "allow", ("run",), arguments=(Condition("cmd", "ls"),)),), "deny")
+    reading = CarelessReading(Gate(allowing, model="", agent=""), tags("tagged"))
+    assert reading.feed("<run>" + "x" * 2 * PATIENCE) == []
+    assert [type(one) for one in reading.boundary()] == [Decided, Forbidden]
+    passing = CarelessReading(Gate(allowing, model="", agent=""), tags("tagged"))
+    text = "<run><cmd>ls</cmd></run>"
+    assert passing.feed(text) == [Decided(len(text), True)]
+    denied = CarelessReading(Gate(allowing, model="", agent=""), tags("tagged"))
+    assert [one.shown for one in denied.feed("<run><cmd>rm</cmd></run>") if isinstance(one, Decided)] == [False, False]
+
+
+def test_a_tool_that_is_mentioned_often_is_one_call() -> None:
+    came = Reading("tagged")
+    for _ in range(100):
+        came.feed("<run>" + "x" * PATIENCE + "y")
+    assert (came.shown, came.reading.hidden) == (came.text, "")
+
+
+LONG = "x" * 1024
+KEPT = {  # what stands between two parts of a call: how it begins, how it goes on, and what is found
+    "a value": ("tagged", "<say><note>", " curl</note></say>", ["no-curl"]),
+    "a value that passes": ("tagged", "<say><note>", "</note></say>", []),
+    "a value that nobody asks for": ("tagged", "<run><title>", "</title><cmd>rm</cmd></run>", ["no-rm"]),
+    "a call in JSON": (
+        "hermes", '<tool_call>{"name":"run","arguments":{"title":"', '","cmd":"rm"}}</tool_call>', ["no-rm"]
+    ),
+    "one that passes": ("hermes", '<tool_call>{"name":"run","arguments":{"title":"', '"}}</tool_call>', []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", KEPT)
+def test_what_is_open_is_kept_however_long_it_is(title: str) -> None:
+    dialect, begin, end, rules = KEPT[title]
+    came = Reading(dialect)
+    for piece in (begin, *[LONG] * (5 * LINGERS // len(LONG)), end):
+        came.feed(piece)
+    assert [rule for _, rule, _ in came.found] == rules
+    assert (came.shown == came.text) == (not rules)
+
+
+def test_what_no_reading_needs_is_not_kept() -> None:
+    came = Reading("tagged")
+    came.feed("<run><cmd>ls</cmd></run> <say><note>x</note>")
+    for _ in range(5 * LINGERS // len(LONG)):
+        came.feed(LONG)
+    kept = came.reading._kept
+    assert kept.text(0, 10) is None
+    assert not kept.is_large
+    came.feed("</note>")  # what it would end is not known any more
+    assert [name for name, _, _ in came.found] == ["say"]
+
+
+def test_a_later_closer_is_read_with_what_has_just_been_closed() -> None:
+    came = Reading("tagged")
+    for _ in range(3 * LINGERS // len(LONG)):
+        came.feed(LONG)
+    came.feed("<say><note>x</note> words")
+    came.feed(LONG)
+    came.feed("</note></say> z")
+    assert (came.shown, came.found) == (came.text, [])
 
 
 def test_a_parameter_that_no_rule_asks_for_leaves_behind_a_long_call() -> None:
@@ -396,7 +578,7 @@ def found(dialect: str, text: str) -> list[tuple[str, tuple[str, ...], str]]:
         ("invoke", "<parameter>", None),
         ("invoke", "<cmd>", None),
         ("invoke", "<invoke data-name='a'>", None),
-        ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe"), "<invoke x='>")),
+        ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
         ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
         ("qwen3_xml", '<function = "run" >', ("call", ("run",), '<function = "run" >')),
         ("qwen3_xml", "<function=run\n", ("call", ("run",), "<function=run")),

@@ -248,7 +248,7 @@ def test_a_change_that_the_dialect_cannot_hold(dialect: str, upstream: str, plac
     else:
         del expected[place]
         assert (verdict["status"], verdict["reason"]) == ("blocked", "unwritable")
-        sentence = "unwritable: the client's dialect cannot hold a value of this call"
+        sentence = "unwritable: the client's dialect cannot hold this call, or not in this place"
         said = f"{NAMES[place]}, {describe_briefly(verdict, report)}. {sentence}. f: command changed"
         assert describe(verdict, report)[1] == "did not get it"
     assert found == expected

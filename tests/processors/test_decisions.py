@@ -4,6 +4,7 @@ Each row says what the processors are, what comes, and the state after each even
 be, and no sooner; one whose beginning was sent is never dropped, and never completed once it is blocked.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from toolcalls.processors import Call, Drop, EarlierCall, Edit, Keep, Processors
 from toolcalls.processors.decisions import CallDecisions
 from toolcalls.processors.filters import Filters
 from toolcalls.processors.loops import Loop
-from toolcalls.processors.pending_call import PendingCall
+from toolcalls.processors.pending_call import SHOWN, PendingCall
 from toolcalls.processors.reactors import Answer
 from toolcalls.processors.reply_state import ReplyState
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
@@ -211,6 +212,128 @@ def test_a_guard_replaces_a_call_by_what_it_says() -> None:
     call, _ = fed(watched, ['{"command":"ls"}'])
     assert (call.state, call.texts) == ("passed", [])
     assert watched.notes == []  # one that observes looks at the calls when the reply has ended
+
+
+def test_a_guard_that_stops_ends_the_whole_reply() -> None:
+    """No call of any lane leaves that has not begun to, none that begins later does, and no text; what left stays."""
+    route = Route(loops=Loops("stop", **LOOPS))
+    state = ReplyState(Processors(route, model="m", history=HISTORY, run=react), whole=False, as_text=False)
+    lanes = [CallDecisions(state, None) for _ in range(2)]
+    state.lanes.extend(lanes)  # type: ignore[arg-type]
+    other, _ = fed(lanes[1], ['{"command":"pwd"}'])
+    begun, _ = fed(lanes[1], ['{"command":"id"}'], index=1)
+    begun.begun = True
+    assert (other.state, begun.state) == ("passed", "passed")
+    call, states = fed(lanes[0], ['{"command":"ls"}'])
+    assert states == ["undecided", "dropped"]
+    assert (other.state, begun.state) == ("dropped", "passed")
+    assert other.refusal is not None
+    assert (other.refusal.rule, other.refusal.reason) == ("same_call", "loop")
+    assert state.stopped_by == "same_call"
+    later, _ = fed(lanes[1], [], index=2)
+    assert later.state == "dropped"
+    assert later.refusal is not None
+    assert (later.refusal.rule, later.refusal.reason, later.refusal.text) == ("same_call", "loop", "")
+    lanes[0].end(call)
+    assert [note.rule for note in lanes[0].notes] == ["same_call"]  # it is counted once
+
+
+def test_a_guard_that_replaces_stops_nothing_else() -> None:
+    route = Route(loops=REPLACE)
+    state = ReplyState(Processors(route, model="m", history=HISTORY, run=react), whole=False, as_text=False)
+    lanes = [CallDecisions(state, None) for _ in range(2)]
+    state.lanes.extend(lanes)  # type: ignore[arg-type]
+    other, _ = fed(lanes[1], ['{"command":"pwd"}'])
+    call, _ = fed(lanes[0], ['{"command":"ls"}'])
+    assert (call.state, other.state, state.stopped_by) == ("dropped", "passed", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "pieces", "kept"),
+    [
+        ({}, ['{"command":"ls"}'], ""),
+        ({"loops": WATCH}, ['{"command":', '"ls"}'], ""),  # it looks at the calls when the reply has ended
+        ({"loops": REPLACE}, ['{"command":', '"ls"}'], '{"command":"ls"}'),
+        ({"access": NO_RM}, ['{"command":', '"ls"}'], '{"command":"ls"}'),
+        ({"access": NO_BASH}, ['{"command":', '"ls"}'], '{"command":"ls"}'),
+        (REACTORS, ['{"command":', '"ls"}'], '{"command":"ls"}'),
+    ],
+)
+def test_what_is_asked_again_or_shown_is_kept(settings: dict[str, Any], pieces: list[str], kept: str) -> None:
+    for native in (True, False):
+        call, _ = fed(decisions(**settings), pieces, native=native)
+        assert call.call == ("Bash", kept)
+        made = decisions(**settings)
+        streamed = made.begin(CallStart(0, "Bash", None, "n"), native=False)
+        for piece in pieces:
+            if not made.streams(CallPiece(0, piece)):
+                made.add_piece(streamed, CallPiece(0, piece))
+        assert streamed.call == ("Bash", kept)
+
+
+@pytest.mark.parametrize(
+    ("settings", "room"),
+    [
+        ({"access": NO_RM}, SHOWN),  # as much as is shown of it
+        ({"access": NO_BASH}, SHOWN),
+        ({"loops": WATCH, "max_call_chars": 100}, SHOWN),
+        ({"loops": REPLACE, "max_call_chars": 100}, 100),  # as much as may be counted
+        (REACTORS, sys.maxsize),  # all that its frames hold
+        ({**REACTORS, "loops": REPLACE, "max_call_chars": 100}, sys.maxsize),
+        ({"loops": REPLACE, "access": NO_BASH, "max_call_chars": 100}, 100),
+    ],
+)
+def test_how_much_is_kept_of_a_call(settings: dict[str, Any], room: int) -> None:
+    call, _ = fed(decisions(**settings), [])
+    assert call.room == room
+
+
+def test_of_a_call_that_was_taken_out_less_is_kept() -> None:
+    """What nobody counts is only shown; what is counted yet is kept as far as it may be counted."""
+    counted = decisions(loops=REPLACE, history=HISTORY, max_call_chars=100_000)
+    call, _ = fed(counted, ['{"command":"ls"}'])
+    assert call.counted
+    assert call.room == SHOWN
+    uncounted = decisions(loops=REPLACE, access=NO_RM, max_call_chars=100_000)
+    call, _ = fed(uncounted, ['{"command":"rm",'])
+    assert (call.state, call.counted) == ("dropped", False)
+    assert SHOWN < call.room <= 100_000
+    plain = decisions(**REACTORS, access=NO_RM)
+    call, _ = fed(plain, ['{"command":"rm"}'])
+    assert call.room == SHOWN
+
+
+def test_a_call_without_readable_arguments_is_unreadable() -> None:
+    for pieces, unreadable in ((["{a", "}"], True), (['{"command":"ls"}'], False)):
+        made = decisions(access=NO_RM)
+        call, _ = fed(made, pieces)
+        assert call.unreadable == unreadable
+        made.end(call)
+        assert call.unreadable == unreadable
+
+
+def test_the_end_of_a_call_that_cannot_be_read_passes_no_rule_about_arguments() -> None:
+    for access, state in ((NO_RM, "broken_off"), (Access((AccessRule("r", "block", ("Read",)),)), "passed")):
+        for arguments in ("{", "[1]"):
+            made = decisions(access=access)
+            call, _ = fed(made, ['{"command":"ls"}'])
+            made.add_piece(call, CallPiece(0, "", CallUpdate("Bash", arguments, "Bash")))
+            assert call.state == state
+    by_name = decisions(access=Access((AccessRule("r", "block", ("Read",)),)))
+    call, _ = fed(by_name, ['{"command":"ls"}'])
+    by_name.add_piece(call, CallPiece(0, "", CallUpdate("Read", '{"command":"ls"}', "Read")))
+    assert call.state == "broken_off"
+    done = decisions(access=NO_RM)
+    call, _ = fed(done, ['{"command":"rm"}'])
+    done.add_piece(call, CallPiece(0, "", CallUpdate("Bash", '{"command":"rm"}', "Bash")))
+    assert (call.state, done.notes) == ("dropped", [])
+
+
+def test_a_filter_looks_into_strings_alone() -> None:
+    made = decisions(filters=(Filter("n", literal="1", replace="2", calls=True),))
+    call, _ = fed(made, ['{"a":1,"b":"1","c":["1"],"d":"x"}'])
+    made.end(call)
+    assert json_of(call) == {"a": 1, "b": "2", "c": ["1"], "d": "x"}
 
 
 def test_a_reply_that_is_stopped_sends_no_other_call() -> None:

@@ -22,7 +22,7 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
-from toolcalls.shapes import Call
+from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
 from toolcalls.writing.for_client import write_for_client
@@ -100,22 +100,26 @@ def test_many_calls_at_once_are_linear(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "bad", "left"),
+    ("dialect", "bad", "room", "left"),
     [
-        ("continue_codeblock", (), 0),
-        ("continue_codeblock", (7, 50), 2),
-        ("openhands_fn", (), 99),
-        ("openhands_fn", (0,), 99),
+        ("openhands_fn", (), 100, 0),
+        ("openhands_fn", (7, 50), 100, 2),
+        ("continue_codeblock", (), 100, 0),
+        ("invoke", (), 1, 99),
+        ("invoke", (0,), 1, 99),
+        ("invoke", (), 4, 96),
     ],
 )
 def test_writing_as_many_calls_as_a_dialect_holds_is_linear(
-    dialect: str, bad: tuple[int, ...], left: int, monkeypatch: pytest.MonkeyPatch
+    dialect: str, bad: tuple[int, ...], room: int, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One call a message, or all but some; the rest stay native."""
+    """All but some, or as many as there is room for in a message; the rest stay native."""
     written: list[int] = []
 
     def counted(name: str, calls: Sequence[Call], tools: Toolbox) -> str:
         written.append(len(calls))
+        if len(calls) > room:
+            raise Unwritable(f"{room} calls a message")
         return write_for_client(name, calls, tools)
 
     monkeypatch.setattr("toolcalls.replies.stages.write.write_for_client", counted)

@@ -54,15 +54,40 @@ def test_a_rule_by_name_decides_on_the_whole_name(entries: list[dict[str, Any]])
     (choice,) = received(run(blocked, body)).choices.values()
     assert (choice.calls, choice.text, choice.finish) == ([], "No Bash.", "stop")
     assert words(blocked) == ["blocked Bash no-shell"]
-    allowed = exchange_for(route_of(ONLY_SHELL), "process")
+    allowed = exchange_for(route_of({**ONLY_SHELL, "mend": []}), "process")
     assert run(allowed, body) == body
     assert words(allowed) == ["passed Bash"]
 
 
 @pytest.mark.parametrize("entries", NAMES.values(), ids=NAMES)
+def test_a_rule_by_name_holds_with_and_without_mending(entries: list[dict[str, Any]]) -> None:
+    """What is mended of a name or an id is not another call, for rules as for clients."""
+    body = stream(*entries)
+    for mend in (["protocol"], []):
+        blocked = exchange_for(route_of({**NO_SHELL, "mend": mend}), "process")
+        out = run(blocked, body)
+        assert b"Bash" not in out.replace(b"No Bash.", b"")
+        assert received(out).choices[0].calls == []
+        allowed = exchange_for(route_of({**ONLY_SHELL, "mend": mend}), "process")
+        got = entries_of(run(allowed, body))
+        assert "".join(one["function"].get("arguments", "") for one in got) == ARGUMENTS
+        assert words(allowed) == ["passed Bash"]
+        if mend:  # a client that adds the pieces
+            assert "".join(one["function"].get("name", "") for one in got) == "Bash"
+            assert [one["id"] for one in got if "id" in one] == ["a"]
+
+
+def entries_of(body: bytes) -> list[dict[str, Any]]:
+    """All entries of the calls of a stream's first choice."""
+    payloads = [line.removeprefix("data: ") for line in body.decode().splitlines() if line.startswith("data: {")]
+    choices = [choice for payload in payloads for choice in json.loads(payload)["choices"]]
+    return [one for choice in choices for one in choice["delta"].get("tool_calls", ())]
+
+
+@pytest.mark.parametrize("entries", NAMES.values(), ids=NAMES)
 def test_a_name_in_pieces_is_one_name(entries: list[dict[str, Any]]) -> None:
     body = stream(*entries)
-    plain = exchange_for(Route(), "lift")
+    plain = exchange_for(Route(mend=()), "lift")
     assert run(plain, body) == body
     assert words(plain) == ["passed Bash"]
     lowered = exchange_for(Route(), "lower")
@@ -282,7 +307,9 @@ def test_calls_that_only_some_clients_find_are_left_out(spell: Callable[[dict[st
     assert run(exchange_for(route_of({"loops": {}}), "process"), body) == body
 
 
-NO_RM = {"access": {"message": "No.", "rules": [{"name": "no-rm", "action": "block", "arguments": {"command": "rm"}}]}}
+NO_RM: dict[str, Any] = {
+    "access": {"message": "No.", "rules": [{"name": "no-rm", "action": "block", "arguments": {"command": "rm"}}]}
+}
 
 
 def to_messages(body: list[dict[str, Any]], rules: dict[str, Any], *, whole: bool) -> tuple[str, list[str]]:
@@ -297,16 +324,19 @@ def to_messages(body: list[dict[str, Any]], rules: dict[str, Any], *, whole: boo
     return run(exchange, sent).decode(), words(exchange)
 
 
+@pytest.mark.parametrize("mend", [["protocol"], []], ids=["mended", "not mended"])
 @pytest.mark.parametrize("whole", [False, True])
-def test_arguments_that_come_as_a_string_are_looked_at(whole: bool) -> None:
+def test_arguments_that_come_as_a_string_are_looked_at(whole: bool, mend: list[str]) -> None:
     """Gateways send them so, and clients such as Claude Code take them apart."""
     for command, word in (("rm x", "blocked Bash no-rm"), ("ls", "passed Bash")):
         block = {"type": "tool_use", "id": "t", "name": "Bash", "input": json.dumps({"command": command})}
         body = anthropicclient.stream([anthropicclient.block(block)], "tool_use")
-        out, found = to_messages(body, NO_RM, whole=whole)
-        assert found == [word]
-        assert ("rm x" in out) == (command == "rm")
-        if command == "ls":
+        out, found = to_messages(body, {**NO_RM, "mend": mend}, whole=whole)
+        assert found == [word]  # also where a call that came damaged is blocked
+        assert "rm x" not in out
+        if command == "ls" and mend:
+            assert ('"input":{"command": "ls"}' if whole else r'"partial_json":"{\"command\": \"ls\"}"') in out
+        elif command == "ls":
             sent = anthropicclient.whole(body) if whole else anthropicclient.written(body)
             assert out == sent.decode()
 

@@ -5,13 +5,17 @@ could break it.
 """
 
 import json
+from dataclasses import replace
 from itertools import pairwise
+from operator import attrgetter
+from typing import get_args
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from support.readings import arguments, call_policy_for, meaning, read, shown, verdicts
+from support.reasonings import reasoning_routes, reasonings
 from support.strategies import (
     DIALECTS,
     NOISE,
@@ -27,14 +31,14 @@ from support.strategies import (
     routes,
     tagged_of,
 )
-from toolcalls.events import CallEnd, CallStart, Markup, Text
+from toolcalls.events import CallEnd, CallStart, Event, Markup, Reasoning, Text
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.reading.openers import REASONING_CLOSERS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.reading.unopened_reasoning import holds_closer
-from toolcalls.request import Request
-from toolcalls.route import Route
+from toolcalls.request import Request, Tool
+from toolcalls.route import PolicyName, Route, Taken
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import calls_in, write
@@ -111,13 +115,54 @@ def test_a_tag_past_its_limit_is_read_the_same_however_it_is_cut(filling: str) -
         assert verdicts(read(STANDARD, [text[at : at + size] for at in range(0, len(text), size)])) == verdicts(once)
 
 
-@pytest.mark.xfail(reason="behind what overflowed, the next call is lifted or not by where the text is cut")
 def test_what_overflows_behind_an_open_wrapper_is_the_same_however_it_is_cut() -> None:
     opened = "&lt;function_calls&gt;<function_calls>\n"
     first = f'<invoke name="Save">\n<parameter name="text">{"x" * 60}</parameter>\n</invoke>\n'
     text = f'{opened}{first}<invoke name="Bash">\n</invoke>\n</function_calls>'
     route = Route(client="native", upstream="text", policy="lenient", max_buffer_bytes=80)
     assert verdicts(read(route, list(text))) == verdicts(read(route, [text]))
+
+
+@law
+@given(replies, routes, st.sampled_from([40, 80, 200]), st.booleans(), st.booleans())
+def test_held_text_overflows_at_the_same_character_however_it_is_cut(
+    text: str, route: Route, most: int, ends: bool, likely: bool
+) -> None:
+    route = replace(route, max_buffer_bytes=most)
+    once, again = (read(route, pieces, ends=ends, likely=likely) for pieces in ([text], list(text)))
+    assert (shown(again), arguments(again), verdicts(again)) == (shown(once), arguments(once), verdicts(once))
+
+
+@law
+@given(st.data(), reasonings, reasoning_routes, st.booleans(), st.booleans())
+def test_reasoning_is_the_same_however_it_is_cut(
+    data: st.DataObject, text: str, route: Route, ends: bool, likely: bool
+) -> None:
+    once = read(route, [text], ends=ends, likely=likely)
+    for pieces in (list(text), data.draw(cut(text))):
+        again = read(route, pieces, ends=ends, likely=likely)
+        assert (shown(again), arguments(again), verdicts(again)) == (shown(once), arguments(once), verdicts(once))
+        assert thoughts(again) == thoughts(once)
+
+
+def thoughts(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Reasoning))
+
+
+def test_what_stands_before_a_bracket_in_reasoning_does_not_depend_on_the_cut() -> None:
+    route = Route(client="native", upstream="text", policy="lenient", take=get_args(Taken), starts_in_reasoning=True)
+    text = '"list": [{"name": "Noop"}]'
+    assert not calls_in(read(route, [text]))
+    assert not calls_in(read(route, list(text)))
+
+
+@pytest.mark.parametrize("policy", ["standard", "lenient"])
+def test_behind_the_message_that_the_prompt_began_a_line_begins_however_it_is_cut(policy: PolicyName) -> None:
+    route = Route(client="native", upstream="text", policy=policy, starts_in_reasoning=True)
+    text = f"I look.<|eom|>{tagged_of('Bash', {'command': 'ls'})}"
+    for size in range(1, len(text) + 1):
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        assert [call.name for call in calls_in(read(route, pieces))] == ["Bash"]
 
 
 def without_layout(text: str) -> str:
@@ -158,7 +203,8 @@ def test_every_candidate_has_one_verdict(text: str, route: Route, ends: bool) ->
         assert (verdict.reason is None) == (verdict.status == "lifted")
         assert verdict.reason is None or verdict.reason in REASONS
         assert (verdict.status == "lifted") == (verdict.index in ended)
-    for before, behind in pairwise(found):
+    # A call in the open is judged when the text around it has ended, behind candidates that stand further on.
+    for before, behind in pairwise(sorted(found, key=attrgetter("start", "end"))):
         assert before.end <= behind.start or route.policy == "lenient"  # which looks again behind what never closed
 
 
@@ -200,7 +246,8 @@ def test_the_payload_of_a_refused_call_is_never_searched(payload: list[str], tag
 @example("invoke", [Call("Save", '{"text":"a && b < c ]]> </parameter> \'q\' \\"d\\""}')], True)
 @example("tagged", [Call("Save", '{"text":"</text>\\n<n>"}')], True)
 def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call], declared: bool) -> None:
-    known = TOOLS if declared else ()
+    names = {call.name for call in written} - {tool.name for tool in TOOLS}
+    known = (*TOOLS, *map(Tool, sorted(names))) if declared else ()  # lenient takes no name that only resembles one
     try:
         text = write(dialect, written, Toolbox(known))
     except Unwritable:

@@ -588,13 +588,12 @@ def test_a_native_call_past_its_limit_passes_and_is_not_kept(size: int) -> None:
     """What passes through is not kept without end either: the view does without its arguments, and says why."""
     one = exchange(SPOKEN["openai_chat"], TOOLS, route(max_call_chars=1000))
 
-    def entry(arguments: str, **more: str) -> bytes:
-        return event(
-            chunk({"tool_calls": [{"index": 0, **more, "function": {"name": "Bash", "arguments": arguments}}]})
-        )
+    def entry(arguments: str, **name: str) -> bytes:
+        began = {"id": "n"} if name else {}
+        return event(chunk({"tool_calls": [{"index": 0, **began, "function": {**name, "arguments": arguments}}]}))
 
     body = [
-        entry('{"command":"', id="n"),
+        entry('{"command":"', name="Bash"),
         *(entry("x" * 10) for _ in range(size // 10)),
         entry('"}'),
         ending("tool_calls"),

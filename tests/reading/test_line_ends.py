@@ -2,6 +2,7 @@
 
 Strategy: each dialect's own writer shows where the value stands. In its place come values with line ends of every kind
 on either side, on the line of their tags and on lines of their own, and each text is also cut at every place.
+Whole calls are read with line ends of another kind, too.
 """
 
 import json
@@ -14,7 +15,7 @@ from support.readings import read
 from support.sampling import some
 from support.strategies import STANDARD, TOOLS
 from toolcalls.dialects import all_dialects
-from toolcalls.shapes import Call
+from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import calls_in
 
@@ -25,8 +26,8 @@ VALUES = [*(f"{first}one{last}" for first, last in product(_BREAKS, _BREAKS)), "
 
 # The forms in which a value may stand on lines of its own. In all others it is what stands between its tags.
 ON_OWN_LINES = {
-    "bullet_function", "function_elements", "invoke", "invoke_angleless", "invoke_escaped", "invoke_legacy", "minicpm5",
-    "morph_xml", "openhands_fn", "qwen3_xml", "seed_oss", "tagged",
+    "bullet_function", "function_elements", "function_tags_stripped", "invoke", "invoke_angleless", "invoke_elements",
+    "invoke_escaped", "invoke_legacy", "minicpm5", "morph_xml", "openhands_fn", "qwen3_xml", "seed_oss", "tagged",
 }  # fmt: skip
 
 
@@ -57,3 +58,20 @@ def test_line_ends_are_layout_only_around_a_value_on_its_own_lines(dialect: str)
         for at in range(len(before) - 2, len(before) + len(between) + 4):
             assert calls_in(read(STANDARD, [reply[:at], reply[at:]])) == found, (repr(between), at)
         assert calls_in(read(STANDARD, list(reply))) == found, repr(between)
+
+
+@pytest.mark.parametrize("dialect", all_dialects())
+def test_a_call_on_lines_that_end_with_crlf_is_the_same_call(dialect: str) -> None:
+    """A server on Windows, or a gateway that joins lines."""
+    calls = [Call("Save", json.dumps({"text": "one"})), Call("Bash", json.dumps({"command": "ls"}))]
+    try:
+        text = all_dialects()[dialect].write(calls, Toolbox(TOOLS))
+    except Unwritable:  # one call a message
+        text = all_dialects()[dialect].write(calls[:1], Toolbox(TOOLS))
+    with_crlf = text.replace("\n", "\r\n")
+    found = calls_in(read(STANDARD, [text]))
+    assert found
+    for pieces in ([with_crlf], list(with_crlf), with_crlf.splitlines(keepends=True)):
+        assert [(call.name, json.loads(call.arguments)) for call in calls_in(read(STANDARD, pieces))] == [
+            (call.name, json.loads(call.arguments)) for call in found
+        ], pieces

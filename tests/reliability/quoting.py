@@ -134,7 +134,8 @@ def _says(kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName) 
     if filled(case["text"], written(dialect)) is None or case.get("finish", "stop") != "stop":
         return False
     if policy == "lenient":
-        return kind == "quoted" and case.get("reason") in CLOSED
+        # A whole call in reasoning that never closes is what the model meant: `lenient` takes it.
+        return kind == "quoted" and case.get("reason") in CLOSED and "never ends" not in case["title"]
     if kind == "calls":
         return all_dialects()[dialect].place != "message" or bool(case.get("whole"))
     # In `standard` the words behind the call come too late, and special tokens count anywhere.

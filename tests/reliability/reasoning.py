@@ -62,6 +62,10 @@ def _breaches(reasoned: Reasoned, dialect: str, policy: PolicyName, wire: str, r
     outcome, pieces = driven_cut(reply, random, _route(reasoned.tool, policy, tuple(reasoned.route.items())))
     faulted = Faulted(reply.body, tuple(pieces))
     yield from invariants.sound(outcome, faulted)
+    if reasoned.framed:
+        if outcome.complete:
+            yield Breach("invented", f"calls {outcome.complete}")
+        return
     if not reasoned.made:
         yield from invariants.untouched(outcome, faulted)
         return

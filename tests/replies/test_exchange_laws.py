@@ -105,7 +105,7 @@ def test_native_calls_reach_a_text_client_as_calls_that_read_back(
     exchange = exchange_for(Route(client="text", upstream="native"), "lower", dialect=dialect)
     choice = received(run(exchange, data.draw(cut(body)))).choices[0]
     stayed = [Call(call["name"], call["arguments"]) for call in choice.calls]
-    assert sorted(meaning([*read_back(choice.text, dialect), *stayed])) == sorted(meaning(natives))
+    assert sorted(meaning([*read_back(choice.text, dialect, natives), *stayed])) == sorted(meaning(natives))
     assert len(exchange.verdicts) == len(natives)
 
 

@@ -123,7 +123,7 @@ def test_a_call_without_its_last_characters_leaves_before_the_end(dialect: str) 
             assert received(out, ends=False).choices[0].finish == "tool_calls", f"without {text[-size:]!r}"
 
 
-@pytest.mark.parametrize("arguments", ["", "{", '{"command": 1', '"{}"', "[]", "{}"])
+@pytest.mark.parametrize("arguments", ["", "{", '{"command": 1', '"x"', "[]", "{}"])
 @pytest.mark.parametrize("kind", ["observe", "process", "lift"])
 def test_native_calls_of_any_kind_leave_before_the_end(arguments: str, kind: Kind) -> None:
     """Also those that nobody can read, since nothing of them is changed."""

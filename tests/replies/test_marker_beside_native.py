@@ -173,7 +173,9 @@ WHOLE: dict[str, Callable[[str], bytes]] = {
     "openai_chat": lambda text: json.dumps(
         {
             **chatclient.outer([]),
-            "choices": [{"index": 0, "message": {"content": text, "tool_calls": [MESSAGE]}, "finish_reason": "stop"}],
+            "choices": [
+                {"index": 0, "message": {"content": text, "tool_calls": [MESSAGE]}, "finish_reason": "tool_calls"}
+            ],
         }
     ).encode(),
     "openai_responses": lambda text: responsesclient.whole(responsesclient.stream([text, ITEM])),

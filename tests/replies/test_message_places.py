@@ -83,6 +83,22 @@ def test_a_quotation_that_the_request_began_goes_on_in_the_reply(quotation: str,
             assert_untouched(made, body(written(dialect) + closer), f"{dialect}, {policy}")
 
 
+@pytest.mark.parametrize("key", BODIES)
+@pytest.mark.parametrize("behind", ["It lists the files.", "\n\nOr not.", "```\nmore\n```", "[1]"])
+def test_a_call_that_must_be_last_is_none_where_another_block_follows(behind: str, key: str) -> None:
+    wire, form, body = BODIES[key]
+    for dialect in ("hermes", "invoke", "mistral"):
+        call = written(dialect)
+        for policy, last in (("strict", call), ("lenient", f"```\n{call}\n```\n")):
+            made = partial(exchange, wire, form, policy)
+            assert_untouched(made, body(["So:\n\n", last, behind]), f"{dialect}, {policy}, {behind}")
+            for size in (0, 1, 7):
+                one = made()
+                shown = run(one, in_pieces(body(["So:\n\n", last]), size))
+                assert lifted(one) == [CALL.name], f"{dialect}, {policy}, in pieces of {size}"
+                assert (b"```" in shown) == ("```" in last), "the fence stays"
+
+
 @pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith("gemini")])
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> None:

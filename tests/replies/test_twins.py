@@ -281,7 +281,10 @@ def test_one_that_comes_in_turns_with_text_is_known_when_its_object_closes(turns
     text = TEXT.replace("</invoke>", f'<parameter name="description">{"x" * turns}</parameter>\n</invoke>')
     one = exchange(SPOKEN["openai_chat"], (Tool("Bash", {"type": "object"}),))
     through(one, b"".join(body) + event(chunk({"content": f"\n{text}"})) + chatclient.ending("tool_calls"))
-    assert sorted((verdict.status, verdict.reason) for _, verdict in one.verdicts) == [DUPLICATE, NATIVE]
+    assert sorted((verdict.status, verdict.reason) for _, verdict in one.verdicts) == [
+        DUPLICATE,
+        ("native", "repeated_name"),
+    ]
 
 
 @pytest.mark.parametrize(

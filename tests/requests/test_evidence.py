@@ -19,7 +19,8 @@ from toolcalls.mitm.judging import recorded
 from toolcalls.mitm.offline.redact import redacted
 from toolcalls.request import Request, Tool
 from toolcalls.requests.client_memory import SESSION_HEADERS, ClientMemory
-from toolcalls.requests.evidence import client_pattern, decide
+from toolcalls.requests.evidence import Decision, client_pattern, decide
+from toolcalls.requests.evidence import call_policy_of as terms_of
 from toolcalls.route import VTC_CLIENT_PATTERNS, Access, Config, Filter, Route
 
 HEADERS = ("User-Agent", "X-Title", "HTTP-Referer", "Referer")
@@ -273,3 +274,71 @@ def test_where_an_api_has_no_place_for_calls_nothing_is_done(client: Any, upstre
     decision = decide(Route(client=client, upstream=upstream), Request(carries_calls=False), {}, ())
     assert (decision.kind, decision.dialect) == ("observe", None)
     assert ("the API has no place for calls" in decision.evidence) == (kind != "observe")
+
+
+# --- on which terms its text is read ----------------------------------------------------------------------------------
+
+BASH, READ = Tool("Bash"), Tool("Read")
+KINDS_OF_TERMS = ["lift", "lower", "roundtrip", "process", "observe"]
+
+
+def decided(kind: Any, client: str = "native", dialect: str | None = None) -> Decision:
+    return Decision(kind, client, "text", dialect, ())
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TERMS)
+def test_the_terms_follow_from_the_kind(kind: str) -> None:
+    route = Route(multiple_calls=False, tools=(READ,))
+    policy, tools = terms_of(route, Request(tools=(BASH,)), decided(kind))
+    assert policy.lift == (kind in {"lift", "roundtrip"})
+    assert policy.remove_frames == (kind == "lift")
+    assert policy.route.multiple_calls is (False if kind == "lift" else None)
+    assert policy.request.tools == (BASH, READ)
+    assert policy.route.tools == ()
+    assert ("Bash" in tools, "Read" in tools, "Edit" in tools) == (True, True, False)
+    assert not policy.allow_undeclared
+
+
+@pytest.mark.parametrize(
+    ("client", "carries", "unlifted"),
+    [
+        ("native", True, "observed"), ("text", True, "observed"), ("unknown", True, "no_tools"),
+        ("native", False, "api_without_calls"), ("unknown", False, "api_without_calls"),
+    ],
+)  # fmt: skip
+def test_why_nothing_is_lifted_is_known(client: str, carries: bool, unlifted: str) -> None:
+    policy, _ = terms_of(Route(), Request(tools=(BASH,), carries_calls=carries), decided("observe", client))
+    assert policy.declines("Bash", None) == unlifted
+    assert policy.open_calls == (client != "text")
+
+
+@pytest.mark.parametrize("infer", [True, False])
+@pytest.mark.parametrize(
+    ("client", "tools", "system", "textual", "undeclared"),
+    [
+        ("native", (BASH,), "", False, False),
+        ("native", (), "", False, False),
+        ("text", (BASH,), "", False, False),
+        ("text", (), "", True, True),
+        ("text", (), "## read_file\nDescription: d\nParameters:\n- path: (required) p\n", True, False),
+        ("unknown", (), "", False, False),
+    ],
+)
+def test_what_tools_a_reply_may_call(
+    client: str, tools: tuple[Tool, ...], system: str, textual: bool, undeclared: bool, infer: bool
+) -> None:
+    """A text client's are those that its prompt teaches; where it teaches none in a known form, every name will do."""
+    policy, box = terms_of(Route(infer_types=infer), Request(tools=tools, system=system), decided("roundtrip", client))
+    assert (box.textual, box.infer, policy.allow_undeclared) == (textual, infer and not textual, undeclared)
+    assert ("Bash" in box) == bool(tools)
+    assert ("read_file" in box) == bool(system)
+
+
+def test_a_reply_may_start_in_reasoning_where_something_is_lifted() -> None:
+    request = Request(tools=(BASH,), model="deepseek-r1")
+    for kind in KINDS_OF_TERMS:
+        policy, _ = terms_of(Route(), request, decided(kind))
+        assert policy.may_start_in_reasoning == (kind in {"lift", "roundtrip"})
+    assert not terms_of(Route(), Request(tools=(BASH,), model="m"), decided("lift"))[0].may_start_in_reasoning
+    spoken = terms_of(Route(), request, decided("roundtrip", "text", "hermes"))[0]
+    assert spoken.first == ("hermes",)

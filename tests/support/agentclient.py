@@ -441,6 +441,8 @@ class Anthropic:
         answer.finish, answer.text = message.stop_reason, ""
         for block in message.content:
             answer.back.append(block.to_dict())
+            if block.type == "thinking":
+                continue
             answer.order += "c" if block.type == "tool_use" else "t"
             if block.type == "tool_use":
                 answer.calls.append(Call(block.id, block.name, block.input))

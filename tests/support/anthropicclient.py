@@ -188,8 +188,14 @@ def block(opened: Mapping[str, Any], *deltas: Mapping[str, Any]) -> list[dict[st
     ]
 
 
-def stream(blocks: Sequence[Sequence[Mapping[str, Any]]], stop: str | None = "end_turn") -> list[dict[str, Any]]:
-    """The events of a reply with these blocks, a ping behind the start of the first. Without `stop` it breaks off."""
+def stream(blocks: Sequence[Sequence[Mapping[str, Any]]], stop: str | None = "") -> list[dict[str, Any]]:
+    """The events of a reply with these blocks, a ping behind the start of the first.
+
+    stop   why it stopped; "" for what fits the blocks. With None it breaks off
+    """
+    if stop == "":
+        kinds = {event["content_block"]["type"] for events in blocks for event in events if "content_block" in event}
+        stop = "tool_use" if "tool_use" in kinds else "end_turn"
     made: list[dict[str, Any]] = [
         {"type": "message_start", "message": {**HEAD, "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}}}
     ]

@@ -12,7 +12,7 @@ routes:
   - {name: lower, match: {path: "/lower/*"}, client: invoke, upstream: native}
   - {name: same, match: {path: "/same/*"}, client: invoke, upstream: text}
   - {name: other, match: {path: "/other/*"}, client: tagged, upstream: text, multiple_calls: true}
-  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native}
+  - {name: observe, match: {path: "/observe/*"}, client: native, upstream: native, mend: []}
 """
 
 # Two calls in a text: as they are written, and as they are meant.

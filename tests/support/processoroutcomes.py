@@ -45,7 +45,7 @@ def processed(said: Said) -> dict[str, Expected]:
 
 
 def row(said: Said) -> dict[str, Expected]:
-    """A row on both wires: its keys are what an Anthropic client gets, who is told more of how a reply ended."""
+    """What a row gives on both wires. Its keys are an Anthropic client's, for that API says more of how it ended."""
     came = _row(said, "sse")
     if said.get("whole", True):
         as_one, wrote = _row(said, "whole"), said.get("whole", {})

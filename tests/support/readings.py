@@ -3,15 +3,16 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from support.exchanges import run, taken
 from support.strategies import TOOLS
-from toolcalls.events import CallPiece, CallStart, Event, Markup, Text, Verdict
+from toolcalls.events import CallPiece, CallStart, Event, Markup, ReplyDefect, Text, Verdict
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
-from toolcalls.request import Request
+from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.writing.writer import calls_in
@@ -57,11 +58,6 @@ def verdicts(events: Iterable[Event]) -> list[Verdict]:
     return [event for event in events if isinstance(event, Verdict)]
 
 
-def by_lane(found: Iterable[tuple[int, Verdict]]) -> list[tuple[int, Verdict]]:
-    """Verdicts lane by lane. When a call that waits for the end of its message is declined depends on the pieces."""
-    return sorted(found, key=lambda verdict: verdict[0])
-
-
 def arguments(events: Iterable[Event]) -> dict[int, str]:
     """The argument text of every call that began, also of one that stayed open."""
     found = {event.index: "" for event in events if isinstance(event, CallStart)}
@@ -76,9 +72,11 @@ def meaning(found: Sequence[Call]) -> list[tuple[str, str]]:
     return [(call.name, json.dumps(json.loads(call.arguments))) for call in found]
 
 
-def read_back(text: str, dialect: str) -> list[Call]:
-    """The calls that a text client reads in what it gets."""
-    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=TOOLS)))
+def read_back(text: str, dialect: str, written: Iterable[Call] = ()) -> list[Call]:
+    """The calls that a text client reads in what it gets; it declares the tools of those that were `written`."""
+    names = {call.name for call in written} - {tool.name for tool in TOOLS}
+    tools = (*TOOLS, *map(Tool, sorted(names)))
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=tools)))
     return calls_in([*reader.feed(text), *reader.finish(cut=False)])
 
 
@@ -111,9 +109,13 @@ def assert_as_read(
 
 
 def assert_total(exchange: Exchange, pieces: Sequence[bytes], *, ends: bool = True) -> None:
-    """Whatever comes, nothing raises, reasons are known ones, and what no call was taken from leaves as it came."""
+    """Whatever comes, nothing raises, reasons are known ones, and what nothing was taken from or mended leaves as it
+    came.
+    """
     out = run(exchange, pieces, ends=ends)
-    if not taken(exchange.verdicts) or exchange.decision.kind == "observe":
+    mended = any(note.rule in get_args(ReplyDefect) for _, note in exchange.notes)
+    mended = mended or any(verdict.repairs for _, verdict in exchange.verdicts if verdict.dialect is None)
+    if not mended and (not taken(exchange.verdicts) or exchange.decision.kind == "observe"):
         assert out == b"".join(pieces)
     for _, verdict in exchange.verdicts:
         assert verdict.reason is None or verdict.reason in REASONS

@@ -91,18 +91,18 @@ def written_by(dialect: str, call: tuple[str, dict[str, str]]) -> str:
 
 
 # Every dialect's own form, whole and with a stretch of it lost or said twice; and every opener there is.
-_any_dialect = st.builds(written_by, st.sampled_from(DIALECTS), _arguments)
-_damaged = st.builds(
-    lambda text, start, end: text[:start] + text[end:], _any_dialect, st.integers(0, 80), st.integers(0, 80)
+any_dialect = st.builds(written_by, st.sampled_from(DIALECTS), _arguments)
+damaged_dialect = st.builds(
+    lambda text, start, end: text[:start] + text[end:], any_dialect, st.integers(0, 80), st.integers(0, 80)
 )
 OPENERS = sorted(
     {opener for dialect in all_dialects().values() for opener in dialect.openers(tuple(tool.name for tool in TOOLS))}
 )
 _pieces = st.one_of(
     st.sampled_from(OPENERS),
-    _any_dialect,
-    _any_dialect.map(lambda text: f"\n{text}\n"),
-    _damaged,
+    any_dialect,
+    any_dialect.map(lambda text: f"\n{text}\n"),
+    damaged_dialect,
     st.sampled_from(TAGS),
     st.sampled_from(PARTS),
     st.sampled_from(NOISE),

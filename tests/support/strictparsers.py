@@ -363,12 +363,15 @@ FORMS: dict[str, Form] = {
         _each(_named("<|start|>assistant to=functions.{name}<|channel|>commentary json<|message|>", "<|call|>"))
     ),
     "harmony_stripped": Form(_each(_named("commentary to=functions.{name} json"), "assistant")),
+    "header_stripped": Form(_each(_named("{name}[ARGS]"))),
     "hermes": Form(_each(_object("<tool_call>\n", "\n</tool_call>"))),
     "hunyuan_a13b": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "inkling": Form(_each(_object("<|content_invoke_tool_json|>", "<|end_message|>", arguments="args"))),
     "internlm2": Form(_each(_object("<|action_start|><|plugin|>", "<|action_end|>", arguments="parameters"))),
     "jamba": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "json_array": Form(_array()),
+    "json_behind_word": Form(_each(_object("<tool_call>\njson\n", "\n</tool_call>"))),
+    "json_in_tag": Form(_each(_object("<functioncall ", ">"))),
     "json_tags": Form(_each(_object("<function_calls>\n", "\n</function_calls>"))),
     "kimi_k2": Form(
         _each(_named("<|tool_call_begin|>functions.{name}:{#}<|tool_call_argument_begin|>", "<|tool_call_end|>")),
@@ -441,6 +444,9 @@ FORMS: dict[str, Form] = {
     "continue_codeblock": Form(
         _each(_tags("```tool\nTOOL_NAME: {name}\n", "BEGIN_ARG: {key}\n{value}\nEND_ARG", "```"))
     ),
+    "damaged_tags": Form(
+        _each(_tags('invoke name="{name}">', 'parameter name="{key}">{value}/parameter>', "/invoke>"))
+    ),
     "deepseek_dsml": _dsml("DSML"),
     "dots": Form(_each(_INVOKE), "<dots_function_call>\n", "</dots_function_call>"),
     "forge": Form(
@@ -457,9 +463,11 @@ FORMS: dict[str, Form] = {
         "<tool_call>\n",
         "</tool_call>",
     ),
+    "function_tags_stripped": Form(_each(_tags("<parameter={name}>", _FUNCTION, "</function>\n</tool_call>"))),
     "functiongemma": Form(_each(_braces("<start_function_call>call:{name}", "<escape>", "<end_function_call>"))),
     "gemini_tool_code": Form(_each(_braces("[tool_code:{name}", "<ctrl46>", "]"))),
     "gemma4": Form(_each(_braces("<|tool_call>call:{name}", '<|"|>', "<tool_call|>"))),
+    "gemma4_stripped": Form(_each(_braces("call:default_api:{name}", '<|"|>', "<tool_call|>"))),
     "gigachat35": _dsml("GCML"),
     "glm_naked": Form(_each(_sep_name("{name}", "</tool_call>"))),
     "glm_xml": Form(_each(_sep_name("<tool_call>{name}", "</tool_call>"))),
@@ -478,6 +486,7 @@ FORMS: dict[str, Form] = {
     "invoke_angleless": Form(
         _each(_tags('antml:invoke name="{name}">', '<parameter name="{key}">{value}</parameter>', "</invoke>"))
     ),
+    "invoke_elements": Form(_each(_tags('<invoke name="{name}">', "<{key}>{value}</{=key}>", "</invoke>"))),
     "invoke_escaped": Form(
         _each(
             _tags(

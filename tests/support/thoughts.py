@@ -14,7 +14,10 @@ POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 NAMES = [tag[1:-1] for tag in REASONING_TAGS if tag.startswith("<") and not {":", "|"} & set(tag)]
 # Marks that a dialect takes out of the text, where nothing says that they stand in reasoning.
 FRAMED = frozenset(
-    {"<|START_THINKING|>", "<|END_THINKING|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>", "<channel|>"}
+    {
+        *("<|START_THINKING|>", "<|END_THINKING|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>", "<channel|>"),
+        *("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    }
 )
 PARAMETERS = {"type": "object", "properties": {"idea": {"type": "string"}, "depth": {"type": "integer"}}}
 # What makes no call inside the tags that a declared tool is named after. {call} is one of another tool.
@@ -39,6 +42,7 @@ class Reasoned:
     policies  for which this holds
     tool      a declared tool of this name, with PARAMETERS, beside those that are called; "" for none
     route     members of the route, which say that replies start in reasoning, for instance
+    framed    a dialect takes its mark out of the text, though no call is made
     """
 
     text: str
@@ -46,6 +50,7 @@ class Reasoned:
     policies: tuple[PolicyName, ...] = POLICIES
     tool: str = ""
     route: Mapping[str, Any] = field(default_factory=dict)
+    framed: bool = False
 
 
 def texts() -> dict[str, Reasoned]:
@@ -68,11 +73,15 @@ def texts() -> dict[str, Reasoned]:
     opened: Mapping[str, Any] = {"starts_in_reasoning": True}
     for closer in REASONING_CLOSERS:
         found |= {
-            f"{closer} that the route expects": Reasoned(f"Shall I?\n{{call}}\nNo.\n{closer}\nDone.", route=opened),
+            f"{closer} that the route expects": Reasoned(
+                f"Shall I?\n{{call}}\nNo.\n{closer}\nDone.", route=opened, framed=closer in FRAMED
+            ),
             f"{closer} before a call": Reasoned(f"Shall I?\n{closer}\n\n{{call}}", made=True, route=opened),
         }
         if closer not in FRAMED:
             text = f"Shall I?\n{{call}}\n{closer}\nDone."
             found[f"{closer} that nothing opened"] = Reasoned(text, policies=("strict",))
-    found["no closer where the route expects one"] = Reasoned("Shall I?\n{call}", route=opened)
+    # `lenient` takes a whole call in reasoning that never closes: the model forgot to stop thinking.
+    never = Reasoned("Shall I?\n{call}", policies=("standard", "strict"), route=opened)
+    found["no closer where the route expects one"] = never
     return found

@@ -2,8 +2,10 @@
 
 import re
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
+import re2
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -68,6 +70,134 @@ def test_what_rules_ask_is_answered(text: str) -> None:
             re.search(text, value, re.DOTALL) is not None,
         }
     assert LinearSearch(text, re.DOTALL).finds("nothing of it — é") is False
+
+
+# --- tables: all that can stand in an expression, by what is answered -------------------------------------------------
+
+ASCII = [chr(code) for code in range(128)]
+BEYOND = ["\x80", "è", "é", "ê", "ñ", "ò", "ſ", "—", "\u2015", "\u212a", "\ufffe", "\U00010000", "\U0010ffff"]
+SIGNS = ["a", "K", "_", "é", "."]
+CLASSES = [
+    r"\d", r"\D", r"\s", r"\S", r"\w", r"\W", "[ab]", "[^ab]", "[c-k]", "[^c-k]", "[^a-cx-z]", r"[\d-]", r"[^\d-]",
+    r"[^\W_]", r"[\s\S]", r"[^\s\S]", "[^k]", r"\^", r"[\^a]", *map(re.escape, SIGNS), *(f"[^{one}]" for one in SIGNS),
+]  # fmt: skip
+CLASSES_BEYOND = [
+    "[é-ñ]",
+    "[^é-ñ]",
+    "[^é—]",
+    "[^é-ñ\u2014]",
+    "[a-é]",
+    "[^a-é]",
+    "[é\U0010ffff]",
+    "[^\x80]",
+    "[^\U0010ffff]",
+    "é",
+]
+EACH_FLAG = [re.NOFLAG, re.IGNORECASE, re.ASCII, re.IGNORECASE | re.ASCII]
+
+
+@pytest.mark.parametrize("flags", EACH_FLAG, ids=str)
+@pytest.mark.parametrize("text", [*CLASSES, *CLASSES_BEYOND])
+def test_a_class_holds_the_characters_that_it_holds_for_python(text: str, flags: re.RegexFlag) -> None:
+    search, by_python = LinearSearch(text, flags), re.compile(text, flags)
+    for sign in ASCII:
+        assert search.finds(sign) == (by_python.search(sign) is not None), sign
+    # Beyond ASCII, only words and letter case are left to Python.
+    plain = not flags & re.IGNORECASE and (flags & re.ASCII or re.search(r"\\[dswDSW]", text) is None)
+    for sign in BEYOND:
+        expected = by_python.search(sign) is not None
+        assert search.finds(sign) in ({expected} if plain else {None, expected}), sign
+
+
+VALUES = [
+    "", "a", "b", "A", "ab", "aB", "abc", "a b", "aab", "ba", "a\n", "a\nb", "\na", "b\na\n", "a\n\n", "aaa", "aaaa",
+    "acb", "a.b", " a ",
+]  # fmt: skip
+# What RE2 answers alone, found or not.
+ANSWERED = [
+    "a", "ab", "a.b", "a|b", "(a|b)b", "a*b", "a+?b", "a?b", "a{2}b", "a{2,}", "a{,2}b", "a{1,2}?b", "(?:ab)+",
+    "(?:ab)*c", "^a", "^b", "a$", "b$", r"\Aa", r"\Ab", r"a\Z", r"\ba", r"a\b", r"\Ba", r"a\B", r"a\bb", r"a\Bb",
+    "(?i)aB", "(?i:A)b", "(?-i:a)b", "(?s).b", "(?s:.)b", "(?m)^a", "(?m)a$", "(?m)^$", "(?x) a b",
+    "a{1000}", "(a$|b)", "", "(?a)a\\b",
+]  # fmt: skip
+# Found, the answer is Python's; RE2 finds it in the first text, with or without what it lacks, and not in the second.
+ONLY_NO = [
+    (r"a$\n?", "a", "b"),
+    (r"(a)\1b", "ab", "a"), (r"(a)?(?(1)b|c)", "", None), ("a++b", "aab", "aa"), ("(?>a|ab)c", "ac", "ab"),
+    ("a(?!b)", "ab", "b"), ("a(?=b)", "ac", "b"), ("(?<=a)b", "b", "a"), ("(?<!a)b", "ab", "a"),
+    ("a{1001}", "a" * 1000, "a"), ("a{2,1001}b", "aab", "ab"), ("b(?:a{,1001})c", "bac", "ba"),
+    ("a$b", "ab", "b"), ("(a$)+b?", "ab", "b"), (r"a(?!)", "a", "b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+@pytest.mark.parametrize("text", ANSWERED)
+def test_most_expressions_need_nothing_else(text: str, flags: re.RegexFlag) -> None:
+    search, by_python = LinearSearch(text, flags), re.compile(text, flags)
+    for value in VALUES:
+        assert search.finds(value) == (by_python.search(value) is not None), value
+        assert search.finds(value, whole=True) == (by_python.fullmatch(value) is not None), value
+
+
+@pytest.mark.parametrize(("text", "wide", "never"), ONLY_NO)
+def test_of_what_only_python_can_tell_a_no_is_told(text: str, wide: str, never: str | None) -> None:
+    assert LinearSearch(text).finds(wide) is None
+    assert LinearSearch(text).finds(wide, whole=True) in {None, False}
+    if never is not None:
+        assert LinearSearch(text).finds(never) is False
+    for value in VALUES:
+        assert LinearSearch(text).finds(value) in {None, re.search(text, value) is not None}
+
+
+@pytest.mark.parametrize(("most", "told"), [(1000, True), (1001, False)])
+def test_a_number_of_repeats_is_told_up_to_what_re2_takes(most: int, told: bool) -> None:
+    for text in (f"a{{{most}}}", f"a{{{most},}}", f"ba{{2,{most}}}"):
+        assert LinearSearch(text).finds("b" + "a" * most) is (True if told else None)
+        assert LinearSearch(text).finds("b") is False
+    assert LinearSearch(f"ba{{,{most}}}").finds("b" + "a" * 1001, whole=True) is (False if told else None)
+
+
+def test_word_ends_beyond_ascii_are_pythons() -> None:
+    for text in (r"\ba", r"a\B"):
+        assert LinearSearch(text).finds("é a") is None
+        assert LinearSearch(text, re.ASCII).finds("éa b") == (re.search(text, "éa b", re.ASCII) is not None)
+        assert LinearSearch(text).finds("é") is False
+
+
+def test_what_cannot_be_asked_is_not_answered(capfd: pytest.CaptureFixture[str]) -> None:
+    assert LinearSearch("a").finds("a\ud800") is None  # it cannot be UTF-8
+    assert LinearSearch("(?:a{1000}){1000}").finds("a") is None  # RE2 refuses it
+    assert capfd.readouterr() == ("", "")
+    deep = "(?:" * 150 + "a" + ")?" * 150
+    assert LinearSearch(deep).finds("b") in {None, True}
+
+
+@pytest.mark.parametrize("said", [("NEW", 1), ("IN", [("NEW", 1)]), ("IN", [("CATEGORY", "CATEGORY_NEW")])], ids=str)
+def test_what_a_newer_parser_says_is_not_answered(monkeypatch: pytest.MonkeyPatch, said: object) -> None:
+    class Parsed(list[object]):
+        state = SimpleNamespace(flags=0)
+
+    monkeypatch.setattr(re, "_parser", SimpleNamespace(parse=lambda _text, _flags: Parsed([said])))
+    assert LinearSearch("a").finds("a") is None
+    assert LinearSearch("a").finds("b") is None
+
+
+def test_an_expression_is_compiled_once_for_each_way_in_which_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bytes] = []
+    compile_ = re2.compile
+
+    def counted(spelt: bytes, options: object) -> object:
+        made.append(spelt)
+        return compile_(spelt, options)
+
+    monkeypatch.setattr(re2, "compile", counted)
+    search = LinearSearch("a$")
+    assert made == []
+    for _ in range(2):
+        for value in ("ab", "é", "ba"):
+            search.finds(value)
+            search.finds(value, whole=True)
+    assert len(made) == 4
 
 
 def test_without_the_parser_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,8 @@ def test_a_servers_tool(server: str, tool: str, meant: str) -> None:
 
 # The name is no word of its own there, but the tag, or what stands in front of a mark: names are those declared.
 OF_DECLARED_NAMES = {
-    "function_elements", "glm_naked", "harmony_stripped", "kimi_k2_stripped", "morph_xml", "tagged", "tool_element",
+    "damaged_tags", "function_elements", "function_tags_stripped", "gemma4_stripped", "glm_naked", "harmony_stripped",
+    "header_stripped", "invoke_elements", "kimi_k2_stripped", "morph_xml", "tagged", "tool_element",
     "yaml_xml",
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from support import anthropicclient as client
 from support.anthropicclient import received, stream, understood, whole, written
 from support.casefiles import load
 from support.exchanges import as_received, in_blocks, in_pieces, of_kind, of_request, run, words
-from support.readings import assert_total, by_lane, read, shown, verdicts
+from support.readings import assert_total, read, shown, verdicts
 from support.repository import shared_path
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
 from support.wirecases import anthropic_events, check_anthropic
@@ -381,7 +381,7 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
     once, again, one = (law_exchange(route, kind, form=form, dialect=dialect) for form in ("sse", "sse", "whole"))
     out = run(once, [body])
     assert run(again, data.draw(cut(body))) == out
-    assert by_lane(once.verdicts) == by_lane(again.verdicts)
+    assert once.verdicts == again.verdicts
     live = received(out)
     at_once = understood(json.loads(run(one, [whole(events)])))
     assert [(call["id"], call["name"], json.loads(call["arguments"])) for call in live.calls] == [
@@ -390,7 +390,7 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
     assert live.stop == at_once.stop
     if not live.open:
         assert (live.text, live.order) == (at_once.text, at_once.order)
-    assert without_broken(by_lane(once.verdicts)) == without_broken(by_lane(one.verdicts))
+    assert without_broken(once.verdicts) == without_broken(one.verdicts)
     if kind == "observe":
         assert out == body
 

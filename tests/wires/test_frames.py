@@ -120,9 +120,9 @@ def test_the_last_frame_without_an_end_is_not_complete(body: bytes, data: bytes 
 def test_a_blank_line_is_taken_at_its_cr() -> None:
     sse = SSE()
     assert sse.feed(b"data: a\r\n\r") == [Frame(b"data: a\r\n\r", b"a")]
-    assert sse.feed(b"\n") == [Frame(b"\n", None)]
+    assert sse.feed(b"\n") == [Frame(b"\n", None, tail=True)]
     assert sse.feed(b"data: b\r\r") == [Frame(b"data: b\r\r", b"b")]
-    assert sse.feed(b"\ndata: c\n\n") == [Frame(b"\n", None), Frame(b"data: c\n\n", b"c")]
+    assert sse.feed(b"\ndata: c\n\n") == [Frame(b"\n", None, tail=True), Frame(b"data: c\n\n", b"c")]
 
 
 def test_a_crlf_that_is_cut_inside_a_frame_is_one_line_end() -> None:

@@ -164,7 +164,7 @@ def test_native_calls_reach_a_text_client_as_calls_that_read_back(data: st.DataO
     exchange = law_exchange(Route(client="text", upstream="native"), "lower", dialect=dialect)
     got = received(run(exchange, [body])).candidates[0]
     stayed = [Call(name, json.dumps(arguments)) for name, arguments in got.calls]
-    assert sorted(meaning([*read_back(got.text, dialect), *stayed])) == sorted(meaning(natives))
+    assert sorted(meaning([*read_back(got.text, dialect, natives), *stayed])) == sorted(meaning(natives))
     assert run(law_exchange(STANDARD), [body]) == body
 
 

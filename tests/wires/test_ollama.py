@@ -51,7 +51,7 @@ def test_arguments_that_are_written_as_a_string_are_read() -> None:
     body = body_of(
         [line({"tool_calls": [{"function": {"name": "Bash", "arguments": '{"command":"ls"}'}}]}), line("", "stop")]
     )
-    exchange = exchange_for({})
+    exchange = exchange_for({"route": {"mend": []}})
     assert run(exchange, [body]) == body
     assert [record.arguments for _, record in exchange.client_calls] == ['{"command":"ls"}']
 
@@ -108,7 +108,7 @@ def test_native_calls_reach_a_text_client_as_calls_that_read_back(data: st.DataO
     exchange = law_exchange(Route(client="text", upstream="native"), "lower", dialect=dialect)
     got = received(run(exchange, [body]))
     stayed = [Call(name, json.dumps(arguments)) for name, arguments in got.calls]
-    assert sorted(meaning([*read_back(got.text, dialect), *stayed])) == sorted(meaning(natives))
+    assert sorted(meaning([*read_back(got.text, dialect, natives), *stayed])) == sorted(meaning(natives))
 
 
 @law

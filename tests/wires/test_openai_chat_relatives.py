@@ -112,7 +112,7 @@ def test_arguments_that_are_an_object_are_read_as_they_are_written(form: Any) ->
     else:
         body = event(chunk({**HEAD, "tool_calls": [entry]})) + ending("tool_calls")
     body = body.replace(b'"OBJECT"', b'{"command": "ls", "n": 1.10}')
-    exchange = chat_exchange({}, form)
+    exchange = chat_exchange({"route": {"mend": []}}, form)
     assert run(exchange, [body]) == body
     assert [(record.arguments, record.complete) for _, record in exchange.client_calls] == [
         ('{"command": "ls", "n": 1.10}', True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from support.casefiles import load
 from support.exchanges import as_received, in_pieces, of_kind, of_request, run, words
-from support.readings import assert_total, by_lane, meaning, read, read_back, shown, verdicts
+from support.readings import assert_total, meaning, read, read_back, shown, verdicts
 from support.repository import shared_path
 from support.responsesclient import Reply, received, stream, take_items, whole, written
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
@@ -334,13 +334,13 @@ def test_live_and_whole_are_the_same_however_the_bytes_are_cut(
     once, again, one = (law_exchange(route, kind, form=form, dialect=dialect) for form in ("sse", "sse", "whole"))
     out = run(once, [body])
     assert run(again, data.draw(cut(body))) == out
-    assert by_lane(once.verdicts) == by_lane(again.verdicts)
+    assert once.verdicts == again.verdicts
     live, at_once = received(out), Reply()
     take_items(at_once, json.loads(run(one, [whole(events)])))
     assert (live.text, live.calls, live.open, live.order) == (
         at_once.text, at_once.calls, at_once.open, at_once.order
     )  # fmt: skip
-    assert by_lane(once.verdicts) == by_lane(one.verdicts)
+    assert once.verdicts == one.verdicts
     if kind == "observe":
         assert out == body
 

@@ -1,5 +1,7 @@
 """Blocks of calls that are written call by call (`writing/blocks.py`), compared with blocks that are written whole."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from toolcalls.dialects import all_dialects
@@ -26,11 +28,11 @@ def written(dialect: str, count: int) -> str:
 DIALECTS = [name for name in all_dialects() if written(name, 3)]
 LAYOUTS = {
     "hermes": Layout("", ""),
-    "invoke": Layout("", "\n</function_calls>"),
+    "invoke": Layout("", "\n</function_calls>", opener="<function_calls>"),
     "tagged": Layout("", ""),
-    "lfm2": Layout(",", "]<|tool_call_end|>"),
-    "deepseek_dsml": Layout("", "\n</｜DSML｜tool_calls>"),
-    "kimi_k2": Layout("", "<|tool_calls_section_end|>", numbered=True),
+    "lfm2": Layout(",", "]<|tool_call_end|>", opener="<|tool_call_start|>["),
+    "deepseek_dsml": Layout("", "\n</｜DSML｜tool_calls>", opener="<｜DSML｜tool_calls>"),
+    "kimi_k2": Layout("", "<|tool_calls_section_end|>", numbered=True, opener="<|tool_calls_section_begin|>"),
 }
 
 
@@ -41,9 +43,17 @@ def test_what_stands_around_calls(dialect: str) -> None:
     assert layout.joins == bool(layout.separator or layout.closer)
 
 
-def test_a_dialect_of_one_call_has_no_blocks() -> None:
-    (name, *_) = (name for name in all_dialects() if written(name, 1) and not written(name, 2))
-    assert layout_of(name, CALLS[0], BOX) == Layout("", "")
+@pytest.mark.parametrize("dialect", ["invoke", "lfm2"])
+def test_a_dialect_of_one_call_has_no_blocks(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is known today, so one is made that refuses the second call."""
+
+    def refuses(name: str, calls: Sequence[Call], tools: Toolbox) -> str:
+        if len(calls) > 1:
+            raise Unwritable("one call a message")
+        return all_dialects()[name].write(calls, tools)
+
+    monkeypatch.setattr("toolcalls.writing.blocks._written", refuses)
+    assert layout_of(dialect, CALLS[0], BOX) == Layout("", "")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -93,6 +103,16 @@ def test_what_the_latest_call_lacks_is_added(dialect: str) -> None:
         block, lacks = begun(dialect, open_[:-missing], CALLS[:1], BOX)
         assert block is not None
         assert alike(open_[:-missing] + lacks) == alike(open_)
+
+
+def test_calls_that_stand_without_what_opens_a_block_are_none() -> None:
+    """Nothing closes what nothing opened."""
+    whole = write("invoke", CALLS, BOX)
+    bare = whole.removeprefix("<function_calls>").removesuffix("</function_calls>").strip()
+    assert begun("invoke", bare, CALLS, BOX) == (None, "")
+    block, lacks = begun("invoke", f"<function_calls>\n{bare}", CALLS, BOX)
+    assert block is not None
+    assert (block.closer, lacks) == ("\n</function_calls>", "")
 
 
 def test_texts_are_alike_without_their_white_space() -> None:

@@ -38,8 +38,9 @@ def detects(name: str) -> str:
 
     "no" where its example is read as nothing.
     """
-    reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=(Tool(_SAMPLE.name),))))
-    events = [*reader.feed(about(name).example), *reader.finish(cut=False)]
+    known = about(name)
+    reader = Reader(CallPolicy(Route(policy="lenient"), Request(tools=(Tool(known.call.name),))))
+    events = [*reader.feed(known.example), *reader.finish(cut=False)]
     found = [event.dialect for event in events if isinstance(event, CallStart)]
     if name in found:
         return "yes"

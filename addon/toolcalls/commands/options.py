@@ -11,11 +11,12 @@ from toolcalls.commands.jobs import Job
 from toolcalls.commands.streams import BadInput, read_json
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Request, Tool
-from toolcalls.route import PolicyName, Side
+from toolcalls.route import Mended, PolicyName, Side
 from toolcalls.wires import Wire
 
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 SIDES: tuple[Side, ...] = get_args(Side)
+MENDED: tuple[Mended, ...] = get_args(Mended)
 
 
 def tools_of(value: object) -> tuple[Tool, ...]:
@@ -87,6 +88,14 @@ def side_of(value: object, where: str) -> tuple[Side, str | None]:
     """What a side speaks, and the dialect if the value names one; a dialect's name means text in that dialect."""
     name = one_of(value, (*SIDES, *all_dialects()), where)
     return next(((side, None) for side in SIDES if side == name), ("text", name))
+
+
+def mended_of(value: object) -> tuple[Mended, ...]:
+    """`mend`: the kinds of damage that are mended, a list."""
+    if not isinstance(value, list):
+        raise BadInput(f"mend: expected a list of {', '.join(MENDED)}, or [] for none")
+    names = [one_of(name, MENDED, f"mend[{number}]") for number, name in enumerate(value)]
+    return tuple(kind for kind in MENDED if kind in names)
 
 
 def patterns_of(value: object) -> tuple[str, ...] | None:

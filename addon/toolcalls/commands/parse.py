@@ -25,6 +25,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.request import Request, Tool
 from toolcalls.requests.opened_reasoning import may_start_in_reasoning
+from toolcalls.requests.taught_wrappers import wrappers_in
 from toolcalls.route import Route
 from toolcalls.text.markdown import Position
 from toolcalls.wires import all_wires
@@ -114,6 +115,7 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
             replace(request, tools=with_tools(request.tools, declared)),
             open_calls=True,
             may_start_in_reasoning=may_start_in_reasoning(asked, request),
+            wrappers=wrappers_in(replace(request, tools=with_tools(request.tools, declared))),
         ),
         whole="text" in job and "chunk" not in job and arguments.chunk is None,
         cut=job.text("finish", arguments.finish) in _CUT,

@@ -15,7 +15,7 @@ import binascii
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 from toolcalls.commands.jobs import Job, run_jobs
 from toolcalls.commands.options import (
     dialects_of,
+    mended_of,
     one_of,
     patterns_of,
     policy_of,
@@ -43,8 +44,10 @@ from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
-from toolcalls.wires import Wire, all_wires
+from toolcalls.wires import CONTENT_TYPES, Wire, all_wires
+from toolcalls.wires.frames import Form
 
+_OK, _ERRORS = 200, 400  # the status of a job's reply where it says none; the first of an error
 _ENOUGH = 8  # bytes that distinguish an event stream from JSON
 _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
@@ -79,9 +82,14 @@ def run(arguments: Namespace) -> int:
 
 def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
     body = _body(job)
+    as_text = "body" in job
+    if _is_error(job) and (answered := _answered(job, given, body)) is not None:
+        made, exchange, form = answered
+        report = make_report(exchange)
+        about = {"status": _OK, "content_type": CONTENT_TYPES[form]}
+        return {**_body_member("body", made, as_text=as_text), **about, **_reported(report)}
     exchange = _exchange(job, given, body)
     left = b"".join(exchange.feed(piece) for piece in _cut(job, body, chunk))
-    as_text = "body" in job
     if job.flag("cut"):
         result = {
             **_body_member("body", left, as_text=as_text),
@@ -89,17 +97,36 @@ def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
         }
     else:
         result = _body_member("body", left + exchange.close(), as_text=as_text)
-    report = make_report(exchange)
-    result["verdicts"] = report["verdicts"]
-    if given["config"] is not None:
-        result["notes"] = report["notes"]
+    result |= _reported(make_report(exchange))
     if exchange.failure is not None:
         result["failure"] = repr(exchange.failure)
     return result
 
 
-def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
-    """The exchange that a job asks for. Members that it lacks are as `given`. `head` is how the body begins."""
+def _reported(report: Mapping[str, Any]) -> dict[str, Any]:
+    return {"verdicts": report["verdicts"], "notes": report["notes"]}
+
+
+def _is_error(job: Job) -> bool:
+    """Whether the job's reply has the status of an error."""
+    return (job.size("status", _OK) or _OK) >= _ERRORS
+
+
+def _answered(job: Job, given: dict[str, Any], body: bytes) -> tuple[bytes, Exchange, Form] | None:
+    """The reply that the client is given instead of an error, and its form; None where the error stays."""
+    wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
+    asked = job.raw("request").encode("utf-8", "surrogatepass") if "request" in job else b'{"stream":false}'
+    form = wire.asked_form(wire.path, asked)
+    exchange = _exchange(job, given, body, form)
+    made = exchange.answer(body, form, job.size("status", _OK) or _OK)
+    return None if made is None else (made, exchange, form)
+
+
+def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None = None) -> Exchange:
+    """The exchange that a job asks for. Members that it lacks are as `given`. `head` is how the body begins.
+
+    answers   the body is an error's, in the place of which a reply of this form is asked for
+    """
     wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
     request, body = Request(), b""
     if "request" in job:
@@ -114,15 +141,23 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes) -> Exchange:
     decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
     call_policy, tools = call_policy_of(route, request, decision)
     kind = job.text("content_type", given["content_type"] or "")
-    form = wire.form("", kind or _type_of(head))
+    is_error = answers is None and _is_error(job)
+    form = answers or wire.form("", kind or _type_of(head))
+    if form is None and is_error:
+        form = "whole"
     if form is None:
         raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
-    if form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
+    if answers is None and form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
         form = "json_array"
     seed = blake2b(body, digest_size=16).digest() if body else b""
+    if is_error:  # it passes as it is, and only what it quotes is looked at
+        decision = replace(decision, kind="observe")
     processors = processors_for(wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER)
     watch = loop_watch_for(wire.name, body, route, decision) if config is not None else None
-    return Exchange(wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch)
+    return Exchange(
+        wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch,
+        is_error=is_error,
+    )  # fmt: skip
 
 
 def _config(path: str) -> Config:
@@ -157,6 +192,8 @@ def _route(job: Job, given: dict[str, Any], config: Config | None, wire: Wire, r
         route = replace(route, policy=policy_of(job.text("policy", given["policy"])), take=None, require=None)
     if "allowed_tools" in job:
         route = replace(route, allowed_tools=patterns_of(job.value("allowed_tools")))
+    if "mend" in job:
+        route = replace(route, mend=mended_of(job.value("mend")))
     return route
 
 

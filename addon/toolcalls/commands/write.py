@@ -13,6 +13,7 @@ from toolcalls.request import Tool
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.behind import behind
 from toolcalls.writing.writer import write
 
 
@@ -61,8 +62,11 @@ def _written(job: Job, dialect: str | None, tools: tuple[Tool, ...]) -> str:
     name = one_of(job.value("dialect"), all_dialects(), "dialect") if "dialect" in job else dialect
     if name is None:
         raise BadInput(f"dialect: none was named; known are {', '.join(all_dialects())}")
-    declared = tools_of(job.value("tools")) if "tools" in job else tools
-    return write(name, _calls(job.raw("calls")), Toolbox(declared))
+    declared = Toolbox(tools_of(job.value("tools")) if "tools" in job else tools)
+    calls = _calls(job.raw("calls"))
+    text = write(name, calls, declared)
+    before = job.text("before", "")
+    return behind(before, name, text, calls, declared) if calls and before else text
 
 
 def _calls(text: str) -> list[Call]:

@@ -118,6 +118,16 @@ def some_of(name: str, names: Collection[str]) -> Reader:
     return read
 
 
+def list_of(name: str, names: Collection[str]) -> Reader:
+    """A list of some of `names`, which may be empty."""
+
+    def read(node: Node, where: str) -> dict[str, Any]:
+        items = as_list(node, where, f"a list of {', '.join(names)}, or [] for none")
+        return {name: tuple(dict.fromkeys(as_choice(item, f"{where}[{i}]", names) for i, item in enumerate(items)))}
+
+    return read
+
+
 def number(name: str, low: int, high: int | None = None) -> Reader:
     """A key that is a whole number."""
 

@@ -20,6 +20,7 @@ from toolcalls.config.readers import (
     as_word,
     expected,
     flag,
+    list_of,
     number,
     one_of,
     optional_flag,
@@ -28,7 +29,7 @@ from toolcalls.config.readers import (
     some_of,
 )
 from toolcalls.config.tools import ToolKeys
-from toolcalls.route import Config, Match, PolicyName, Price, Required, Route, Side, Taken
+from toolcalls.route import Config, Match, Mended, PolicyName, Price, Required, Route, Side, Taken
 
 
 def _host(node: Node, where: str) -> dict[str, Any]:
@@ -94,6 +95,7 @@ class RouteKeys:
             "require": some_of("require", get_args(Required)),
             "allowed_tools": _allowed_tools,
             "tools": ToolKeys(keys).tools,
+            "mend": list_of("mend", get_args(Mended)),
             "multiple_calls": optional_flag("multiple_calls", "what the client takes"),
             "starts_in_reasoning": flag("starts_in_reasoning"),
             "infer_types": flag("infer_types"),

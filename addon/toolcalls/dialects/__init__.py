@@ -16,25 +16,52 @@ from pkgutil import iter_modules
 from toolcalls.dialects.marker import Marker
 from toolcalls.shapes import About, Dialect
 
-# Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the same
-# as `morph_xml`, and both are likelier. DeepSeek's tokens in ASCII are usually Kimi's or Step's, and a wrapper of
-# `function_elements` is usually another dialect's. The text behind `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
-LAST = ("deepseek_v3", "deepseek_v31", "function_elements", "morph_xml", "openhands_fn", "yaml_xml", "zeroclaw")
+# Tried before all others that share an opener: what they look for, the others would read as something else.
+FIRST = ("json_behind_word",)
+
+# Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the
+# same as `morph_xml`, and both are likelier. Damaged forms and mixed ones come after the whole ones. DeepSeek's
+# tokens in ASCII are usually Kimi's or Step's, and a wrapper of `function_elements` is usually another dialect's. The
+# text behind `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
+LAST = (
+    "deepseek_v3",
+    "deepseek_v31",
+    "function_elements",
+    "morph_xml",
+    "openhands_fn",
+    "yaml_xml",
+    "zeroclaw",
+    "invoke_elements",
+    "function_tags_stripped",
+    "damaged_tags",
+)
 
 # Their markup is escaped for HTML, as quoted markup often is: `reading/policy.py` has a condition for it, `escaped`.
 ESCAPED = frozenset({"invoke_escaped"})
+
+# What is left of a tag or a token in them could begin prose: their calls are shown when they are complete, not before.
+DAMAGED = frozenset({"damaged_tags", "function_tags_stripped", "gemma4_stripped"})
+
+# Damaged and mixed forms: an opener that begins no call most likely belongs to another dialect that shares it.
+UNLIKELY = frozenset({*FIRST, *DAMAGED, "invoke_elements"})
 
 # Dialects that are read together with another one when a route names that one: its damaged forms (special tokens or
 # the beginning of a tag are lost), and other forms that the same model writes.
 _READ_WITH = {
     "bare_json": ("json_array",),
+    "gemma4": ("gemma4_stripped",),
     "glm_xml": ("glm_naked",),
     "harmony": ("harmony_stripped",),
-    "invoke": ("invoke_angleless", "invoke_legacy"),
+    "hermes": ("json_behind_word", "json_in_tag"),
+    "invoke": ("invoke_angleless", "invoke_elements", "invoke_legacy", "damaged_tags"),
     "kimi_k2": ("kimi_k2_stripped",),
     "llama3_json": ("bare_json", "json_array", "functionary_v31"),
     "llama4_pythonic": ("pythonic",),
     "longcat": ("longcat_xml",),
+    "mistral": ("header_stripped",),
+    "phi4_mini": ("granite3",),
+    "pythonic": ("llama4_pythonic",),
+    "qwen3_xml": ("function_tags_stripped", "invoke_elements", "damaged_tags"),
     "xlam": ("granite3", "mistral"),
 }
 
@@ -71,10 +98,17 @@ def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
     """
     known = all_dialects()
     if names is None:
-        return tuple(sorted(known.values(), key=lambda dialect: dialect.name in LAST))
+        return tuple(sorted(known.values(), key=_turn))
     return tuple(
         known[each] for each in dict.fromkeys(each for name in names for each in (name, *_READ_WITH.get(name, ())))
     )
+
+
+def _turn(dialect: Dialect) -> int:
+    """When a dialect is asked among those that share an opener."""
+    if dialect.name in FIRST:
+        return -1
+    return LAST.index(dialect.name) + 1 if dialect.name in LAST else 0
 
 
 def configured(

@@ -22,11 +22,16 @@ ABOUT = About(
 )
 
 
+_NAME = '"name"'
+
+
 class _Keyed(CallReader):
     """Reads objects whose key is the name and whose value is the arguments."""
 
-    def members(self, depth: int) -> Step[bool]:  # noqa: ARG002 - nothing is wrapped here
+    def members(self, depth: int) -> Step[bool]:
         scan, repairs = self.scan, list[Repair]()
+        if (yield from self._is_named()):
+            return (yield from super().members(depth))
         scan.take(1)
         scan.take((yield from scan.space()))
         found = (yield from complete_value(scan, MAX_NAME)) if (yield from scan.among(QUOTES)) else None
@@ -44,6 +49,17 @@ class _Keyed(CallReader):
             return True
         return (yield from accept(scan, "}"))
 
+    def _is_named(self) -> Step[bool]:
+        """Whether the object says the name as others do, under a key of its own: a tool's value is an object."""
+        scan = self.scan
+        key = yield from scan.space(1)
+        if not (yield from scan.starts(_NAME, key)):
+            return False
+        colon = yield from scan.space(key + len(_NAME))
+        return (yield from scan.starts(":", colon)) and (
+            yield from scan.starts('"', (yield from scan.space(colon + 1)))
+        )
+
 
 @dataclass(frozen=True)
 class _Apertus(JsonList):
@@ -55,4 +71,10 @@ class _Apertus(JsonList):
         return f"{{{quote(call.name)}: {call.arguments}}}"
 
 
-DIALECT = _Apertus("apertus", opening=("<|tools_prefix|>",), closing=("<|tools_suffix|>",), place="anywhere")
+DIALECT = _Apertus(
+    "apertus",
+    opening=("<|tools_prefix|>",),
+    closing=("<|tools_suffix|>",),
+    first=("[", "{"),
+    place="anywhere",
+)

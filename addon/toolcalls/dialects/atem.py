@@ -1,17 +1,20 @@
 """`atem`: Muse Glimmer's messages, whose header names a recipient; one to a tool holds `invoke` with its namespace.
 
-The prompt ends with the header's first words, so a reply begins with ` to=`. A message to `self` is reasoning, one to
+The prompt ends with the header's first words, so a reply begins with ` to=`. A tool is called by its own name or, where
+it is its own namespace, as `read_file.read_file`. A message to `self` is reasoning, one to
 `user` is text. Calls count only in a message to a tool. Values are taken verbatim: no line end is layout, nothing is
 decoded.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.content import Verbatim
+from toolcalls.shapes.tags import Tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -28,7 +31,23 @@ ABOUT = About(
 </atem:function_calls><|eom|>""",
 )
 
-_CALLS = Attributed("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
+
+class _Calls(Attributed):
+    """The calls' elements."""
+
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
+        """One call, of the tool that its tag names once or twice."""
+        name = tag.name if tag.name in tools else _once(tag.name)
+        return (yield from super().one(scan, sink, tools, replace(tag, name=name)))
+
+
+def _once(name: str) -> str:
+    """`tool` for `tool.tool`, any other name as it is."""
+    half = len(name) // 2
+    return name[:half] if name[half:] == f".{name[:half]}" else name
+
+
+_CALLS = _Calls("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"
 _CLOSERS = ("<|eom|>", "<|eot|>")
 _MAX_HEADER = 320

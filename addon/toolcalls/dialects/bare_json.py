@@ -2,8 +2,9 @@
 
 Also read: `parameters`, `args` or `input` for the arguments, `tool`, `tool_name` or `function` for the name,
 `{"action": N, "action_input": J}` (LangChain's), `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`,
-`{"tool_calls": [...]}`, and several objects on lines or with semicolons between them. An object with any other key is
-data, and one whose arguments are a schema declares a tool: neither is a call.
+`{"tool_calls": [...]}` (also beside an empty `content`), `{"tool_uses": [{"recipient_name": "functions.N", …}]}`
+(OpenAI's `multi_tool_use.parallel`), and several objects on lines or with semicolons between them. An object with any
+other key is data, and one whose arguments are a schema declares a tool: neither is a call.
 """
 
 from toolcalls.shapes import About

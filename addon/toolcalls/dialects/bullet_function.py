@@ -1,8 +1,8 @@
 """`bullet_function`: function tags behind a bullet and without a closer.
 
-The last parameter's closer counts where another call or the end of the reply follows, or a special token or wrapper's
-closer that was left over (`<|tool_call_end|>`). A `</function>` is read as well. Without the bullet the text is
-`qwen3_xml`'s.
+The last parameter's closer counts where another call or the end of the reply follows, a special token or wrapper's
+closer that was left over (`<|tool_call_end|>`), or text without any other such closer up to the reply's end. A
+`</function>` is read as well. Without the bullet the text is `qwen3_xml`'s.
 """
 
 from functools import cached_property

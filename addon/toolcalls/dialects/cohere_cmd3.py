@@ -14,4 +14,4 @@ ABOUT = About(
 ]<|END_ACTION|>""",
 )
 
-DIALECT = Actions("cohere_cmd3", channel="RESPONSE")
+DIALECT = Actions("cohere_cmd3")

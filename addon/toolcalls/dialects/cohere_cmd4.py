@@ -1,6 +1,6 @@
 """`cohere_cmd4`: Cohere's next Command models, whose text channel has another name and whose replies begin in thinking.
 
-A call by itself reads as `cohere_cmd3`'s.
+A call by itself reads as `cohere_cmd3`'s, whose text channel is read here, too.
 """
 
 from toolcalls.shapes import About
@@ -17,4 +17,4 @@ ABOUT = About(
 ]<|END_ACTION|>""",
 )
 
-DIALECT = Actions("cohere_cmd4", channel="TEXT")
+DIALECT = Actions("cohere_cmd4")

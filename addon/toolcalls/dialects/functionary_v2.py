@@ -47,7 +47,7 @@ class _Functionary:
             name, size = header
             if name != _ALL or _ALL in tools.names:
                 scan.take(size)
-                if not (yield from json_call(scan, sink, name)):
+                if not (yield from json_call(scan, sink, name, (_FROM, _RECIPIENT, _STOP))):
                     return False
                 space = yield from scan.space()
                 if (yield from scan.starts(_STOP, space)):

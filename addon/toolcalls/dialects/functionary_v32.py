@@ -49,7 +49,7 @@ class _Functionary:
             name, size = header
             if name != _ALL:
                 scan.take(size)
-                if not (yield from json_call(scan, sink, name)):
+                if not (yield from json_call(scan, sink, name, (_MARK,))):
                     return False
             elif not sink.may_remove_frame():
                 return some

@@ -34,7 +34,7 @@ class _Naked(KeyValue):
             return False
         name = opener.removesuffix(f"<{self.key}>").rstrip()
         start = yield from scan.space(len(name))
-        if (yield from self._head(scan, start)) is None:
+        if not (yield from self.body_follows(scan, start, self.pairs(tools, name))):
             return False
         scan.take(start)
         sink.begin(name)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.jsonvalue import call_arguments, checked, value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -162,6 +163,7 @@ class _Harmony:
 
     def _closed(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What stands behind a call's JSON. Returns whether all that is consumed is the call's."""
+        yield from take_surplus(scan, sink, _MARKS)
         closed = wrong = False
         while not closed:
             space = yield from scan.space()

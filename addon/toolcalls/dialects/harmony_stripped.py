@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.completejson import calls_meant, complete_value
 from toolcalls.shapes.jsonvalue import checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -26,19 +27,31 @@ analysisWe need the file.assistantcommentary to=functions.read_file json{"path":
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256
 _HEADER = re.compile(
-    r"(?:assistant|analysis|commentary|final|\s)*to=(?P<recipient>[^\s<{]+)"
+    r"(?:<\|start\|>)?(?:assistant|analysis|commentary|final|<\|channel\|>|\s)*to=(?P<recipient>[^\s<{]+)"
     r"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(?:<\|message\|>)?\s*"
 )
 _GLUED = re.compile(r"(?:analysis|commentary|final)?(?:json|code)?\Z")
-_STOP = re.compile(r"[{\n]")
+# The arguments, or a line that no header goes on with. A line end before the arguments is part of it.
+_STOP = re.compile(r"\{|\n\s*(?=[^\s{jca<])")
 _PREFIX = "functions."
+_PARALLEL = "multi_tool_use.parallel"
 
 _STARTS = """
 We The User I Need Let Now So They This It OK Ok Okay First There Looking Since Just You In To Got Next Maybe Must
 Should Simple No Given What For Check Search Use Our My That If Probably Also
 """
 _ANALYSIS = tuple(f"analysis{word}" for word in _STARTS.split())
-_CALLS = ("assistantcommentary to=", f"commentary to={_PREFIX}", f"assistant to={_PREFIX}", "assistantanalysis to=")
+_CALLS = (
+    "assistantcommentary to=",
+    "assistant commentary to=",
+    "assistant\ncommentary to=",
+    f"commentary to={_PREFIX}",
+    f"assistant to={_PREFIX}",
+    "assistantanalysis to=",
+    "<|channel|>",
+    f"to={_PREFIX}",
+    *(f"{before}to={_PARALLEL}" for before in ("", "commentary ")),
+)
 _FRAMES = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _BREAKS = (*_FRAMES, *_CALLS, "<|end|>", "<|start|>", "<|call|>")
 _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
@@ -49,9 +62,9 @@ class _Stripped:
     place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The beginnings of headers."""
-        return (f"to={_PREFIX}", *_CALLS, *_FRAMES, *_ANALYSIS)
+        return (*_CALLS, *_FRAMES, *_ANALYSIS, *_to(names))
 
     # Reading
 
@@ -64,7 +77,10 @@ class _Stripped:
             if header is not None:
                 scan.take(space + header[1])
                 begun = True
-                if not (yield from json_call(scan, sink, header[0])):
+                if header[0] == _PARALLEL and _PARALLEL not in tools:
+                    if not (yield from _parallel(scan, sink, tools)):
+                        return False
+                elif not (yield from json_call(scan, sink, header[0], _TOKENS)):
                     return False
                 closer = yield from scan.among(_TOKENS)
                 scan.take(len(closer) if closer else 0)
@@ -97,7 +113,7 @@ class _Stripped:
 
     def _call_header(self, scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[str, int] | None]:
         """The declared tool and the length of a header that stands `ahead` characters from here."""
-        if (yield from scan.among((f"to={_PREFIX}", *_CALLS), ahead)) is None:
+        if (yield from scan.among((*_CALLS, *_to(tools.names)), ahead)) is None:
             return None
         seen = 0
         while True:
@@ -105,9 +121,9 @@ class _Stripped:
             stop = _STOP.search(text, start + seen, start + _MAX_HEADER)
             if stop is not None:
                 break
-            seen = len(text) - start
-            if scan.ended or seen >= _MAX_HEADER:
+            if scan.ended or len(text) - start >= _MAX_HEADER:
                 return None
+            seen = len(text[start:].rstrip())  # a line end is one only with what follows it
             yield
         found = _HEADER.fullmatch(text, start, stop.start()) if stop.group() == "{" else None
         if found is None:
@@ -124,9 +140,25 @@ class _Stripped:
         )
 
 
+def _to(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Recipients without their namespace, with what may follow one in a header."""
+    return tuple(f"to={name} {word}" for name in names for word in ("json", "code", "<|"))
+
+
+def _parallel(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    """The calls in the arguments of `multi_tool_use.parallel`, which begin here. Returns whether they are complete."""
+    found = yield from complete_value(scan)
+    calls = calls_meant(found.json, tools) if found is not None and found.json.startswith("{") else []
+    for call in calls:
+        sink.begin(call.name)
+        sink.piece(call.arguments or "{}")
+        sink.end()
+    return bool(calls)
+
+
 def _declared(recipient: str, tools: Toolbox) -> str | None:
     """The declared tool that a recipient means, with which the words behind it may have run together."""
-    if recipient in tools.names:
+    if recipient in tools.names or recipient == _PARALLEL:
         return recipient
     glued = _GLUED.search(recipient)
     name = recipient[: glued.start()] if glued else recipient

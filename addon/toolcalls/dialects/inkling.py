@@ -2,15 +2,17 @@
 
 Beside a call stand `<|content_thinking|>` and `<|content_text|>` messages: their frame is removed, and the first are
 reasoning. The name in front of a call may stand without its token, since the prompt ends with it; the name in the JSON
-counts.
+counts. A message of another kind, or of another role, is left as it is, with its frame.
 """
 
+import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
+from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.text.scanner import Scanner, Step, beginnings
+from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -29,59 +31,66 @@ _TEXT = "<|content_text|>"
 _THINKING = "<|content_thinking|>"
 _END = "<|end_message|>"
 _FRAME = (_MESSAGE, _TEXT, _THINKING, _END)
+_ROLES = ("<|message_user|>", "<|message_tool|>", "<|message_system|>", "<|message_developer|>")
+_CONTENT = "<|content_"
+_KIND = re.compile(r"<\|content_[a-z0-9_]{1,40}\|>")
+_KIND_PART = re.compile(r"<\|content_[a-z0-9_]{0,40}\|?")
 
 
 @dataclass(frozen=True)
 class _Inkling(JsonTags):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tokens, and each tool's name with the token of a call behind it."""
-        return (*_FRAME, _CALL, *(name + _CALL for name in names))
+        return (*_FRAME, *_ROLES, _CONTENT, _CALL, *(name + _CALL for name in names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """A call, or one token of the frame around text; a whole thought."""
-        frame = yield from scan.among(_FRAME)
+        """A call, or one token of the frame around text; a whole thought; a whole message of another kind."""
+        frame = yield from scan.among((*_FRAME, *_ROLES))
         size = len(frame or "")
-        header = yield from self._header(scan, size)
-        if header is not None and frame in (None, _MESSAGE):
-            scan.take(size + header)
-            return (yield from super().read(scan, sink, tools))
+        if frame in (None, _MESSAGE):
+            kind, ahead = yield from self._kind(scan, size)
+            if kind == _CALL:
+                scan.take(ahead)
+                return (yield from super().read(scan, sink, tools))
+            if kind and kind not in _FRAME:
+                frame, size = kind, ahead + len(kind)
         if frame is None or not sink.may_remove_frame():
             return False
         scan.take(size)
+        if frame not in _FRAME:
+            yield from self._foreign(scan, sink)
+            return True
         sink.mark_frame()
         if frame == _THINKING:
-            yield from self._thought(scan, sink)
+            yield from take_up_to(scan, (_END,), sink.mark_reasoning)
+            scan.take(min(len(_END), scan.rest()))
+            sink.mark_frame()
         return True
 
-    def _header(self, scan: Scanner, ahead: int) -> Step[int | None]:
-        """How long the name is that stands `ahead` characters from here, before a call's token; None for no call."""
+    def _kind(self, scan: Scanner, ahead: int) -> Step[tuple[str, int]]:
+        """The token that says what a message holds, and where it stands behind a name; "" where none does."""
         size = 0
         while size <= MAX_NAME:
             at = ahead + size
-            if at < scan.rest():
-                if scan.text[scan.pos + at] == "<":
-                    return size if (yield from scan.starts(_CALL, at)) else None
+            if at < scan.rest() and scan.text[scan.pos + at] != "<":
                 size += 1
-            elif scan.ended:
-                return None
-            else:
-                yield
-        return None
-
-    def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
-        """Reasoning up to the message's end, reported as it comes."""
-        prefixes, longest = beginnings((_END,))
-        while (at := scan.text.find(_END, scan.pos)) < 0:
-            tail = next((size for size in range(min(longest, scan.rest()), 0, -1) if scan.text[-size:] in prefixes), 0)
-            scan.take(scan.rest() - (0 if scan.ended else tail))
-            sink.mark_reasoning()
-            if scan.ended:
-                return
+                continue
+            found = _KIND.match(scan.text, scan.pos + at)
+            if found is not None:
+                return found.group(), at
+            rest = scan.text[scan.pos + at :]
+            if scan.ended or not (_CONTENT.startswith(rest) or _KIND_PART.fullmatch(rest)):
+                break
             yield
-        scan.take(at - scan.pos)
-        sink.mark_reasoning()
-        scan.take(len(_END))
-        sink.mark_frame()
+        return "", 0
+
+    def _foreign(self, scan: Scanner, sink: CallSink) -> Step[None]:
+        """The rest of a message that is none of ours, with its end."""
+        sink.mark_text()
+        mark = yield from take_up_to(scan, (_END, _MESSAGE, *_ROLES), sink.mark_text)
+        if mark == _END:
+            scan.take(len(_END))
+            sink.mark_text()
 
 
 DIALECT = _Inkling("inkling", opening=(_CALL,), closing=(_END,), arguments="args", line="", place="anywhere")

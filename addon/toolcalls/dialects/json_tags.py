@@ -18,7 +18,15 @@ ABOUT = About(
 </function_calls>""",
 )
 
-_NAMES = ("function_calls", "function_invocation", "tool_use", "tool_request", "tool_invocation")
+_NAMES = (
+    "function_calls",
+    "function_invocation",
+    "tool_use",
+    "tool-use",
+    "tool_request",
+    "tool_invocation",
+    "execute_tool",
+)
 
 DIALECT = JsonTags(
     "json_tags",

@@ -1,4 +1,4 @@
-"""`kimi_k2_stripped`: what is left of Kimi K2's calls where a server takes the special tokens away.
+"""`kimi_k2_stripped`: what is left of Kimi K2's calls where a server takes the special tokens away, or the first ones.
 
 Only the name of a declared tool distinguishes it from prose, so it is searched for by those names only.
 """
@@ -37,7 +37,7 @@ class _Stripped(Header):
 DIALECT = _Stripped(
     "kimi_k2_stripped",
     opening=(),
-    header=re.compile(r"functions\.(?P<name>[^\n{}\"]+):\d+\s*"),
+    header=re.compile(r"functions\.(?P<name>[^\n{}\"<]+):\d+\s*(?:<\|tool_call_argument_begin\|>)?\s*"),
     end=(),
     template="functions.{name}:{index}{arguments}",
     place="start",

@@ -1,8 +1,9 @@
 """`kimi_k3`: Kimi K3's elements of special tokens ("XTML"), in which calls, reasoning and text are channels.
 
 All of it stands on one line. Values are taken verbatim: `string` means the text, any other type JSON, and text where it
-is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark. The marks of the response
-channel are removed, the think channel is reasoning.
+is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark, an attribute in other
+quotes or none, and a closing mark without its name closes what was opened last. The marks of the response channel and
+of the message are removed, the think channel is reasoning.
 """
 
 import re
@@ -30,17 +31,20 @@ ABOUT = About(
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
 _BOTH = (_OPEN, _CLOSE)
 _MAX_MARK = 512
-_ELEMENT = re.compile(r"\s*(?P<element>[\w-]+)(?P<attributes>(?:\s+[\w-]+\s*=\s*\"[^\"]*\")*)\s*")
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*\"([^\"]*)\"")
+_WRITTEN = r"""(?:"[^"]*"|'[^']*'|[^\s"'=<>|]+)"""  # an attribute's value
+_ELEMENT = re.compile(rf"\s*(?P<element>[\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*{_WRITTEN})*)\s*")
+_ATTRIBUTE = re.compile(rf"([\w-]+)\s*=\s*({_WRITTEN})")
 _THOUGHT = re.compile(r"<\|close\|>\s*think\s*<\|sep\|>")
 _OTHER = re.compile(r"<\|open\|>\s*(?:response|think)\s*<\|sep\|>")
-_CHANNELS = ("tools", "response", "think")
+# What a frame is made of; a mark that closes and has no name closes any of them.
+_FRAME = frozenset({"tools", "response", "think", "message", ""})
+_BEHIND_VALUE = ("argument", "/call", "/", "call", "/tools", "/message")
 _JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "null"})
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """A whole mark, `<|open|>call tool="N"<|sep|>`."""
+    """A whole mark, `<|open|>call tool="N"<|sep|>`; `element` is "" in a closing one without a name."""
 
     opens: bool
     element: str
@@ -50,6 +54,10 @@ class _Mark:
     def is_(self, what: str) -> bool:
         """Whether it is `call`, or `/call` for a closing one."""
         return ("" if self.opens else "/") + self.element == what
+
+    def closes(self, element: str) -> bool:
+        """Whether it closes such an element, which was opened last."""
+        return not self.opens and self.element in {element, ""}
 
 
 class _Xtml:
@@ -70,7 +78,7 @@ class _Xtml:
             return False
         if mark.is_("tools") or mark.is_("call"):
             return (yield from self._calls(scan, sink, tools))
-        if mark.element not in _CHANNELS or not sink.may_remove_frame():
+        if mark.element not in _FRAME or not sink.may_remove_frame():
             return False
         scan.take(mark.length)
         sink.mark_frame()
@@ -91,9 +99,9 @@ class _Xtml:
             seen = max(start, scan.rest() - len(_SEP))
             yield
         found = _ELEMENT.fullmatch(scan.text, scan.pos + start, at)
-        if found is None:
+        if found is None or (opening == _OPEN and not found["element"]):
             return None
-        attributes = {key: _decoded(text) for key, text in _ATTRIBUTE.findall(found["attributes"])}
+        attributes = {key: _decoded(text.strip("\"'")) for key, text in _ATTRIBUTE.findall(found["attributes"])}
         return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
@@ -103,12 +111,12 @@ class _Xtml:
             mark = yield from self._mark(scan, 0)
             if mark is not None and mark.opens and (mark.is_("tools") or mark.is_("call")) and not drafts:
                 drafts = yield from ends_first(scan, _THOUGHT, _OTHER)
-            if mark is not None and drafts and not mark.is_("/think"):
+            if mark is not None and drafts and not mark.closes("think"):
                 mark = None
-            if mark is not None and mark.is_("/think"):
+            if mark is not None and mark.closes("think"):
                 scan.take(mark.length)
                 sink.mark_frame()
-            if mark is not None and (mark.opens or mark.is_("/think")):
+            if mark is not None and (mark.opens or mark.closes("think")):
                 return
             scan.take(1)
             sink.mark_reasoning()
@@ -118,7 +126,9 @@ class _Xtml:
         while True:
             space = yield from scan.space()
             mark = yield from self._mark(scan, space)
-            if mark is not None and begun and mark.is_("/tools"):
+            if mark is not None and begun and (mark.closes("tools") or mark.is_("/message")):
+                if section and mark.is_("/message"):
+                    sink.note_repair("missing_closer")
                 scan.take(space + mark.length)
                 return True
             if mark is not None and not begun and mark.is_("tools"):
@@ -130,7 +140,7 @@ class _Xtml:
             scan.take(space + mark.length)
             name = sink.begin(mark.attributes["tool"])
             begun = True
-            if not (yield from self._body(scan, sink, Arguments(sink, tools, name))):
+            if not (yield from self._body(scan, sink, Arguments(sink, tools, name), frozenset(tools.keys(name)))):
                 return False
         if begun and scan.stops_short((_CLOSE,)):
             if section:
@@ -138,8 +148,12 @@ class _Xtml:
             scan.take(scan.rest())
         return begun
 
-    def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments) -> Step[bool]:
-        """The arguments and the call's closing mark. Returns whether the call is complete."""
+    def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments, declared: frozenset[str]) -> Step[bool]:
+        """The arguments and the call's closing mark. Returns whether the call is complete.
+
+        declared   the parameters of its tool
+        """
+        given = set[str]()
         while True:
             space = yield from scan.space()
             mark = yield from self._mark(scan, space)
@@ -148,10 +162,11 @@ class _Xtml:
                 kind = mark.attributes.get("type")
                 string = None if kind is None else kind not in _JSON_TYPES
                 value = arguments.value(mark.attributes.get("key", ""), string=string)
-                if not (yield from self._value(scan, value)):
+                given.add(mark.attributes.get("key", ""))
+                if not (yield from self._value(scan, sink, value, declared - given)):
                     return False
                 continue
-            if mark is not None and mark.is_("/call"):
+            if mark is not None and mark.closes("call"):
                 scan.take(space + mark.length)
             elif scan.cut and mark is None and _is_arriving(scan, space):
                 scan.take(scan.rest())
@@ -161,13 +176,16 @@ class _Xtml:
             arguments.end()
             return True
 
-    def _value(self, scan: Scanner, value: Value) -> Step[bool]:
-        """One value with its closing mark. Returns False when the reply ends before one that counts."""
+    def _value(self, scan: Scanner, sink: CallSink, value: Value, missing: frozenset[str]) -> Step[bool]:
+        """One value with its closing mark. Returns False when the reply ends before one that counts.
+
+        Without one it ends at the mark of a parameter that is still `missing`, or at the call's end.
+        """
         while (line_end := (yield from up_to_tag(scan, value))) is not None:
             if line_end:  # the value's own
                 value.add(scan.take(line_end))
             mark = yield from self._mark(scan, 0)
-            if mark is not None and mark.is_("/argument"):
+            if mark is not None and mark.closes("argument"):
                 if (yield from self._goes_on(scan, mark.length)):
                     scan.take(mark.length)
                     value.end()
@@ -175,18 +193,34 @@ class _Xtml:
                 if scan.stops_short((_CLOSE, _OPEN), mark.length):
                     scan.take(scan.rest())
                     return False
+            elif mark is not None and (yield from self._is_unclosed(scan, mark, missing)):
+                value.end()
+                sink.note_repair("unclosed_value")
+                return True
             elif scan.stops_short((_CLOSE,)):
                 scan.take(scan.rest())
                 return False
             value.add(scan.take(1))
         return False
 
+    def _is_unclosed(self, scan: Scanner, mark: _Mark, missing: frozenset[str]) -> Step[bool]:
+        """Whether the mark that stands in a value says that the value's own closing mark is missing."""
+        if mark.is_("argument"):
+            return mark.attributes.get("key") in missing
+        if not mark.is_("/call"):
+            return False
+        space = yield from scan.space(mark.length)
+        behind = yield from self._mark(scan, space)
+        if behind is not None:
+            return behind.is_("call") or behind.closes("tools") or behind.is_("/message")
+        return not scan.cut and scan.stops_short((_CLOSE,), mark.length)
+
     def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether the grammar can go on behind a value's closing mark: only there it is one."""
         space = yield from scan.space(ahead)
         mark = yield from self._mark(scan, space)
         if mark is not None:
-            return any(mark.is_(what) for what in ("argument", "/call", "call", "/tools"))
+            return any(mark.is_(what) for what in _BEHIND_VALUE)
         return not scan.cut and scan.stops_short((_CLOSE,), ahead)
 
     # Writing

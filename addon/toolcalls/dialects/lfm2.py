@@ -60,7 +60,13 @@ class _Collected:
     def note_repair(self, name: Repair) -> None:
         """An echo may be written otherwise."""
 
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """There is no wrapper."""
+
     def may_remove_frame(self) -> bool:
+        return False
+
+    def begins_line(self) -> bool:
         return False
 
     def mark_frame(self) -> None:

@@ -77,7 +77,7 @@ def _keywords(scan: Scanner, sink: CallSink) -> Step[bool]:
             scan.take((yield from scan.space()))
             whole = yield from value(scan, sink, sink.piece)
         if not whole or not ((yield from accept(scan, ",")) or (yield from _closes(scan))):
-            if not scan.ended:
+            if scan.rest() or not scan.ended:
                 sink.fail()
             return False
     sink.piece("}" if opening == "," else "{}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import accept, checked
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -75,6 +76,8 @@ class Marker:
             reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
             if reason is not None and not call.begun:
                 sink.begin(call.written, reason)
+            if whole and not listed:
+                yield from take_surplus(scan, call, (fence,) if fence else ())
             another, missing = yield from _behind(scan, fence, listed=listed)
             if missing and scan.ended and scan.cut:
                 return False

@@ -29,8 +29,8 @@ _START, _END, _FENCE = "<|tool_call_start|>", "<|tool_call_end|>", "```"
 
 DIALECT = Pythonic(
     "minicpm3",
-    opening=tuple(f"{_START}{gap}{_FENCE}{info}" for gap, info in product(("\n", ""), ("python", ""))),
-    closing=(f"{_FENCE}\n{_END}", f"{_FENCE}{_END}", _FENCE, _END),
+    opening=tuple(f"{_START}{gap}{_FENCE}{info}" for gap, info in product(("\n", "\r\n", ""), ("python", ""))),
+    closing=(f"{_FENCE}\n{_END}", f"{_FENCE}\r\n{_END}", f"{_FENCE}{_END}", _FENCE, _END),
     brackets=("\n", "\n"),
     between="\n",
 )

@@ -2,7 +2,7 @@
 
 A value may stand in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
 one they are read as the characters they encode. A `<param>` without a name is the one parameter that is still missing,
-where there is only one.
+where there is only one. Where one parameter that nobody declared holds an object of declared ones, that is meant.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,11 @@ class _MiniCPM(Attributed):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """A call's tag up to its name."""
-        return "<function name=", "<functionĠname="
+        return "<function name=", "<functionname=", "<functionĠname="
+
+    def wraps(self, key: str, declared: tuple[str, ...]) -> bool:
+        """Under any name that is not declared."""
+        return key != _NAMELESS and bool(declared) and key not in declared
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """Also one without a name."""

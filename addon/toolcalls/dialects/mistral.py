@@ -1,8 +1,8 @@
 """`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array behind the token.
 
 Small 3.2 writes `[CALL_ID]` and an id behind the name. Some fine-tunes close the array with `[/TOOL_CALLS]`. Models
-leave out `[ARGS]`, the array's brackets, or write the name in front of the token. Both forms are read, the first is
-written; the second is:
+leave out `[ARGS]`, the array's brackets, write the token twice, or the name in front of it. Both forms are read, the
+first is written; the second is:
 
     [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]
 """
@@ -33,10 +33,14 @@ ABOUT = About(
 _MARK = "[TOOL_CALLS]"
 _CLOSER = "[/TOOL_CALLS]"
 _ARGS = "[ARGS]"
+_MOST_MARKS = 2  # in a row
 # As an opener the token ends with its first word: that is one itself (`marker`), and would be found first. And with the
 # array's bracket too: where xLAM reads the same array, these openers are as long as its own and come first.
 _WORD = "[TOOL_CALL"
 _OPENERS = (_WORD, _MARK, *(f"{_MARK}{gap}[" for gap in ("", " ", "\n", "\r\n")))
+
+# What stands between two tokens where the second one is in the place of `[ARGS]`.
+_NAME = re.compile(r"\s*[^\s\[\]{}\"]+\s*")
 
 RESULT = "[TOOL_RESULTS]{text}[/TOOL_RESULTS]"
 
@@ -52,7 +56,7 @@ class _Mistral(Header):
         glued = yield from scan.among(_before_mark(tools.names))
         if glued is not None:
             name = glued.removesuffix(_WORD)
-            if (yield from self._owns(scan, name, tools)):
+            if (yield from self._owns(scan, len(name), "name" in tools.keys(name))):
                 scan.take(len(name) + len(_MARK))
                 scan.take((yield from scan.space()))
                 sink.begin(name)
@@ -60,9 +64,11 @@ class _Mistral(Header):
                 return (yield from self._object(scan, sink))
             scan.take(len(name))  # the end of some text
             sink.mark_text()
-        space = yield from scan.space(len(_MARK))
-        bracket = yield from scan.among(("[", "{"), space)
-        if bracket is None or not (yield from scan.starts(_MARK)):
+        space = 0
+        for _ in range(_MOST_MARKS):
+            if (yield from scan.starts(_MARK, space)):
+                space = yield from scan.space(space + len(_MARK))
+        if not space or (yield from scan.among(("[", "{"), space)) is None:
             return (yield from super().read(scan, sink, tools))
         scan.take(space)
         return (yield from self._listed(scan, sink, tools))
@@ -70,20 +76,27 @@ class _Mistral(Header):
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing behind it."""
         found = yield from super().heading(scan, ahead)
+        if found and _NAME.fullmatch(found) and (yield from self._owns(scan, ahead + len(found))):
+            space = yield from scan.space(ahead + len(found) + len(_MARK))
+            return scan.text[scan.pos + ahead : scan.pos + space]
         if found is None and scan.ended and not scan.cut:
             rest = scan.text[scan.pos + ahead :]
             return rest if rest.rstrip().endswith(_ARGS) else None
         return found
 
-    def _owns(self, scan: Scanner, name: str, tools: Toolbox) -> Step[bool]:
-        """Whether arguments for the tool named in front of the token stand behind it."""
-        if not (yield from scan.starts(_MARK, len(name))):
+    def _owns(self, scan: Scanner, ahead: int, has_name: bool = False) -> Step[bool]:
+        """Whether arguments for a tool that is named in front of the token stand behind it, and no call.
+
+        ahead      where the token stands
+        has_name   the tool has a parameter of that name
+        """
+        if not (yield from scan.starts(_MARK, ahead)):
             return False
-        space = yield from scan.space(len(name) + len(_MARK))
+        space = yield from scan.space(ahead + len(_MARK))
         if not (yield from scan.starts("{", space)):
             return False
         space = yield from scan.space(space + 1)
-        return "name" in tools.keys(name) or not (yield from scan.starts('"name"', space))
+        return has_name or not (yield from scan.starts('"name"', space))
 
     def _object(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         if (yield from value(scan, sink, sink.piece)):
@@ -117,7 +130,7 @@ def _before_mark(names: tuple[str, ...]) -> tuple[str, ...]:
 DIALECT = _Mistral(
     "mistral",
     opening=(_MARK,),
-    header=re.compile(r"\s*(?P<name>[^\s\[\]{}\"]+)(?:\s*\[CALL_ID\]\s*[\w-]*)?(?:\s*\[ARGS\]\s*|[ \t]*)"),
+    header=re.compile(r"\s*(?P<name>[^\s\[\]{}\"]+)(?:\s*\[CALL_ID\]\s*[\w-]*)?(?:\s*\[(?:ARGS|TOOL_CALLS)\]\s*|\s*)"),
     end=(),
     closers=(_CLOSER,),
     template="[TOOL_CALLS]{name}[ARGS]{arguments}",

@@ -4,11 +4,10 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 `<item>` is no call. Everything but the self-closing tag and the array's items is as in `tagged`, which is asked first.
 """
 
-import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.nested import NAME
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.text.scanner import Scanner, Step
@@ -29,8 +28,6 @@ ABOUT = About(
 )
 
 _FORM = TagNamed("morph_xml", any_items=False, json=False)
-_EMPTY = re.compile(r"<[ \t]{0,4}([\w.-]+)[ \t]{0,4}/[ \t]{0,4}>")
-_MAX_TAG = 256
 
 
 class Morph:
@@ -42,24 +39,13 @@ class Morph:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Three for each declared tool."""
-        known = [name for name in dict.fromkeys(names) if NAME.fullmatch(name)]
-        empty = (opener for name in known for opener in (f"<{name}/", f"<{name} ", f"< {name}/", f"< {name} "))
-        return (*_FORM.openers(names), *empty)
+        return (*_FORM.openers(names), *empty_openers(names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         if (yield from scan.among(_FORM.openers(tools.names))) is not None:
             return (yield from _FORM.read(scan, sink, tools))
-        while (found := _EMPTY.match(scan.text, scan.pos)) is None:
-            if scan.ended or scan.rest() > _MAX_TAG or ">" in scan.text[scan.pos :] or "\n" in scan.text[scan.pos :]:
-                return False
-            yield
-        if found[1] not in tools.names:
-            return False
-        scan.take(found.end() - scan.pos)
-        sink.begin(found[1])
-        Arguments(sink, tools, found[1]).end()
-        return True
+        return (yield from empty_element(scan, sink, tools))
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """One element a call, one empty line between calls; "" for no calls."""

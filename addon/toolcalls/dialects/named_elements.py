@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -25,7 +26,7 @@ ABOUT = About(
 </tool_call>""",
 )
 
-_CALLS = ("tool_call", "function_call", "tool_use")
+_CALLS = ("tool_call", "function_call", "tool_use", "tool-use")
 _NAMES = ("<name>", "<tool_name>", "<tool>", "<function>")
 _GIVEN = ("<arguments>", "<args>", "<parameters>", "<params>", "<input>")
 
@@ -74,10 +75,11 @@ class _Elements:
         else:
             scan.take(inside)
             if not empty and not (yield from value(scan, sink, sink.piece)):
-                if not scan.ended:
+                if scan.rest() or not scan.ended:
                     sink.fail()
                     yield from skip_past(scan, (end,))
                 return False
+            yield from take_surplus(scan, sink, (_closer(given), end))
             if not (yield from accept(scan, _closer(given))):
                 if scan.cut and scan.stops_short((_closer(given),)):
                     scan.take(scan.rest())

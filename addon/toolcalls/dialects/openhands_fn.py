@@ -1,9 +1,10 @@
-"""`openhands_fn`: naked function tags, one call a reply, as OpenHands teaches models without native calls.
+"""`openhands_fn`: naked function tags, as OpenHands teaches models without native calls.
 
-Generation stops at `</function`, so a reply's end closes a call as well as the closer does.
-`<parameter=k=v</parameter>` is read as its converter repairs it. Values of several lines stand on lines of their own.
-`qwen3_xml` reads the same text as the same call, except for a function without parameters and closer at the reply's
-end; whichever comes first, a wrapper's closer behind the call is removed with it.
+The form holds several calls, of which OpenHands takes the first. Generation stops at `</function`, so a reply's end
+closes a call as well as the closer does. `<parameter=k=v</parameter>` is read as its converter repairs it. Values of
+several lines stand on lines of their own. `qwen3_xml` reads the same text as the same call, except for a function
+without parameters and closer at the reply's end; whichever comes first, a wrapper's closer behind the call is removed
+with it.
 """
 
 from toolcalls.shapes import About, Call
@@ -28,7 +29,6 @@ DIALECT = FunctionTag(
     naked=True,
     closed=False,
     written="block",
-    single=True,
 )
 
 RESULT = "EXECUTION RESULT of [{name}]:\n{text}"

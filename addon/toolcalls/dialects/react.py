@@ -14,6 +14,7 @@ from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import action_call, complete_value
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
 from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members
@@ -71,6 +72,7 @@ class _ReAct(NamedJson):
                 sink.fail()
                 if not unclosed or not (yield from skip_json(scan, unclosed)):
                     return False
+            yield from take_surplus(scan, sink, (fence,) if fence else (")",) if head.mark == "(" else ())
             return (yield from _ends(scan, sink, fence or (")" if head.mark == "(" else "")))
         return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, head.name, head.end))
 

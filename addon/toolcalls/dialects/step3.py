@@ -33,6 +33,7 @@ def _token(word: str) -> tuple[str, str]:
 _BEGIN, _END = _token("tool_calls_begin"), _token("tool_calls_end")
 _LEAD = (_token("tool_call_begin"), ("function",), _token("tool_sep"))
 _CALL_END = _token("tool_call_end")
+_WORD = tuple(f"function{token}" for token in _LEAD[2])
 
 
 class _Step3(Attributed):
@@ -44,8 +45,8 @@ class _Step3(Attributed):
         return Tags(call_end=[self.closing(self.call)], wrapper_end=[(_CALL_END,), (_END,)])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The first token of a block or a call, and an element that lost both."""
-        return *_BEGIN, *_LEAD[0], "<steptml:invoke"
+        """The tokens of a block and a call, and an element that lost all of them."""
+        return *_BEGIN, *_LEAD[0], *_LEAD[2], *_WORD, "<steptml:invoke"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All calls of a block."""
@@ -78,13 +79,12 @@ class _Step3(Attributed):
         return (yield from self.first(scan, lead)) is not None
 
     def _lead(self, scan: Scanner, ahead: int = 0) -> Step[int]:
-        """The place behind the tokens before a call, and the white space around them."""
-        begin = end = yield from scan.space(ahead)
+        """The place behind the tokens before a call, of which any may be missing, and the white space around them."""
+        end = yield from scan.space(ahead)
         for part in _LEAD:
             found = yield from scan.among(part, end)
-            if found is None:
-                return begin
-            end = yield from scan.space(end + len(found))
+            if found is not None:
+                end = yield from scan.space(end + len(found))
         return end
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:

@@ -23,7 +23,7 @@ _OPENING = "<tool_call>function\n"
 
 DIALECT = Header(
     "step_audio",
-    opening=(_OPENING,),
+    opening=(_OPENING, _OPENING.replace("\n", "\r\n")),
     header=re.compile(r"\s*(?P<name>[^\s<>{}\"]+)\s*"),
     end=("</tool_call>",),
     template=_OPENING + "{name}\n{arguments}</tool_call>",

@@ -15,7 +15,10 @@ from typing import Any
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.nested import SchemaPlace
 from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.shapes.undeclared import undeclared_elements
+from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
+from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
@@ -84,6 +87,16 @@ _LINES = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
 class _Tagged(TagNamed):
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """One call, or what would be one if the tool declared its parameters."""
+        opener = yield from scan.among(tuple(tag for tag in self.openers(tools.names) if tag[1:-1] in tools))
+        if opener is None:
+            return (yield from super().read(scan, sink, tools))
+        known = (f"</{opener[1:]}", *self._opening(opener[1:-1], tools))
+        if (yield from scan.among(known, (yield from scan.space(len(opener))))) is not None:
+            return (yield from super().read(scan, sink, tools))
+        return (yield from undeclared_elements(scan, sink, tools, opener))
+
     def _structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
         made = super()._structure(text, place, sink)
         item = place.item()

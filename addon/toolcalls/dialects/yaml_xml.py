@@ -1,10 +1,10 @@
 """`yaml_xml`: an element named after the tool, whose body is a YAML mapping.
 
-The body ends at the closer that begins a line. It is read event by event with PyYAML's safe reader, so that values keep
-the spelling that the model gave them: what the schema calls a string is the text as it stands, numbers keep their
-digits, and without a schema only YAML 1.2's own words for null, true and false and JSON's numbers are no strings.
-Nothing here is a date, and `yes` is a word. Tags, anchors and aliases are refused, and so is a body that is too long or
-nested too deep.
+A call without arguments has an empty body, or its element closes itself. The body ends at the closer that begins a
+line. It is read event by event with PyYAML's safe reader, so that values keep the spelling that the model gave them:
+what the schema calls a string is the text as it stands, numbers keep their digits, and without a schema only YAML 1.2's
+own words for null, true and false and JSON's numbers are no strings. Nothing here is a date, and `yes` is a word. Tags,
+anchors and aliases are refused, and so is a body that is too long or nested too deep.
 """
 
 import re
@@ -15,6 +15,7 @@ import yaml
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.elements import character
+from toolcalls.shapes.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.nested import NAME, SchemaPlace
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
@@ -57,25 +58,34 @@ class YamlXml:
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """One tag for each declared tool."""
-        return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
+        """The tags of each declared tool."""
+        return (*_tags(names), *empty_openers(names))
 
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
-        opener = yield from scan.among(self.openers(tools.names))
+        opener = yield from scan.among(_tags(tools.names))
         if opener is None:
-            return False
+            return (yield from empty_element(scan, sink, tools))
         name = opener[1:-1]
         offset = len(opener)
+        closer = f"</{name}>"
+        space = yield from scan.space(offset)
+        if (yield from scan.starts(closer, space)):
+            scan.take(offset)
+            sink.begin(name)
+            scan.take(space - offset + len(closer))
+            sink.piece("{}")
+            sink.end()
+            return True
         while (yield from character(scan, offset)) in (" ", "\t", "\r") and offset < len(opener) + 8:
             offset += 1
         if (yield from character(scan, offset)) != "\n" or not (yield from _mapping(scan, offset + 1, name, tools)):
             return False
         scan.take(offset + 1)
         sink.begin(name)
-        body = yield from _body(scan, f"</{name}>")
+        body = yield from _body(scan, closer)
         if body is None:
             return False
         try:
@@ -98,7 +108,7 @@ class YamlXml:
             raise Unwritable(f"{call.name!r} is not a declared name that a tag can have")
         pairs = members(call.arguments)
         if not pairs:
-            raise Unwritable(f"{call.name}: a call without arguments has no mapping")
+            return f"<{call.name}/>"
         lines = []
         for key, raw in pairs:
             text, is_string = to_text(raw)
@@ -110,6 +120,11 @@ class YamlXml:
 
 
 DIALECT = YamlXml()
+
+
+def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The opening tag of each tool."""
+    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 def _mapping(scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:

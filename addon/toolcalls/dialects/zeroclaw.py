@@ -2,8 +2,9 @@
 
 There are three: `shell>ls`, `shell/command>ls` and `<shell>ls</shell>`. They look like prose and like HTML, so each
 counts only for a declared tool with exactly one parameter; in the first two the value is the rest of the line, in the
-last it is short. Agents read a call in a fence with the info word `tool_call` as well, in one of these forms or as a
-JSON object, and that is what is written.
+last it is short. The last also counts for a tool that runs something and requires nothing but what it runs, as
+`<execute_bash>` of OpenHands' older prompt. Agents read a call in a fence with the info word `tool_call` as well, in
+one of these forms or as a JSON object, and that is what is written.
 """
 
 import re
@@ -13,6 +14,7 @@ from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
 from toolcalls.shapes.jsonvalue import accept, checked
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -31,7 +33,8 @@ shell>ls -la""",
 _FENCE, _FENCE_END = "```tool_call", "```"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")
-_MAX_VALUE = 1024  # characters of a value between tags, which is looked at whole
+_PROGRAMS = ("command", "cmd", "code", "script")  # what tools that run something require, whatever else they take
+_MAX_VALUE = 4096  # characters of a value between tags, which is looked at whole
 
 
 class _Zeroclaw:
@@ -81,6 +84,7 @@ def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         return False
     if call.problem is not None:
         return False
+    yield from take_surplus(scan, call, (_FENCE_END,))
     closed = yield from accept(scan, _FENCE_END)
     if not closed and scan.ended and scan.cut:
         return False
@@ -99,13 +103,15 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     # `NAME` also matches a slash, and the parameter behind it.
     name, slash, parameter = name.partition("/")
     keys = tools.keys(name)
+    if tagged and len(keys) != 1 and len(required := tools.required(name)) == 1 and required[0] in _PROGRAMS:
+        keys = required
     if len(keys) != 1 or (slash and parameter != keys[0]):
         return False
     size = int(tagged) + len(name) + len(slash + parameter)
     if not (yield from scan.starts(">", size)):
         return False
     if tagged:
-        return not slash and (yield from _between_tags(scan, sink, tools, name))
+        return not slash and (yield from _between_tags(scan, sink, tools, name, keys[0]))
     first = yield from character(scan, size + 1)
     if not first or first in " \t\r\n>=":
         return False
@@ -130,9 +136,9 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     return True
 
 
-def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
+def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, key: str) -> Step[bool]:
     """A bare value in the tool's tags: on one line with them, or on lines of its own."""
-    closer, key = f"</{name}>", tools.keys(name)[0]
+    closer = f"</{name}>"
     start = len(name) + 2
     if (yield from scan.starts("<", (yield from scan.space(start)))):  # the parameter's own tag, or HTML
         return False

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcalls.insight.vocabulary.entries import A_CALL, Description, StatusEntry
 from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import NOT_GOT, STATUSES
+from toolcalls.insight.vocabulary.statuses import AS_MADE, NOT_GOT, STATUSES
 from toolcalls.values.conversion import members
 
 _NAME = 80  # characters of a tool's name, or of an argument's
@@ -24,8 +24,8 @@ def describe(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> tuple[str
     client = found.client.format(dialect=dialect)
     if _is_withheld(verdict):
         client = _BEGINNING_WITHHELD if verdict.get("index") is not None else client
-    elif is_changed(verdict):
-        client = status.changed
+    elif (how := _how_changed(verdict)) and (status.changed or client == AS_MADE):
+        client = f"{status.changed or 'got it'}, {how}"
     elif found is status.text and status.code == "lowered" and dialect != report.get("dialect"):
         client = _OTHER_DIALECT.format(report.get("dialect"))
     elif _is_begun(verdict, report):
@@ -40,13 +40,25 @@ def describe_briefly(verdict: Mapping[str, Any], report: Mapping[str, Any]) -> s
     form = "text" if dialect is None else f"text ({dialect})"
     if found is _status(verdict).native or (dialect is None and _is_withheld(verdict)):
         form = "native"
-    changed = ", changed" if is_changed(verdict) else ""
-    return f"{form} → {became.format(dialect=dialect)}{changed}"
+    how = _how_changed(verdict)
+    return ", ".join(filter(None, [f"{form} → {became.format(dialect=dialect)}", how]))
 
 
 def is_changed(verdict: Mapping[str, Any]) -> bool:
-    """Whether the client got a call that processors changed."""
-    return bool(verdict.get("changes") and _status(verdict).changed) and not _is_withheld(verdict)
+    """Whether the client got a call that was mended or that processors changed."""
+    return bool(_how_changed(verdict))
+
+
+def _how_changed(verdict: Mapping[str, Any]) -> str:
+    """What was done to the call that the client got: `mended`, `changed`, both, or "" for nothing."""
+    if _is_withheld(verdict):
+        return ""
+    status, repairs = _status(verdict), verdict.get("repairs")
+    by = {change["rule"] for change in verdict.get("changes", ())}
+    # A call that became text has no id, index or place in a frame: only mended arguments are the client's.
+    mended = bool(repairs) and ("mend" in by or (verdict["dialect"] is None and status.code != "lowered"))
+    changed = bool(by - {"mend"} if mended else by) and bool(status.changed)
+    return " and ".join([*["mended"] * mended, *["changed"] * changed])
 
 
 def describe_changes(verdict: Mapping[str, Any]) -> str:
@@ -119,3 +131,18 @@ def did_you_mean(verdict: Mapping[str, Any]) -> str:
     """A question that names the declared tools closest to an undeclared name; "" where none is close."""
     nearest = [f"`{name[:_NAME]}`" for name in verdict.get("nearest", ())]
     return f"did you mean {' or '.join(nearest)}?" if nearest else ""
+
+
+def defects_beside_reason(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The defects of a verdict of which there is more to say than its reason does."""
+    return [one for one in verdict.get("defects", ()) if describe_defect(one) != verdict["reason"]]
+
+
+def describe_defect(defect: Mapping[str, Any]) -> str:
+    """What is wrong with a native call, and where: `wrong_type at /edits, wanted array, got string`."""
+    place = f" at {defect['path'][:_NAME]}" if defect["path"] else ""
+    if defect["code"] == "misspelt_name" and defect["wanted"]:
+        return f"misspelt_name, the request declares {defect['wanted'][:_NAME]}"
+    wanted = f", wanted {defect['wanted']}" if defect["wanted"] else ""
+    got = f", got {defect['got']}" if defect["got"] else ""
+    return f"{defect['code']}{place}{wanted}{got}"

@@ -2,8 +2,8 @@
 
 from html import escape
 
-from toolcalls.insight.replies import Tokens
 from toolcalls.insight.report import visible
+from toolcalls.values.usage import Tokens
 
 
 def counted(count: int, word: str) -> str:
@@ -38,6 +38,11 @@ def token_counts(tokens: Tokens) -> str:
 
 def _number(count: int | None) -> str:
     return "?" if count is None else f"{count:,}"
+
+
+def percent(rate: float) -> str:
+    """A share of 0 to 1: `42%`, and `0.3%` where whole numbers would say none or all."""
+    return f"{100 * rate:.0f}%" if rate in {0.0, 1.0} or 0.01 <= rate <= 0.99 else f"{100 * rate:.1f}%"
 
 
 def escaped(value: object) -> str:

@@ -11,12 +11,12 @@ from hashlib import sha256
 from importlib.resources import files
 
 from toolcalls.insight import plots
-from toolcalls.insight.formatting import counted, duration, escaped, token_counts
+from toolcalls.insight.formatting import counted, duration, escaped, percent, token_counts
 from toolcalls.insight.prices import money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, quoted, session_blocks, session_body
 from toolcalls.insight.sessions import Session, Sessions
-from toolcalls.insight.totals import Link, cost, leaks, models
+from toolcalls.insight.totals import Link, conformance, cost, leaks, models
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.route import Price
 
@@ -77,6 +77,7 @@ def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Bloc
     return [
         Block("totals", f'<div data-key="totals">{_totals(sessions, shown, "this mitmweb")}{now}</div>'),
         Block("card", f'<div data-key="card">{scorecard(sessions.scorecard) if shown else ""}</div>'),
+        Block("damage", f'<div data-key="damage">{conformance(sessions.scorecard.conformance)}</div>'),
         Block("leaks", f'<div data-key="leaks">{leaks(shown, _turns(shown, links))}</div>'),
         Block("tokens", f'<div data-key="tokens">{models(shown, prices)}</div>'),
         Block("sessions", f'<div data-key="sessions">{_sessions(shown, links, prices) if shown else ""}</div>'),
@@ -160,11 +161,14 @@ def _back(target: str) -> str:
 def overview(
     sessions: Sessions, shown: Sequence[Session], links: str, source: str, prices: Sequence[Price] = ()
 ) -> str:
-    """Totals, the scorecard, what leaked, what it cost, the list of sessions. `links`: a pattern for their numbers."""
+    """Totals, the scorecard, how replies came, what leaked, what it cost, the list of sessions.
+
+    links   a pattern for their numbers
+    """
     totals = _totals(sessions, shown, source)
     if not shown:
         return totals
-    tables = f"{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
+    tables = f"{conformance(sessions.scorecard.conformance)}{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
     return f"{totals}{scorecard(sessions.scorecard)}{tables}{_sessions(shown, links, prices)}"
 
 
@@ -200,7 +204,7 @@ def scorecard(card: Scorecard) -> str:
     if not total.total:
         return "<p>No tool calls in them.</p>"
     legend = "".join(
-        f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{_percent(total.rate(outcome))}</span>'
+        f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{percent(total.rate(outcome))}</span>'
         f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {escaped(entry.sentence)}</small></li>"
         for outcome, entry in OUTCOMES.items()
     )
@@ -232,11 +236,7 @@ def _table(by: str, rows: Iterable[Row]) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    return f"{count} ({_percent(count / total)})" if count else "–"
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.0f}%" if rate in {0.0, 1.0} or 0.01 <= rate <= 0.99 else f"{100 * rate:.1f}%"
+    return f"{count} ({percent(count / total)})" if count else "–"
 
 
 def _sessions(shown: Sequence[Session], links: str | Mapping[str, str], prices: Sequence[Price]) -> str:

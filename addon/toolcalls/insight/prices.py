@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from toolcalls.insight.replies import Tokens
 from toolcalls.route import Price
+from toolcalls.values.usage import Tokens
 
 _MILLION = 1_000_000
 

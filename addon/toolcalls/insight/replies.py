@@ -7,29 +7,20 @@ only the first and the last ones: some servers repeat it in every frame.
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.exchange_record import Pieces
+from toolcalls.values.usage import Tokens, tokens_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import FRAMES, Form, Frame
 
 _SLICE = 64 * 1024  # bytes of a body that are cut at once: the proxy waits while many frames are made and freed
 _FIRST, _LAST = 2, 3  # frames with usage that are read
 _MARKS = (b"sage", b"eval_count")  # usage, usageMetadata; Ollama has them at the top
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """What a server counted; None for what it did not say. `cached` are part of `input`, `reasoning` of `output`."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    reasoning: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,7 @@ class Reply:
     """One body of a reply."""
 
     lanes: tuple[Lane, ...] = ()
-    tokens: Tokens = Tokens()
+    tokens: Tokens = field(default_factory=Tokens)
     moments: Moments = Moments()
     model: str = ""
     id: str = ""
@@ -183,42 +174,3 @@ def _named(about: dict[str, Any], *names: str) -> str:
     inner = [about[key] for key in ("message", "response") if isinstance(about.get(key), dict)]
     found = [one.get(name) for one in (about, *inner) for name in names]
     return next((value for value in found if isinstance(value, str)), "")
-
-
-# --- tokens -----------------------------------------------------------------------------------------------------------
-
-_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
-_CACHED = ("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens")
-_REASONING = ("reasoning_tokens", "thoughtsTokenCount")
-_DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
-
-
-def tokens_of(payloads: Sequence[bytes]) -> Tokens:
-    """What the payloads of a reply say of tokens, the latest word of each. Anthropic counts cached input apart, Gemini
-    reasoning.
-    """
-    found: dict[str, int] = {}
-    for payload in payloads:
-        for usage in _usages(_object(payload)):
-            for one in (usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), dict))):
-                found.update({key: value for key, value in one.items() if type(value) is int and value >= 0})
-    input_, output = _count(found, _INPUT), _count(found, _OUTPUT)
-    if input_ is not None:
-        input_ += found.get("cache_read_input_tokens", 0) + found.get("cache_creation_input_tokens", 0)
-    if output is not None:
-        output += found.get("thoughtsTokenCount", 0)
-    return Tokens(input_, output, _count(found, _CACHED), _count(found, _REASONING))
-
-
-def _usages(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if "eval_count" in about or "prompt_eval_count" in about:
-        yield about
-    for one in (about, about.get("message"), about.get("response")):
-        for key in ("usage", "usageMetadata"):
-            if isinstance(one, dict) and isinstance(one.get(key), dict):
-                yield one[key]
-
-
-def _count(found: dict[str, int], names: tuple[str, ...]) -> int | None:
-    return next((found[name] for name in names if name in found), None)

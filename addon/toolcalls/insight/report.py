@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from toolcalls.events import Verdict
-from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
-from toolcalls.insight.vocabulary.statuses import FAILED_STATUS, IN_SUMMARY, SEVERITY
+from toolcalls.events import Defect, Note, Verdict
+from toolcalls.insight.damage import damage_of
+from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
+from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, SEVERITY
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
 
@@ -61,9 +62,7 @@ def make_report(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
         "policy": exchange.call_policy.route.policy,
         "model": model,
         "verdicts": verdicts,
-        "notes": [
-            {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane} for lane, note in exchange.notes
-        ],
+        "notes": [note_data(note, lane) for lane, note in exchange.notes],
         "failure": failure,
         "guarded": exchange.guarded,
     }
@@ -99,6 +98,24 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
         "arguments": call.arguments if call else None,
         **_processed(verdict),
         **({"nearest": list(verdict.nearest)} if verdict.nearest else {}),
+        **({"defects": [defect_data(defect) for defect in verdict.defects]} if verdict.defects else {}),
+    }
+
+
+def note_data(note: Note, lane: int) -> dict[str, Any]:
+    """What was noticed of the reply; `mended` is there only where it is true."""
+    data = {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane}
+    return {**data, "mended": True} if note.mended else data
+
+
+def defect_data(defect: Defect) -> dict[str, Any]:
+    """One thing that is wrong with a native call; it holds no value of the call's."""
+    return {
+        "code": defect.code,
+        "path": defect.path,
+        "wanted": defect.wanted,
+        "got": defect.got,
+        "at": defect.at,
     }
 
 
@@ -114,8 +131,13 @@ def _processed(verdict: Verdict) -> dict[str, Any]:
 
 
 def worst(data: Mapping[str, Any]) -> str | None:
-    """The status that most needs a look, "failed" for a fault of our own; None when there was nothing to judge."""
+    """The status that most needs a look, or what the reply is beside its verdicts (`REPLY_STATUSES`).
+
+    None when there was nothing to judge.
+    """
     found = {verdict["status"] for verdict in data["verdicts"]}
+    for one in damage_of(data, waits=False):  # of native calls, and of the reply as a whole
+        found.add(MENDED if one.mended == one.count else DAMAGED)
     if data["failure"]:
         found.add(FAILED_STATUS)
     return max(found & set(SEVERITY), key=SEVERITY.index, default=None)  # a file of a newer version may hold others
@@ -182,13 +204,15 @@ def cause_of(verdict: Mapping[str, Any]) -> str:
 
 
 def filter_words(report: Mapping[str, Any]) -> str:
-    """What mitmproxy's `~meta` finds a reply by: `reason:fenced`, `dialect:invoke`, each once, a blank between two."""
+    """What mitmproxy's `~meta` finds a reply by: `reason:fenced`, `damage:empty`, each once, a blank between two."""
     found = [(field.filter_word, report.get(name)) for name, field in EXCHANGE_FIELDS.items() if field.filter_word]
     for verdict in report.get("verdicts", ()):
         for name, field in VERDICT_FIELDS.items():
             value = verdict.get(name)
             if field.filter_word:
                 found += [(field.filter_word, one) for one in (value if isinstance(value, list) else [value])]
+    kinds = damage_of(report, waits=report.get("client") != "text")
+    found += [(DAMAGE.filter_word, one.code) for one in kinds]
     words = [f"{word}:{'_'.join(_short(visible(str(value))).split())}" for word, value in found if value]
     return " ".join(dict.fromkeys(words))
 

@@ -1,4 +1,4 @@
-"""How often calls went well: counts of outcomes by model, dialect, tool and agent.
+"""How often calls went well: counts of outcomes by model, dialect, tool and agent; and how replies came.
 
 Counts go on for all turns, also for those that are no longer kept; each table has a bound on its rows, behind which a
 name that is new is counted as `(others)`.
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from toolcalls.insight.conformance import Conformance
 from toolcalls.insight.descriptions import form_without_dialect
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.entries import Outcome
@@ -40,9 +41,12 @@ class Scorecard:
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, Counter[Outcome]]] = {by: {} for by in BY}
+        self.conformance = Conformance()
 
     def add(self, turn: Turn, sign: int = 1) -> None:
         """Count a turn's calls; `sign` is -1 to take them back."""
+        if turn.is_read:
+            self.conformance.add(turn.model, turn.server, turn.damage, sign)
         for verdict in turn.verdicts:
             for by, name in _names(turn, verdict).items():
                 table = self._counts[by]

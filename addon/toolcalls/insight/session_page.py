@@ -220,6 +220,7 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
     unless = f"It is taken all the same where {remedy}." if remedy else ""
     lines = [line for line in (reason, verdict.guess, unless, rule, repairs if verdict.repairs else "") if line]
+    lines += [f"wrong: {one}" for one in verdict.defects]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
     badge = f'<span class="badge {escaped(verdict.status)}">{escaped(verdict.status)}</span>{leak} ' if badged else ""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from toolcalls.insight.conversation import Known, Message
-from toolcalls.insight.replies import Tokens
 from toolcalls.insight.request_diff import Difference, between, common
 from toolcalls.insight.scorecard import Scorecard
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.statuses import SEVERITY
+from toolcalls.values.usage import Tokens
 
 TURNS = 2000
 _LOOKED_AT = 8  # earlier turns of which the one is sought that a request goes on from

@@ -1,23 +1,61 @@
-"""What the overview adds up besides outcomes: which text leaked, since when, and what each model took and cost.
+"""What the overview adds up besides outcomes: how replies came, which text leaked, what each model took and cost.
 
-Both are made of the turns that are kept, so that an entry can say where it was seen last.
+The last two are made of the turns that are kept, so that an entry can say where it was seen last.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from toolcalls.insight.formatting import counted, escaped
+from toolcalls.insight.conformance import Conformance, Kind
+from toolcalls.insight.conformance import Row as Replies
+from toolcalls.insight.damage import sentence_of
+from toolcalls.insight.formatting import counted, escaped, percent
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
 from toolcalls.route import Price
 
-_LEAKS, _MODELS = 30, 30  # rows
+_LEAKS, _MODELS, _SERVERS = 30, 30, 30  # rows; of servers, each with its kinds of damage
 _NAMES = 4  # tools of one row
 
 # The address of a turn, from its session's place in the list and its own in the session.
 type Link = Callable[[int, int], str]
+
+
+def conformance(found: Conformance) -> str:
+    """A table of how replies came, by model and server, with the rate of each kind of damage; "" for no damage."""
+    rows = found.rows()
+    if not any(row.kinds for row in rows):
+        return ""
+    lines = "".join(_replies(row) + "".join(_kind(row, kind) for kind in row.kinds) for row in rows[:_SERVERS])
+    more = f"<p>{len(rows) - _SERVERS} more models and servers.</p>" if len(rows) > _SERVERS else ""
+    about = (
+        '<p class="told">Replies that the addon read, and what they came with that costs a client its call: in how '
+        "many of them, how often in all, and how often it was mended.</p>"
+    )
+    head = _head("model", "server", "what came", "replies", "share", "times", "mended")
+    return f"<h2>How replies came</h2>{about}{_table('Damage', head, lines)}{more}"
+
+
+def _replies(row: Replies) -> str:
+    cells = {"model": escaped(row.model), "server": escaped(row.server), "what came": "without damage"}
+    counts = {"replies": f"{row.sound:,} <small>of {row.turns:,}</small>", "share": percent(row.sound / row.turns)}
+    return _row({**cells, **counts, "times": "", "mended": ""})
+
+
+def _kind(row: Replies, kind: Kind) -> str:
+    return _row(
+        {
+            "model": escaped(row.model),
+            "server": escaped(row.server),
+            "what came": f'<span title="{escaped(sentence_of(kind.code))}">{escaped(kind.code)}</span>',
+            "replies": f"{kind.turns:,}",
+            "share": percent(kind.turns / row.turns),
+            "times": f"{kind.count:,}",
+            "mended": f"{kind.mended:,}",
+        }
+    )
 
 
 @dataclass(slots=True)

@@ -12,15 +12,17 @@ from typing import Any
 from toolcalls.insight import replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Known, RequestSummary, excerpt, request_summary
-from toolcalls.insight.descriptions import describe, did_you_mean
+from toolcalls.insight.damage import Damage, damage_of
+from toolcalls.insight.descriptions import defects_beside_reason, describe, describe_defect, did_you_mean
 from toolcalls.insight.exchange_record import ExchangeRecord, State
 from toolcalls.insight.own_secrets import OwnSecrets, secrets_of
 from toolcalls.insight.redaction import redacted_text, redacted_url
-from toolcalls.insight.replies import Lane, Moments, Reply, Tokens
+from toolcalls.insight.replies import Lane, Moments, Reply
 from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.values.usage import Tokens
 
 ARGUMENTS = 1000  # characters of a call's arguments that are kept
 TEXT = 600  # of a reply's text
@@ -28,6 +30,7 @@ CALLS = 200  # verdicts of one turn
 _NAME = 120
 _ERRORS = 400  # the first status of an error
 _REFUSAL = 2048  # bytes of what a server says with one
+_PORTS = frozenset({0, 80, 443})  # not known, and those of HTTP's schemes
 _CHANGES = 20  # of one call, and notes of one turn
 
 
@@ -36,7 +39,8 @@ class Verdict:
     """What became of one call. `arguments` is the beginning of its JSON, `size` the length of all of it.
 
     `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
-    `model` is what the model did, and `client` what the client got (`describe`). `guess` asks for a name that is close.
+    `model` is what the model did, and `client` what the client got (`describe`). `guess` asks for a name that is close,
+    `defects` say what is wrong with a native call, and where.
     """
 
     status: str
@@ -53,12 +57,15 @@ class Verdict:
     model: str = ""
     client: str = ""
     guess: str = ""
+    defects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One exchange. `finish` is "" for a reply that broke off, None for one that was not read or is not over.
 
+    server    the host, with its port where that is not the scheme's own
+    damage    what the reply came with that costs its client a call; () where it was not read
     judged    where the verdicts come from, "" where they are those of when the reply passed
     current   what the current configuration says instead of these verdicts, "" for the same
     """
@@ -92,6 +99,13 @@ class Turn:
     state: State = "ended"
     judged: str = ""
     current: str = ""
+    server: str = ""
+    damage: tuple[Damage, ...] = ()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its reply has ended and was read, and so counts."""
+        return self.state == "ended" and bool(self.kind)
 
     def after(self, moment: int | None) -> float | None:
         """A moment of the reply, in seconds since the request began."""
@@ -155,7 +169,14 @@ def turn_of(record: ExchangeRecord, known: Known | None = None, request: Request
         state=record.state,
         judged=excerpt(str(report.get("judged") or "")),
         current=_current(report),
+        server=server_of(record.host, record.port),
+        damage=damage_of(report, waits=waits),
     )
+
+
+def server_of(host: str, port: int) -> str:
+    """Who answered: the host, with its port where that is not the scheme's own."""
+    return host[:_NAME] if port in _PORTS else f"{host[:_NAME]}:{port}"
 
 
 def _current(report: Mapping[str, Any]) -> str:
@@ -238,6 +259,7 @@ def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool
         model=excerpt(model, _NAME),
         client=excerpt(client, _NAME),
         guess=excerpt(did_you_mean(plain), _NAME),
+        defects=tuple(excerpt(describe_defect(one), _NAME) for one in defects_beside_reason(plain)[:_CHANGES]),
     )
 
 
@@ -247,6 +269,6 @@ def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     outcome = STATUSES[status].outcome if status in STATUSES else "broken"
     if reason is not None:
         outcome = reason.outcomes.get(status, outcome)
-    if outcome == "success" and plain.get("repairs"):
+    if plain.get("repairs") and (outcome == "success" or (outcome == "broken" and status == "native")):
         return "repair"
     return "decline" if outcome == "leak" and not waits else outcome

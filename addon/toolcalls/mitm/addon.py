@@ -26,6 +26,7 @@ from toolcalls.mitm.commands.keys import bind_keys
 from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.console_status import Focus
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
+from toolcalls.mitm.error_replies import answer, quoting_body, reading_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
 from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.mitm.live import Live
@@ -255,6 +256,13 @@ class ToolCalls:
                 tap.close()
             flow_metadata.store_bodies(response, flow.metadata, tap)
             self._report(flow, tap.exchange)
+        elif (body := quoting_body(flow)) is not None:
+            if (plan := self._plan(flow)) is not None and flow.live and not cut:
+                self._report(flow, answer(plan, flow, body))
+            elif plan is not None:
+                held = LIVE if flow.live else flow.metadata.get(flow_metadata.REPORT)
+                self._report(flow, reading_of(plan, flow, body), held=held)
+            self._plans.pop(flow, None)
         elif not flow.live and response.raw_content is not None:
             self._judge(flow, response, cut=cut)
 

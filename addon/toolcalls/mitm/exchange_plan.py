@@ -20,6 +20,7 @@ from toolcalls.request import Request
 from toolcalls.requests.call_memory import REFUSED, CallMemory, missing_call_notes, missing_calls, with_missing_calls
 from toolcalls.requests.client_memory import ClientMemory, session_of
 from toolcalls.requests.evidence import Decision, call_policy_of, client_pattern, decide
+from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.processing import loop_watch_for, processors_for, with_steering_texts, without_blocked_tools
 from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
@@ -43,6 +44,7 @@ class ExchangePlan:
     """What is done to one exchange.
 
     seed             a digest of the request's body, from which the ids of lifted calls are made
+    asked_form       how the body of the reply is framed that the request asks for
     request          the body that came, and the one that the upstream is sent instead; None if it is the same
     processors       the route's; None for none
     watch            a loop guard that only reports; None for none
@@ -62,11 +64,12 @@ class ExchangePlan:
     call_memory: CallMemory | None = None
     may_be_refused: bool = False
     recognised: str | None = None
+    asked_form: Form = "whole"
 
     @property
     def may_change(self) -> bool:
-        """Whether the reply may be changed."""
-        return self.decision.kind != "observe"
+        """Whether the reply may be changed: where nothing else is, it may be mended."""
+        return self.decision.kind != "observe" or bool(self.call_policy.route.mend)
 
     @property
     def may_block(self) -> bool:
@@ -83,11 +86,12 @@ class ExchangePlan:
         """The model that the request names, "" for none."""
         return self.call_policy.request.model
 
-    def exchange(self, form: Form) -> Exchange:
-        """A new reading of a reply."""
+    def exchange(self, form: Form, *, is_error: bool = False, moment: tuple[int, str] | None = None) -> Exchange:
+        """A new reading of a reply. `is_error`: its status is that of an error. `moment`: as an exchange's."""
         exchange = Exchange(
             self.wire, self.call_policy, self.decision, self.tools,
             form=form, seed=self.seed, processors=self.processors, watch=self.watch,
+            is_error=is_error, moment=moment,
         )  # fmt: skip
         if self.call_memory is not None:
             self.call_memory.reply_started(exchange)
@@ -143,14 +147,14 @@ def plan_for(
     made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
     may_be_refused = bool(notes)
     if route.rewrite_request and not fetched:
-        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, processors, call_memory)
+        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, tools, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
     request_body = (body, made) if made else None
     return ExchangePlan(
         wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
-        recognised,
+        recognised, wire.asked_form(request.path, body),
     )  # fmt: skip
 
 
@@ -168,6 +172,7 @@ def _rewritten(
     body: bytes,
     call_policy: CallPolicy,
     decision: Decision,
+    tools: Toolbox,
     processors: Processors | None,
     call_memory: CallMemory | None,
 ) -> tuple[bytes | None, list[str]]:
@@ -176,6 +181,7 @@ def _rewritten(
     if format_ is None:
         return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
+        body, mended = mended_history(wire, body, call_policy, tools)
         conversation = format_.read(body)
         if decision.upstream == "text" and decision.kind == "lift":  # the tools are declared anew in each request
             known = {tool.name for tool in conversation.tools}
@@ -190,8 +196,8 @@ def _rewritten(
         made = rewrite(whole.conversation, call_policy, decision, names)
         steered = with_steering_texts(made.conversation, call_policy.route)
         notes = (*offered.notes, *whole.notes, *made.notes, *steered.notes)
-        if not notes:
-            return None, []
-        return format_.write(body, steered.conversation), [f"request: {note}" for note in notes]
+        made_body = format_.write(body, steered.conversation) if notes else body
+        notes = (*mended, *notes)
+        return made_body if notes else None, [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole
         return None, [f"{_PASSES}{error}"]

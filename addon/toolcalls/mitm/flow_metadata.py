@@ -8,6 +8,7 @@ toolcalls_upstream   what the upstream sent, without content coding, only where 
 toolcalls_request    what the client sent, without content coding, only where the upstream was sent something else
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
                      {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
+toolcalls_error      the status of the upstream's error, only where the client got a reply instead of it
 toolcalls_client     the client pattern that an earlier request of the session matched, only where there was one
 
 mitmproxy drops a flow whose metadata it cannot write, silently, so everything is made writable first.
@@ -27,10 +28,14 @@ FILTER_WORDS = "toolcalls_words"
 UPSTREAM = "toolcalls_upstream"
 REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
+ERROR = "toolcalls_error"
 CLIENT = "toolcalls_client"
 
 # They describe the bytes of the body (RFC 9530, RFC 1864), and those may change.
 _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
+
+
+_OF_ERRORS = ("retry-after", "retry-after-ms", "x-should-retry")  # what they tell clients to do about an error
 
 
 class _Bytes(bytes):
@@ -75,6 +80,31 @@ def store_bodies(response: http.Response, metadata: dict[str, Any], tap: Respons
         metadata[UPSTREAM] = _Bytes(upstream)
     same = tap.client is tap.upstream
     metadata[TIMES] = {"upstream": _times(tap.upstream), "client": None if same else _times(tap.client)}
+
+
+def store_answer(flow: http.HTTPFlow, response: http.Response, error: bytes, body: bytes, content_type: str) -> None:
+    """Give the client a reply with this body instead of an error, whose status and body (uncoded) are kept."""
+    flow.metadata[ERROR] = response.status_code
+    flow.metadata[UPSTREAM] = _Bytes(error)
+    response.status_code = 200
+    response.reason = "OK" if response.reason else ""
+    for name in ("content-encoding", "transfer-encoding", *_DIGESTS, *_OF_ERRORS):
+        response.headers.pop(name, None)
+    response.headers["content-type"] = content_type
+    response.raw_content = body
+    response.headers["content-length"] = str(len(body))
+
+
+def answered_status(flow: http.HTTPFlow) -> int | None:
+    """The status of the error that was answered with a reply; None for any other flow."""
+    status = flow.metadata.get(ERROR)
+    return status if isinstance(status, int) and isinstance(flow.metadata.get(UPSTREAM), bytes) else None
+
+
+def upstream_body(flow: http.HTTPFlow) -> bytes | None:
+    """What the upstream sent, without its coding, where the client got something else."""
+    body = flow.metadata.get(UPSTREAM)
+    return body if isinstance(body, bytes) else None
 
 
 def _times(body: TimedBody) -> dict[str, list[int]]:
@@ -149,7 +179,7 @@ def recognised_client(flow: http.HTTPFlow) -> str | None:
 def clear(flow: http.HTTPFlow) -> None:
     """Remove what an earlier reply left in a flow that is sent again."""
     annotate(flow, {"summary": "", "worst": None})
-    for name in (REPORT, FILTER_WORDS, UPSTREAM, TIMES):
+    for name in (REPORT, FILTER_WORDS, UPSTREAM, ERROR, TIMES):
         flow.metadata.pop(name, None)
 
 
@@ -192,6 +222,8 @@ class ReplayedBodies:
             if isinstance(flow, http.HTTPFlow) and flow.id not in self._seen:
                 self._seen.add(flow.id)
                 upstream = flow.metadata.get(UPSTREAM)
+                if ERROR in flow.metadata:  # the reply is a sound one, and what came was none
+                    continue
                 if isinstance(upstream, bytes) and flow.response is not None and flow.response.raw_content:
                     self._bodies[flow.response.raw_content] = upstream
 

@@ -25,6 +25,7 @@ from toolcalls.insight.vocabulary.entries import ConditionNumber
 from toolcalls.insight.vocabulary.reasons import failing, with_sentence
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.mitm.error_replies import exchange_of, quoting_body
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
 from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.websocket.connection import QuotableTexts
@@ -35,36 +36,49 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory
 from toolcalls.route import Config, Route, Taken
 from toolcalls.text.echo import EchoIndex
+from toolcalls.wires import Wire
 from toolcalls.wires.frames import FRAMES, Form
 
 _QUOTED = failing(4)
 _NAMES: tuple[Taken, ...] = ("undeclared", "echo", "duplicate")
 _MOST_CALLS = 1 << 30
+_ERRORS = 400  # the first status of an error
 _INCOMPLETE = failing(7)
 _WHOLE = frozenset({"duplicate", "echo", "missing_argument", "not_terminal"})
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A reply as it was recorded, and what today's configuration says of it. `cut`: it broke off."""
+    """A reply as it was recorded, and what today's configuration says of it.
+
+    cut     it broke off
+    error   the status of the upstream's error, whose body this is; None for none
+    """
 
     plan: ExchangePlan
     form: Form
     body: bytes
     cut: bool
+    error: int | None = None
 
     def read(self, call_policy: CallPolicy | None = None) -> Exchange:
         """The reply read from its beginning to its end, on other `terms` as calls to lift."""
         plan = self.plan
         if call_policy is not None:
             plan = replace(plan, call_policy=call_policy, decision=replace(plan.decision, kind="lift"), processors=None)
+        return self._played(plan)[0]
+
+    def given(self) -> tuple[Exchange, bytes]:
+        """The reading, and the body that a client is given by today's configuration."""
+        return self._played(self.plan)
+
+    def _played(self, plan: ExchangePlan) -> tuple[Exchange, bytes]:
         exchange = plan.exchange(self.form)
-        exchange.feed(self.body)
-        if self.cut:
-            exchange.abort()
-        else:
-            exchange.close()
-        return exchange
+        if self.error is not None:
+            made = exchange.answer(self.body, self.form, self.error)
+            return (exchange_of(plan, self.body), self.body) if made is None else (exchange, made)
+        out = exchange.feed(self.body)
+        return exchange, out + (exchange.abort() if self.cut else exchange.close())
 
 
 def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
@@ -72,6 +86,12 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
     wire = wire_for(flow.request)
     if wire is None or flow.response is None:
         raise ReplyNotParsed("it is no exchange with an API that the addon reads")
+    if (quoting := quoting_body(flow)) is not None:
+        return _error(flow, wire, config, quoting, flow.response.status_code)
+    if flow.response.status_code >= _ERRORS:
+        raise ReplyNotParsed(
+            f"it is an error with status {flow.response.status_code} that quotes nothing of the model's"
+        )
     form = form_of(wire, flow.request, flow.response, guarded=True)
     body = flow.metadata.get(flow_metadata.UPSTREAM)
     if form is None or flow.response.raw_content is None:
@@ -88,6 +108,14 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
     if plan.may_block and (charset := unreadable_charset(flow.response, form)) is not None:
         raise ReplyNotParsed(f"its reply cannot be read: charset {charset!r}")
     return Recorded(plan, form, body, cut=flow.error is not None)
+
+
+def _error(flow: http.HTTPFlow, wire: Wire, config: Config, body: bytes, status: int) -> Recorded:
+    """An error that quotes what the model wrote, also one that was answered with a reply."""
+    original, client = flow_metadata.original_request_body(flow), flow_metadata.recognised_client(flow)
+    plan = plan_for(wire, flow.request, config, original, recognised=client)
+    answered = flow_metadata.answered_status(flow)
+    return Recorded(plan, plan.asked_form, body, cut=False, error=status if answered is None else answered)
 
 
 def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recorded]]:

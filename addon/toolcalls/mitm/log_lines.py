@@ -8,12 +8,21 @@ from itertools import islice
 from typing import Any
 
 from toolcalls.insight import report
-from toolcalls.insight.descriptions import describe_briefly, describe_changes, did_you_mean, is_changed, subject_of
+from toolcalls.insight.descriptions import (
+    defects_beside_reason,
+    describe_briefly,
+    describe_changes,
+    describe_defect,
+    did_you_mean,
+    is_changed,
+    subject_of,
+)
 from toolcalls.insight.vocabulary.reasons import with_sentence
 
 _NAME = 40  # characters of a tool's name
 _LONGEST = 400  # characters of a line
 _LINES = 5  # of one reply
+_DEFECTS = 3  # of one call
 
 
 def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
@@ -28,7 +37,11 @@ def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
         guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
-        parts = [f"{rule}{with_sentence(str(verdict['reason']))}{guess}"] if verdict["reason"] is not None else []
+        told = "; ".join(map(describe_defect, defects_beside_reason(verdict)[:_DEFECTS]))
+        where = f" ({report.visible(told)})" if told else ""
+        parts = (
+            [f"{rule}{with_sentence(str(verdict['reason']))}{where}{guess}"] if verdict["reason"] is not None else []
+        )
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
         yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]

@@ -22,6 +22,7 @@ NEEDED = {
     "regex": "regex",
     "lxml": "lxml",
     "pygal": "pygal",
+    "jsonschema": "jsonschema",
 }
 
 

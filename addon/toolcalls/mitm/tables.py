@@ -11,8 +11,13 @@ from typing import Any
 
 from mitmproxy import flow, http
 
+from toolcalls.insight.conformance import Conformance
+from toolcalls.insight.damage import damage_of
 from toolcalls.insight.descriptions import form_without_dialect
+from toolcalls.insight.formatting import counted, percent
+from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.report import visible
+from toolcalls.insight.turn import server_of
 from toolcalls.insight.vocabulary.statuses import SEVERITY
 from toolcalls.mitm.judging import Candidate
 from toolcalls.mitm.views.message import report_of
@@ -48,6 +53,8 @@ def in_lines(table: Table) -> Table:
     for row in rows:
         names = [one for one in row[:2] if one and not one.isdigit()]
         counts = [f"{word} {count}" for word, count in zip(head[2:], row[2:], strict=True) if word and count]
+        if not counts and row[1] and not row[1].isdigit():
+            names, counts = [row[0]], [row[1]]
         alone = [row[1]] if row[1].isdigit() else []
         made.append([f"{', '.join(names)}: {', '.join(counts or alone)}"])
     return made
@@ -58,13 +65,18 @@ def in_a_column(table: Table) -> Table:
     return [[f"{number}. {what}: {said}" if number else f"   {what}: {said}"] for number, what, said in table]
 
 
-def outcome_counts(reports: Iterable[Mapping[str, Any]]) -> Table:
-    """How many calls had which outcome: by model and dialect, and by reason."""
+def outcome_counts(reports: Iterable[tuple[str, Mapping[str, Any]]]) -> Table:
+    """How many calls had which outcome: by model and dialect, and by reason; and how many replies of each model on each
+    server came with which damage. Each report has its server before it.
+    """
+    conformance = Conformance()
     counts: dict[tuple[str, str], Counter[str]] = {}
     reasons: Counter[str] = Counter()
     read = 0
-    for data in reports:
+    for server, data in reports:
         read += 1
+        model = redacted_text(str(data["model"]))
+        conformance.add(model, server, damage_of(data, waits=data.get("client") != "text"))
         for verdict in data["verdicts"]:
             form = verdict["dialect"] or f"({form_without_dialect(verdict['reason'])})"
             who = str(data["model"]) or "no model", str(form)
@@ -80,7 +92,17 @@ def outcome_counts(reports: Iterable[Mapping[str, Any]]) -> Table:
         found = counts[model, dialect]
         rows.append([cell(model), cell(dialect), *(str(found[status] or "") for status in columns)])
     rows += [[cell(reason), str(count)] for reason, count in reasons.most_common()]
+    rows += [[cell(what), said] for what, said in damage_lines(conformance)]
     return _even([*rows, ["replies read", str(read)]])
+
+
+def damage_lines(found: Conformance) -> Iterator[tuple[str, str]]:
+    """Each kind of damage of each model on its server: `empty, kimi at host`, `30% (3 of 10 replies), 0 mended`."""
+    for row in found.rows():
+        for kind in row.kinds:
+            times = f", {kind.count} times" if kind.count > kind.turns else ""
+            share = f"{percent(row.rate(kind.code))} ({kind.turns} of {counted(row.turns, 'reply')})"
+            yield f"{kind.code}, {row.model} at {row.server}", f"{share}{times}, {kind.mended} mended"
 
 
 def _candidate(number: int, candidate: Candidate) -> Iterator[list[str]]:
@@ -102,18 +124,18 @@ def _outcome(candidate: Candidate) -> str:
 
 def calls_of(one: flow.Flow) -> Iterator[Call]:
     """The calls that a reply made, in the order of the flow view."""
-    for data in reports_of([one]):
+    for _, data in reports_by_server([one]):
         for verdict in data["verdicts"]:
             if verdict["arguments"] is not None:
                 yield Call(str(verdict["name"]), str(verdict["arguments"]))
 
 
-def reports_of(flows: Iterable[flow.Flow]) -> Iterator[dict[str, Any]]:
-    """The reports of those flows that have one, also of replies that are coming."""
+def reports_by_server(flows: Iterable[flow.Flow]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The reports of those flows that have one, also of replies that are coming, each behind its server."""
     for one in flows:
         data = report_of(one) if isinstance(one, http.HTTPFlow) else None
-        if data is not None:
-            yield dict(data)
+        if data is not None and isinstance(one, http.HTTPFlow):
+            yield server_of(one.request.pretty_host, one.request.port), dict(data)
 
 
 def cell(text: str) -> str:

@@ -95,8 +95,17 @@ def plain(raw: str) -> str:
 
     Raises ValueError or RecursionError for what is no JSON that can be taken apart.
     """
-    value = json.loads(raw, parse_int=str, parse_float=str)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    value = json.loads(raw, parse_int=_Spelling, parse_float=_Spelling)
+    return value if isinstance(value, str) else _written(value)
+
+
+def _written(value: Any) -> str:
+    """A value as JSON, with numbers as they were spelt."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_written(name)}: {_written(member)}' for name, member in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return str(value) if isinstance(value, _Spelling) else json.dumps(value, ensure_ascii=False)
 
 
 def leaves(raw: str) -> list[str]:
@@ -164,3 +173,9 @@ class _Number(str):
 
     def __new__(cls, spelling: str) -> "_Number":
         return super().__new__(cls, f"\0{spelling}")
+
+
+class _Spelling(str):
+    """A number as it was spelt."""
+
+    __slots__ = ()

@@ -335,8 +335,8 @@ class CarelessReading:
                 for key in element.keys:
                     probe.learn(key, as_json(value))
             cause = min(cause, element.start)
-            if not element.bare and end is not None:
-                call.closed[element.keys[0]] = (element.inside, element.keys, 0)
+            if end is not None:
+                call.closed["" if element.bare else element.keys[0]] = (element.inside, element.keys, 0)
         if end is None or probe.refusal is not None:
             probe.end(whole=True)
         if probe.refusal is not None:

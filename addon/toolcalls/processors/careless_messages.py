@@ -176,7 +176,6 @@ def _without(held: str, removals: list[_Removal]) -> str:
 def _in_held(removals: list[_Removal], place: int) -> int:
     """Where a place of what is shown stands in the whole text."""
     for start, end, _ in removals:
-        if place <= start:
-            break
-        place += end - start - 1
+        if place > start:
+            place += end - start - 1
     return place

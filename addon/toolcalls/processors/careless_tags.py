@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcalls.dialects import all_dialects
+from toolcalls.processors.json_members import Members, members_of
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsontags import JsonTags
@@ -188,7 +189,7 @@ def calls_in_objects(text: str) -> Iterator[tuple[tuple[str, ...], list[tuple[st
 
     def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found.append(pairs)
-        return _Members(pairs)
+        return Members(pairs)
 
     decoder = json.JSONDecoder(object_pairs_hook=keep, parse_int=str, parse_float=str, strict=False)
     at, tries, decoded = text.find("{"), 0, 0
@@ -205,21 +206,4 @@ def calls_in_objects(text: str) -> Iterator[tuple[tuple[str, ...], list[tuple[st
     for pairs in found:
         names = tuple(value for key, value in pairs if key.casefold() in _CALLED and isinstance(value, str))
         if names:
-            yield names, [one for key, value in pairs if key.casefold() in _ARGUMENTS for one in _members(value)]
-
-
-class _Members(dict[str, Any]):
-    """An object of which duplicates are kept."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
-def _members(value: Any) -> list[tuple[str, str]]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, object_pairs_hook=_Members, parse_int=str, parse_float=str)
-        except (ValueError, RecursionError):
-            return []
-    return [(key, json.dumps(one)) for key, one in value.pairs] if isinstance(value, _Members) else []
+            yield names, [one for key, value in pairs if key.casefold() in _ARGUMENTS for one in members_of(value)]

@@ -14,14 +14,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 from toolcalls.processors.careless_tags import as_json
+from toolcalls.processors.json_members import Members, members_of
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 _OBJECTS = 256  # beginnings of objects that turn out to be none, in one text
 _MOST = 256  # calls, names or arguments that are looked at in one text
+_MUCH = 1 << 23  # characters of all values of one text, each of which may have two ends
 _FEW = 8  # names of servers, each of which may belong to each name of a tool
 _CALLED = frozenset({"action", "name", "tool", "tool_name", "function", "function_name"})
 _GIVEN = frozenset({"action_input", "arguments", "parameters", "args", "input", "kwargs", "params"})
@@ -70,13 +71,14 @@ _NOT_GIVEN = frozenset({"tool", "server_name", "tool_name", "arguments"})
 
 def _forge(text: str, tools: Toolbox) -> Iterator[WordCall]:
     ends = [match.span() for match in _TOOL_END.finditer(text)]
+    room = _Room(_MUCH + 16 * len(text))
     for opener in _bounded(_TOOL.finditer(text)):
         first = bisect_left(ends, (opener.end(), 0))
         start, behind = ends[first] if first < len(ends) else (len(text), len(text))
         arguments: list[tuple[str, str]] = []
         names: list[str] = []
         for end in dict.fromkeys((start, ends[-1][0] if first < len(ends) else start)):
-            found, given = _elements(text[opener.end() : end], tools)
+            found, given = _elements(text[opener.end() : end], tools, room)
             names += found
             arguments += given
         if names:
@@ -85,7 +87,21 @@ def _forge(text: str, tools: Toolbox) -> Iterator[WordCall]:
         yield from _objects(text, opener.end(), start, tools)
 
 
-def _elements(body: str, tools: Toolbox) -> tuple[list[str], list[tuple[str, str]]]:
+class _Room:
+    """How many characters of values are still looked at: calls may reach over all that follow, and values too."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def cut(self, text: str, start: int, end: int) -> str:
+        """A part of a text. Raises ValueError where that is too much."""
+        self._left -= end - start
+        if self._left < 0:
+            raise ValueError("too much text in values")
+        return text[start:end]
+
+
+def _elements(body: str, tools: Toolbox, room: _Room) -> tuple[list[str], list[tuple[str, str]]]:
     """The names and the arguments between a call's tags. What comments and CDATA hold is no element."""
     plain = _MARKUP.sub(lambda found: "\0" * len(found[0]), body)
     closers: dict[str, list[int]] = {}
@@ -101,7 +117,7 @@ def _elements(body: str, tools: Toolbox) -> tuple[list[str], list[tuple[str, str
     called: dict[str, list[str]] = {"server_name": [], "tool_name": []}
     for element in _ELEMENT.finditer(plain):
         if (into := called.get(element[1].casefold())) is not None:
-            into += [_decoded(body[element.end() : end]).strip() for end in ends(element[1], element.end())]
+            into += [_decoded(room.cut(body, element.end(), end)).strip() for end in ends(element[1], element.end())]
     names = called["tool_name"][:_MOST]
     names += [f"{server}.{name}" for server in called["server_name"][:_FEW] for name in names[:_FEW]]
     given: list[tuple[str, str]] = []
@@ -114,7 +130,7 @@ def _elements(body: str, tools: Toolbox) -> tuple[list[str], list[tuple[str, str
             raise ValueError("too many arguments")
         places = ends(found[1], at)
         for end in places:
-            value = _COMMENT.sub("", body[at:end])
+            value = _COMMENT.sub("", room.cut(body, at, end))
             given += [(key, raw) for raw in dict.fromkeys((as_json(value), quote(_decoded(value).strip())))]
         if any(key in tools.keys(name) and tools.types(name, key) in (None, {"string"}) for name in names):
             at = places[0]
@@ -212,7 +228,7 @@ def _input(text: str, names: Sequence[str], tools: Toolbox) -> Iterator[tuple[st
 
     A text is the value of whichever parameter the tool has.
     """
-    found = [member for _, _, pairs in _outermost(text, 0, len(text)) for member in _members(pairs)]
+    found = [member for _, _, pairs in _outermost(text, 0, len(text)) for member in members_of(pairs)]
     yield from found
     if found:
         return
@@ -231,17 +247,9 @@ _BRACE = re.compile(r'\{(?=\s*["}])')
 _KEYED = re.compile(rf'"(?:{"|".join(sorted(_CALLED))})"\s*:', re.IGNORECASE)
 
 
-class _Members(dict[str, Any]):
-    """An object whose duplicates are kept."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
-def _outermost(text: str, start: int, end: int) -> Iterator[tuple[int, int, _Members]]:
+def _outermost(text: str, start: int, end: int) -> Iterator[tuple[int, int, Members]]:
     """The objects that stand in no other one, and their places."""
-    decoder = json.JSONDecoder(object_pairs_hook=_Members, parse_int=str, parse_float=str, strict=False)
+    decoder = json.JSONDecoder(object_pairs_hook=Members, parse_int=str, parse_float=str, strict=False)
     failed = 0
     brace = _BRACE.search(text, start, end)
     while brace is not None:
@@ -263,23 +271,15 @@ def _objects(text: str, start: int, end: int, tools: Toolbox) -> Iterator[WordCa
         pending = [outermost]
         while pending:
             members = pending.pop()
-            pending += [value for _, value in members.pairs if isinstance(value, _Members)]
+            pending += [value for _, value in members.pairs if isinstance(value, Members)]
             names = [value for key, value in members.pairs if key.casefold() in _CALLED and isinstance(value, str)]
+            keys = [key for name in names for key in tools.keys(name)]
             given: list[tuple[str, str]] = []
             for key, value in members.pairs:
                 if key.casefold() in _GIVEN:
-                    given += _members(value) or [(one, json.dumps(value)) for name in names for one in tools.keys(name)]
+                    given += members_of(value) or [(one, json.dumps(value)) for one in keys]
             if names:
                 yield WordCall(at, behind, tuple(dict.fromkeys(reversed(names))), given)
-
-
-def _members(value: Any) -> list[tuple[str, str]]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, object_pairs_hook=_Members, parse_int=str, parse_float=str)
-        except (ValueError, RecursionError):
-            return []
-    return [(key, json.dumps(one)) for key, one in value.pairs] if isinstance(value, _Members) else []
 
 
 WORD_FORMS = {

@@ -5,7 +5,7 @@ passages and goes through the filters; texts of our own are inserted where they 
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors.decisions import CallDecisions
@@ -18,7 +18,11 @@ from toolcalls.processors.steering import TextInserter, notice
 
 
 class Chain:
-    """One lane's processors (`Processing`). `silent`: the text from here on is taken away."""
+    """One lane's processors (`Processing`).
+
+    silent   the text from here on is taken away
+    mark     adds to the verdict of a native call what happened to it before; takes the index that it came with
+    """
 
     def __init__(self, state: ReplyState) -> None:
         of = state.processors
@@ -30,6 +34,7 @@ class Chain:
         self._filters = Filters(route.filters, state.replaced, state.disabled, of.work) if route.filters else None
         self._notices = route.steering == "request"
         self._inserter = TextInserter(state.inserted)
+        self.mark: Callable[[int, Verdict], Verdict] = _unmarked
         self.silent = state.silent
         self._as_text = state.as_text
         self._direct = not (state.whole or state.as_text)  # a call's markup goes, whatever becomes of the call
@@ -96,7 +101,8 @@ class Chain:
         for call in self._calls.values():
             if call.native and call.state == "dropped" and not call.reported:
                 call.reported = True
-                self._out.append(call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0)))
+                verdict = call.annotated(Verdict("blocked", None, None, call.start.name, 0, 0))
+                self._out.append(self.mark(call.start.index, verdict))
         self._out.extend(decisions.notes)
         decisions.notes.clear()
         return self._taken_out()
@@ -274,3 +280,7 @@ class Chain:
         inserted = self._inserter.insert(text)
         if inserted:
             self._out.append(inserted)
+
+
+def _unmarked(_: int, verdict: Verdict) -> Verdict:
+    return verdict

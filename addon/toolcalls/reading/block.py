@@ -2,6 +2,8 @@
 
 The reader opens a block at an opener and closes it when the grammar is done. The ledger decides what becomes of the
 text and the calls in between.
+
+Past 300 lines by a little: each report of a grammar is one short method, and all of them decide on the same call.
 """
 
 from toolcalls.events import Reason, Repair
@@ -16,22 +18,37 @@ class Quoted(Exception):
 class Block:
     """A `CallSink` for one run of a grammar.
 
-    framed  the grammar reported something of a frame
+    framed        the grammar reported something of a frame
+    open_wrapper  the closing tags of the wrapper that it left open, () where it read one, None where it has none
     """
 
-    def __init__(self, ledger: Ledger, dialect: str, place: Reason | None, *, whole_message: bool) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        dialect: str,
+        place: Reason | None,
+        *,
+        whole_message: bool,
+        whole_call: bool,
+        begins_line: bool,
+    ) -> None:
         """`place` is what speaks against a call here, None for nothing.
 
+        begins_line     only white space stands before it on its line, or a message's frame right before it
+        whole_call      its calls count only when they are complete
         whole_message   its calls count only when they are complete and, but under `lenient`, nothing but white space
                         and calls follows them
         """
         ledger.open(quoted=place not in {None, "inline", "escaped", "beside_native"})
         self.framed = False
+        self.open_wrapper: tuple[str, ...] | None = None
         self._ledger = ledger
         self._call_policy = ledger.call_policy
         self._dialect = dialect
         self._place = place
         self._whole_message = whole_message
+        self._whole_call = whole_call
+        self._begins_line = begins_line
         self._first: Candidate | None = None
         self._start = ledger.at  # where the next candidate starts: the block's opener, or the end of the call before
 
@@ -41,6 +58,11 @@ class Block:
     def has_call(self) -> bool:
         """Whether a call began in it."""
         return self._first is not None
+
+    @property
+    def first_call(self) -> Candidate | None:
+        """The first of its calls."""
+        return self._first
 
     @property
     def call_complete(self) -> bool:
@@ -120,7 +142,11 @@ class Block:
         candidate = Candidate(self._dialect, name or None, self._start, ledger.limits.max_depth)
         candidate.body = ledger.at
         candidate.whole_message = self._whole_message
-        candidate.held_to_end = self._whole_message or self._call_policy.waits(self._place)
+        last = ledger.ends_message or (self._call_policy.takes_only_calls and self._call_policy.invented(name))
+        candidate.must_be_last = last or (self._whole_message and not self._call_policy.takes("inline"))
+        candidate.in_fence = ledger.in_fence
+        held = self._whole_message or self._whole_call or self._call_policy.waits(self._place)
+        candidate.held_to_end = held or last
         ledger.current = candidate
         ledger.limits.reset()
         if respelt:
@@ -203,11 +229,19 @@ class Block:
         if current is not None and name not in current.repairs:
             current.repairs.append(name)
 
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """The block ends, and its wrapper was not closed; () where it was."""
+        self.open_wrapper = closers
+
     # The dialect's frame (`shapes.CallSink`)
 
     def may_remove_frame(self) -> bool:
         """Whether the frame of a message may be removed here."""
         return self._call_policy.lift and self._call_policy.remove_frames and not self._ledger.quoted
+
+    def begins_line(self) -> bool:
+        """Whether the block stands at the start of a line, or behind a frame."""
+        return self._begins_line
 
     def mark_frame(self) -> None:
         """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
@@ -242,6 +276,13 @@ class Block:
         ledger, route = self._ledger, self._call_policy.route
         refused = None if refused is not None and self._call_policy.takes(refused) else refused
         reason = (self._call_policy.declines(name, self._place) if name else None) or refused
+        if (
+            reason is None
+            and name not in ledger.tools
+            and self._call_policy.invented(name)
+            and ledger.tools.nearest(name)
+        ):
+            reason = "undeclared"  # a declared tool was meant, and which one is not guessed
         if reason is None and start < ledger.reasoning_end:
             reason = "reasoning"
         if reason is not None or ledger.refused is not None:
@@ -273,11 +314,16 @@ class Block:
             candidate.end = ledger.at
 
     def _take_closer(self, first: Candidate, last: Candidate) -> None:
-        """A block's closer is taken when the calls at both of its ends are, else it stays with what is shown.
+        """A block's closer is taken when the calls at both of its ends are, and a wrapper's when its opener is gone.
 
         Of a call that broke after it had left, the text was taken too.
         """
         opened = first.reason is None or (first.reason == "bad_arguments" and first.index is not None)
+        wrapper_gone = self.open_wrapper == () and first.index is not None and self._call_policy.remove_frames
+        if wrapper_gone and last.reason is not None:
+            self._ledger.take()
+            self._ledger.hold()
+            return
         if last.reason is not None or not (opened or last.waits):
             self._ledger.show()
         elif last.index is not None:

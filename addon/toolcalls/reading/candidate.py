@@ -29,6 +29,8 @@ class Candidate:
     held_to_value  it is decided when its first value begins: before that, nothing of it is shown
     held_to_end    it is decided when it is complete, and not before
     whole_message  it counts only where the whole message is calls
+    in_fence       it stands in a fence, and behind it only the fence's end in its text
+    must_be_last   it counts only where nothing but calls follows it in its message
     size           characters of its argument JSON so far
     collected      characters that its grammar keeps for a piece to come
     nesting        how deep its argument JSON nests
@@ -44,7 +46,9 @@ class Candidate:
         "end",
         "held_to_end",
         "held_to_value",
+        "in_fence",
         "index",
+        "must_be_last",
         "name",
         "nearest",
         "nesting",
@@ -67,7 +71,8 @@ class Candidate:
         self.repairs: list[Repair] = []
         self.nearest: tuple[str, ...] = ()
         self.pieces: list[str] = []
-        self.waits = self.held_to_end = self.held_to_value = self.whole_message = False
+        self.waits = self.held_to_end = self.held_to_value = self.whole_message = self.must_be_last = False
+        self.in_fence = False
         self.size = self.collected = 0
         self.nesting = Nesting(max_depth)
         self.echo: EchoWatch | None = None

@@ -53,6 +53,8 @@ class Ledger:
     releasing    no more may be held, though more text may come
     shown        text that is shown
     part_ends    the text that ends is a part of a message, of which more may follow
+    ends_message  the calls that are read now count where nothing but calls follows them in their message
+    in_fence     the call that is read now stands in a fence, and of the text only the fence's end stands behind it
     reasoned     some of the text was the model's reasoning, in a frame of its own
     reasoning_end  a call that begins in front of this place is reasoning
     refused      why no call of the block is one; None for nothing
@@ -61,19 +63,21 @@ class Ledger:
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
         self.out: list[Event] = []
         self.natives = CallIndex()
-        self.limits = CallLimits(call_policy.route.max_call_chars, call_policy.route.max_depth)
+        route = call_policy.route
+        self.limits = CallLimits(route.max_call_chars, route.max_depth, route.max_buffer_bytes)
         self.current: Candidate | None = None
         self.quoted = False
         self.shown = ShownText(position)
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
-        self.spilled = self.releasing = self.reasoned = self.part_ends = False
+        self.spilled = self.releasing = self.reasoned = self.part_ends = self.ends_message = False
+        self.in_fence = False
         self.reasoning_end = 0
         self.refused: Reason | None = None
         self.scan = scan
         self.call_policy = call_policy
         self._half = self.limits.half
-        self._max_held = call_policy.route.max_buffer_bytes
+        self._max_held = route.max_buffer_bytes
         self.tools = tools
         self._position = position
         self._waiting: list[Candidate] = []
@@ -92,7 +96,9 @@ class Ledger:
 
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
-        if self._waiting:
+        if self._waiting and self._waiting[-1].in_fence:
+            self.hold()  # it is the fence's end
+        elif self._waiting:
             self.decline_waiting("overflow" if self.overflows() else "not_terminal")
         else:
             self._settle(Fate.SHOWN)
@@ -140,7 +146,7 @@ class Ledger:
         candidate = self.current
         if candidate is not None and (candidate.reason is not None or candidate.complete):
             candidate = None
-        return self.limits.at_once(text, start, candidate, self.at)
+        return self.limits.at_once(text, start, candidate, self.at, self.scan.held_weight())
 
     def pause(self) -> None:
         """A piece has been read to its end: let out what is decided, look at what is held."""
@@ -165,6 +171,9 @@ class Ledger:
             self.decline_waiting("cut_off")
         elif self._waiting and self.part_ends:
             return  # what other parts of the message hold decides
+        elif self._waiting and self._waiting[-1].in_fence:
+            self.commit_waiting(beside=True)
+            self.show()  # the fence's end
         else:
             self.commit_waiting()
             self.take()  # white space behind the last call
@@ -237,12 +246,11 @@ class Ledger:
         candidate.complete = True
         candidate.held_to_value = False
         candidate.end = self.at
-        must_be_last = candidate.whole_message and not self.call_policy.takes("inline")
         if candidate.waits:
             reason = self._declines(candidate)
             if reason is not None:
                 self.decline_waiting(reason)
-            elif not (self.call_policy.requires("terminal") or must_be_last):
+            elif not (self.call_policy.requires("terminal") or candidate.must_be_last):
                 self.commit_waiting()
         elif candidate.index is not None:
             self.take()

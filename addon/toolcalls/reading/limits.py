@@ -1,4 +1,4 @@
-"""The limits of one call, `max_call_chars` and `max_depth`, met at the same character however the text came.
+"""The limits of one call, `max_call_chars` and `max_depth`, and of held text: met at one character, however text came.
 
 Where a limit is far away, a piece of any usual size is read at once. Where one may be met inside a piece, less of it is
 read, in the end one character at a time (`at_once`).
@@ -24,9 +24,11 @@ class CallLimits:
     reported_at  the offset in the reply's text where the grammar last reported something of the call's arguments
     """
 
-    __slots__ = ("_far", "_max_chars", "free", "half", "max_depth", "reported_at")
+    __slots__ = ("_far", "_max_chars", "_max_held", "free", "half", "max_depth", "reported_at")
 
-    def __init__(self, max_chars: int, max_depth: int) -> None:
+    def __init__(self, max_chars: int, max_depth: int, max_held: int) -> None:
+        """`max_held`: bytes of UTF-8 of text that is undecided."""
+        self._max_held = max_held
         self._max_chars = max_chars
         self.max_depth = max_depth
         self.half = max_chars // 2
@@ -70,15 +72,23 @@ class CallLimits:
         self.free = (self._max_chars - kept) // _GROWTH
         return kept > self._max_chars
 
-    def at_once(self, text: str, start: int, candidate: Candidate | None, at: int) -> int:
+    def has_room(self, piece: str, held: int) -> bool:
+        """Whether a piece can be read without a look behind `held` characters of undecided text: no limit is near."""
+        return len(piece) <= self.free and 4 * (held + len(piece)) <= self._max_held
+
+    def at_once(self, text: str, start: int, candidate: Candidate | None, at: int, held: int) -> int:
         """How many characters of `text` are to be read at once, from `start` on.
 
-        `candidate`: the call that is open, None for none; `at`: the offset in the reply's text that was read to.
+        `candidate`: the call that is open, None for none; `at`: the offset in the reply's text that was read to;
+        `held`: bytes of text that is undecided. Past their limit, what is held is looked at behind each character.
         """
         size, depth = self._max_chars // _GROWTH, self.max_depth
         if candidate is not None:
             size, depth = self._room(candidate, at - self.reported_at)
-        stop = min(len(text), start + max(1, min(size, _AT_ONCE)))
+        room = max(0, self._max_held - held)
+        if not text[start : start + room].isascii():
+            room //= 4  # as many bytes as a character may have
+        stop = min(len(text), start + max(1, min(size, room, _AT_ONCE)))
         if sum(text.count(sign, start, stop) for sign in _NESTS) > depth:
             for number, opening in enumerate(_OPENING.finditer(text, start, stop)):
                 if number == depth:

@@ -11,11 +11,11 @@ A little over 300 lines: finding, holding and the sets of literals must agree ab
 """
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from toolcalls.reading.invented_results import INVENTED_RESULTS
+from toolcalls.reading.opener_tables import any_literal, with_shorter
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes
 from toolcalls.text.markdown import REASONING_CLOSERS
@@ -42,20 +42,39 @@ class Opener(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def openers_of(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> "Openers":
+def openers_of(
+    dialects: Dialects,
+    names: tuple[str, ...],
+    *,
+    anywhere: bool,
+    results: bool,
+    wrappers: tuple[str, ...] = (),
+    closers: tuple[str, ...] = (),
+) -> "Openers":
     """The openers of these dialects where tools of these names are declared; the turns of a session share them.
 
     anywhere   whole-message dialects count at the start of any line (`lenient`), and inside one where a declared tool's
                name follows the bracket
     results    invented results are looked for
+    wrappers   opening tags of elements around calls, looked for at the start of a line
+    closers    closing tags of such an element, looked for anywhere
     """
-    return Openers(dialects, names, anywhere=anywhere, results=results)
+    return Openers(dialects, names, anywhere=anywhere, results=results, wrappers=wrappers, closers=closers)
 
 
 class Openers:
     """The openers of some dialects for one request's tools. Never changes."""
 
-    def __init__(self, dialects: Dialects, names: tuple[str, ...], *, anywhere: bool, results: bool) -> None:
+    def __init__(
+        self,
+        dialects: Dialects,
+        names: tuple[str, ...],
+        *,
+        anywhere: bool,
+        results: bool,
+        wrappers: tuple[str, ...] = (),
+        closers: tuple[str, ...] = (),
+    ) -> None:
         by_place: dict[str, dict[str, Dialects]] = {"inline": {}, "start": {}, "message": {}}
         stray_words: dict[str, None] = {}
         for dialect in dialects:
@@ -66,8 +85,10 @@ class Openers:
                     continue  # where a message begins, the bracket alone is enough
                 found = by_place[_looked_for(dialect.place, literal, anywhere=anywhere)]
                 found[literal] = (*found.get(literal, ()), dialect)
-        for literal in REASONING_CLOSERS:
+        for literal in (*REASONING_CLOSERS, *closers):
             by_place["inline"].setdefault(literal, ())
+        for literal in wrappers:
+            by_place["start"].setdefault(literal, ())
         if results:
             for literal in INVENTED_RESULTS:
                 by_place["start"].setdefault(literal, ())
@@ -250,7 +271,7 @@ class _Literals:
         heads = {literal[:_HEAD] for literal in literals}
         cut = {head[:size] for head in heads for size in range(1, len(head))}
         at_end = rf"|(?:{'|'.join(map(re.escape, sorted(cut)))})\Z" if cut else ""
-        self._heads = re.compile(f"(?={_any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
+        self._heads = re.compile(f"(?={any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
         self.spans = any("\n" in literal[:-1] for literal in literals)  # some stand on two lines
         self._by_head: dict[str, list[str]] = {}
         for literal in literals:
@@ -259,17 +280,7 @@ class _Literals:
         self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
         # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
         self._angled = characters == {"<"} and all(literal.rfind("<") == 0 for literal in literals)
-        # An opener that begins with a shorter one is both.
-        self.dialects = {
-            literal: tuple(
-                dict.fromkeys(
-                    dialect
-                    for size in range(len(literal), 0, -1)
-                    for dialect in dialects.get(literal[:size], ())
-                )
-            )
-            for literal in literals
-        }  # fmt: skip
+        self.dialects = with_shorter(dialects)
 
     def maybe(self, text: str) -> bool:
         """Whether one stands in the text, or may begin at its end."""
@@ -361,19 +372,3 @@ def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
     while at > start and text[at - 1] in " \t":
         at -= 1
     return text[at - 1] in "\r\n" if at > start else line_start
-
-
-def _any_literal(literals: Iterable[str]) -> str:
-    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
-    following: dict[str, list[str]] = {}
-    whole = False
-    for literal in literals:
-        if literal:
-            following.setdefault(literal[0], []).append(literal[1:])
-        else:
-            whole = True
-    if not following:
-        return ""
-    branches = [re.escape(first) + _any_literal(rest) for first, rest in following.items()]
-    joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
-    return f"{joined}?" if whole else joined

@@ -21,7 +21,7 @@ from toolcalls.text.patterns import Pattern, Work, any_fullmatch, compiled
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
     "standard": ("escaped",),
     "strict": (),
-    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "inline_code", "no_arguments"),
+    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "undeclared_arguments", "no_arguments"),
 }
 REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
     "standard": (),
@@ -41,6 +41,7 @@ class CallPolicy:
     emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
     open_calls        calls in JSON or Python that stand where nobody reads them have verdicts, too
     may_start_in_reasoning   the text may begin inside reasoning that the chat template has opened
+    wrappers          elements that the request's prompt shows around calls, by name
     first             the dialects that are asked before all others that share an opener: those of a text client
     """
 
@@ -53,6 +54,7 @@ class CallPolicy:
     emit_incomplete: bool = False
     open_calls: bool = False
     may_start_in_reasoning: bool = False
+    wrappers: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
 
     @cached_property
@@ -112,6 +114,23 @@ class CallPolicy:
     def requires(self, more: Required) -> bool:
         """Whether this is asked of a call beyond the conditions."""
         return more in self._required
+
+    def invented(self, name: str) -> bool:
+        """Whether a name is one that nobody declared, where the declared ones are known."""
+        return bool(name and self._declared) and name not in self._declared and not self.allow_undeclared
+
+    @property
+    def takes_only_calls(self) -> bool:
+        """Whether a call in a fence, or in reasoning that never closes, counts where it is all there is.
+
+        A route that names what it takes says so for every place.
+        """
+        return self.lift and self.route.take is None and self.route.policy == "lenient"
+
+    @property
+    def waits_for_message(self) -> bool:
+        """Whether calls of a part may have to wait for the end of its message."""
+        return self.requires("terminal") or self.takes_only_calls
 
     def waits(self, place: Reason | None) -> bool:
         """Whether a call that passed 1 to 4 waits until it is complete, instead of streaming from its commit point."""

@@ -11,19 +11,22 @@ Past 300 lines: text, openers, what stands between them and the limits are one l
 
 import re
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 
-from toolcalls.dialects import ESCAPED, chosen, configured, replaces_native
+from toolcalls.dialects import DAMAGED, ESCAPED, UNLIKELY, chosen, configured, replaces_native
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.invented_results import read_invented_result
 from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.only_call import OnlyCall
 from toolcalls.reading.open_calls import open_text_of
 from toolcalls.reading.openers import Opener, openers_of
-from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.policy import TAKE, CallPolicy
 from toolcalls.reading.reasoning_tags import is_reasoning, may_be_reasoning
 from toolcalls.reading.stray_closers import take_stray_closers
 from toolcalls.reading.unopened_reasoning import UnopenedReasoning, is_closer
+from toolcalls.reading.wrappers import Wrappers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
 from toolcalls.text.markdown import SHORT, Position
@@ -50,6 +53,7 @@ class Reader:
         may_start_in_reasoning: bool | None = None,
         reasoning_end: int = 0,
         place: Position | None = None,
+        message_start: bool = True,
     ) -> None:
         """`place`: where the text stands in its message, the reader's own from here on; None for the beginning.
 
@@ -57,6 +61,7 @@ class Reader:
         may_start_in_reasoning    it may: what would be a call waits for a closer behind it
                                   (None: as the route and the request say of a reply, where this is its beginning)
         reasoning_end             a call that begins in front of this place of the text is reasoning
+        message_start             only white space stands before the text in its block of the message
         """
         route = call_policy.route
         if starts_in_reasoning is None:
@@ -78,10 +83,16 @@ class Reader:
             structured=call_policy.request.response_format,
         )
         self._position = place or Position(reasoning=starts_in_reasoning)
+        self._position.spans_end_with_lines = not call_policy.requires("complete")
         self._scan = Scanner()
         self._ledger = ledger = Ledger(self._scan, call_policy, self._tools, self._position)
         ledger.reasoning_end = 0 if call_policy.takes("reasoning") else reasoning_end
         self.unopened = UnopenedReasoning(self._scan, ledger, self._position, likely=may_start_in_reasoning)
+        self._only_call = (
+            OnlyCall(self._scan, ledger, self._position, self.unopened, self._probe)
+            if call_policy.takes_only_calls
+            else None
+        )
         open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
@@ -89,15 +100,24 @@ class Reader:
         self._own_line = call_policy.requires("line_start")  # of special tokens, too
         self._frame_end = -1  # behind the latest frame of a dialect's messages: there another one begins
         self._beside_native = False  # the reply has native calls
+        self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
-        self._message_start = True  # only white space stands before this place in its message
+        self._message_start = message_start  # only white space stands before this place in its message
         self._look_for(results=False)
         self._set_idle(idle=False)
         self._run = self._read()
         next(self._run)
 
     def _look_for(self, *, results: bool) -> None:
-        self._openers = openers_of(self._dialects, self._tools.names, anywhere=self._anywhere, results=results)
+        wrappers = self._wrappers
+        self._openers = openers_of(
+            self._dialects,
+            self._tools.names,
+            anywhere=self._anywhere,
+            results=results,
+            wrappers=wrappers.tags,
+            closers=wrappers.closers,
+        )
         self._results = results
 
     @property
@@ -127,6 +147,8 @@ class Reader:
         message_start = self._message_start
         if self._openers.possible(piece, line_start=self._position.line_start, message_start=message_start):
             return False
+        if self._position.prompts_reasoning_end(piece, 0) >= 0:
+            return False
         self._ledger.pass_on(piece)
         self._message_start = message_start and not piece.strip(SPACE)
         self._set_idle(idle=True)
@@ -152,7 +174,7 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
-        if len(piece) > self._limits.free:
+        if not self._limits.has_room(piece, self._scan.held):
             return self._read_in_parts(piece)
         self._set_idle(idle=False)
         self._scan.feed(piece)
@@ -160,7 +182,7 @@ class Reader:
         return self._events()
 
     def _read_in_parts(self, piece: str) -> list[Event]:
-        """`read` for a piece inside which a call may meet a limit."""
+        """`read` for a piece inside which a limit may be met, of a call or of held text."""
         out: list[Event] = []
         at = 0
         while at < len(piece):
@@ -184,13 +206,15 @@ class Reader:
                 raise AssertionError("a grammar waits for text behind the end")
             self._scan.ended = True
         self._scan.ended = self._scan.cut = False
+        if self._only_call is not None:
+            self._only_call.text_ends()
         self._run = self._read()
         next(self._run)
         return self._events()
 
     def finish_part(self) -> list[Event]:
         """The text ends, and more of its message may follow: calls that must be last in that stay undecided."""
-        self._ledger.part_ends = self._ledger.call_policy.requires("terminal")
+        self._ledger.part_ends = self._ledger.call_policy.waits_for_message
         try:
             return self.finish(cut=False)
         finally:
@@ -235,7 +259,8 @@ class Reader:
 
     def next_block(self) -> Position:
         """Where another text block of the same message would begin, behind the text so far."""
-        place = self._position.copy()
+        undecided = self._only_call.before_end if self._only_call is not None and self.waits_for_message else None
+        place = (undecided or self._position).copy()
         place.next_block()
         return place
 
@@ -243,6 +268,15 @@ class Reader:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.add(name, arguments)
         self._beside_native = True
+        if self._only_call is not None:
+            self._only_call.beside_native = True
+
+    def _probe(self, text: str, place: Position) -> list[Event]:
+        """What a text that is all here would become if every call counted that this reader's policy may take."""
+        call_policy = self._ledger.call_policy
+        route = replace(call_policy.route, take=TAKE["lenient"])
+        reader = Reader(replace(call_policy, route=route, open_calls=False), tools=self._tools, place=place)
+        return [*reader.feed(text), *reader.finish(cut=False)]
 
     def _events(self) -> list[Event]:
         self._ledger.pause()
@@ -270,14 +304,28 @@ class Reader:
             elif is_closer(opener.literal) and not self.unopened.closes_frame(opener):
                 orphan = self._reasoning_closer(opener)
             elif opener.dialects:
+                yield from self.unopened.ends_message(opener)
                 yield from self.unopened.wait(opener, anywhere=self._anywhere)
+                if self._only_call is not None:
+                    yield from self._only_call.wait(opener, message_start=self._message_start)
                 self.inside = True
+                closers = self._wrappers.closers
                 behind_call = yield from self._block(opener)
                 self.inside = False
                 self._ledger.refused = None
                 self._ledger.close()
-                if behind_call and not self._results:
-                    self._look_for(results=True)
+                if (behind_call and not self._results) or closers != self._wrappers.closers:
+                    self._look_for(results=behind_call or self._results)
+            elif opener.literal in self._wrappers.tags and self._position.reason() is None:
+                self._wrappers.hold(self._scan, self._ledger, opener.literal)
+                orphan = True
+            elif opener.literal in self._wrappers.closers:
+                quoted = self._position.reason() is not None
+                behind_call = self._wrappers.close(self._scan, self._ledger, opener.literal, quoted=quoted)
+                self._look_for(results=self._results)
+            elif opener.literal in self._wrappers.tags:
+                self._scan.take(len(opener.literal))
+                self._ledger.show()
             else:
                 yield from self._result(opener)
 
@@ -289,7 +337,8 @@ class Reader:
         scan = self._scan
         while True:
             line_start, message_start = self._position.line_start, self._message_start
-            if not (line_start or message_start or scan.ended) and scan.text.isascii():
+            ends = self._position.prompts_reasoning_end(scan.text, scan.pos)
+            if not (line_start or message_start or scan.ended or ends >= 0) and scan.text.isascii():
                 stop = self._openers.inside_line(scan.text, scan.pos)
                 if stop >= 0:
                     self._show(stop)
@@ -299,6 +348,9 @@ class Reader:
             opener = self._openers.find(
                 scan.text, scan.pos, line_start=line_start, message_start=message_start, ended=scan.ended
             )
+            if ends >= 0 and (opener is None or ends <= opener.start - opener.stray):
+                self._show(ends)  # behind it a message begins, as at the start of a line
+                continue
             if opener is not None:
                 stop = opener.start - opener.stray
             elif scan.ended:
@@ -363,7 +415,7 @@ class Reader:
         held, like white space behind one, and goes with the call.
         """
         reason = self._position.reason()
-        orphan = reason is None
+        orphan = reason is None or self._position.in_prompts_reasoning
         if orphan:
             self.unopened.closes_nothing()
         self._scan.take(len(opener.literal))
@@ -423,7 +475,9 @@ class Reader:
         """
         scan, ledger = self._scan, self._ledger
         start, ended = ledger.at, scan.ended
+        held = self._wrappers.begin_block()
         quoted = self._position.reason()
+        begins_line = self._position.line_start or start == self._frame_end
         place: Reason | None = None
         for dialect in self._in_order(opener.dialects):
             whole_message = dialect.place == "message"
@@ -436,7 +490,14 @@ class Reader:
                 place = "escaped"
             if place is None and self._beside_native and replaces_native(dialect):
                 place = "beside_native"
-            block = Block(ledger, dialect.name, place, whole_message=whole_message)
+            block = Block(
+                ledger,
+                dialect.name,
+                place,
+                whole_message=whole_message,
+                whole_call=dialect.name in DAMAGED,
+                begins_line=begins_line,
+            )
             scan.take(opener.stray)
             own = yield from self._grammar(dialect, block)
             if block.has_call:
@@ -444,7 +505,11 @@ class Reader:
                 if block.call_complete:
                     if not own:
                         block.trim()
-                    own = (yield from take_stray_closers(scan, block)) or own
+                    self._wrappers.end_block(held, block.first_call)
+                    closers = self._wrappers.closers
+                    own = (yield from take_stray_closers(scan, block, self._wrappers.stray, closers)) or own
+                if block.open_wrapper is not None:
+                    self._wrappers.leave_open(block.open_wrapper, block.first_call)
                 return block.close(own=own)
             if block.framed:
                 self._message_start = False
@@ -460,9 +525,9 @@ class Reader:
         if all(dialect.place == "message" for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
         elif waited:
-            self._no_call(opener.dialects[0], "cut_off" if scan.cut else "unclosed", start)
+            self._no_call(_likely(opener), "cut_off" if scan.cut else "unclosed", start)
         else:
-            self._no_call(opener.dialects[0], place or "not_a_call", start)
+            self._no_call(_likely(opener), place or "not_a_call", start)
         return False
 
     def _may_stand_in_line(self, dialect: Dialect, opener: Opener, start: int) -> bool:
@@ -495,3 +560,8 @@ class Reader:
             return bool(done.value)
         except Quoted:
             return True
+
+
+def _likely(opener: Opener) -> Dialect:
+    """The dialect that an opener without a call most likely belongs to."""
+    return next((dialect for dialect in opener.dialects if dialect.name not in UNLIKELY), opener.dialects[0])

@@ -66,14 +66,21 @@ STRAY_CLOSERS = (
 )
 
 
-def take_stray_closers(scan: Scanner, block: Block) -> Step[bool]:
-    """Take all that stand here, behind a block's complete call, as the repair `stray_closer`. Returns whether."""
+def take_stray_closers(scan: Scanner, block: Block, more: tuple[str, ...], own: tuple[str, ...]) -> Step[bool]:
+    """Take all that stand here, behind a block's complete call, as the repair `stray_closer`. Returns whether.
+
+    more   other closers that count
+    own    those of the wrapper that the block stands in, which need no repair
+    """
     found = False
     while True:
         space = yield from scan.space()
-        closer = yield from scan.among(STRAY_CLOSERS, space)
+        closer = yield from scan.among((*STRAY_CLOSERS, *more), space)
         if closer is None:
             return found
         found = True
         scan.take(space + len(closer))
-        block.note_repair("stray_closer")
+        if closer in own:
+            block.leave_open(())
+        else:
+            block.note_repair("stray_closer")

@@ -10,12 +10,17 @@ import re
 from toolcalls.events import Reason
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.openers import Opener
-from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS, Position
+from toolcalls.text.markdown import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS, Position
 from toolcalls.text.scanner import Scanner, Step
 
 _CLOSERS = frozenset(REASONING_CLOSERS)
-_CLOSER = re.compile("|".join(map(re.escape, REASONING_CLOSERS)), re.IGNORECASE)
-_OVERLAP = max(map(len, REASONING_CLOSERS)) - 1
+# Kimi K3's mark may have blanks in it, and no name where it can close nothing else.
+_CHANNEL = "<|close|>"
+_CHANNEL_END = re.compile(r"<\|close\|>\s{0,8}(?P<think>think)?\s{0,8}<\|sep\|>")
+_CHANNEL_PART = re.compile(r"<\|close\|>\s{0,8}(?:t(?:h(?:i(?:n(?:k\s{0,8})?)?)?)?)?(?:<(?:\|(?:s(?:e(?:p\|?)?)?)?)?)?")
+_THOUGHT = r"<\|close\|>\s{0,8}think\s{0,8}<\|sep\|>"
+_CLOSER = re.compile("|".join([*map(re.escape, REASONING_CLOSERS), _THOUGHT]), re.IGNORECASE)
+_OVERLAP = max(map(len, REASONING_CLOSERS)) + 16
 
 
 def holds_closer(text: str) -> bool:
@@ -69,6 +74,10 @@ class UnopenedReasoning:
         put_off, self._end_is_put_off = self._end_is_put_off, False
         return put_off
 
+    def put_off_end(self) -> None:
+        """The text has ended, and what waited for that is read as though it had come in time."""
+        self._end_is_put_off = True
+
     def is_over(self) -> None:
         """Reasoning ends here: what follows is the message."""
         self.likely, self._over = False, True
@@ -76,12 +85,37 @@ class UnopenedReasoning:
     def closes_frame(self, opener: Opener) -> bool:
         """Whether a closer of reasoning is its dialect's to read, being part of its frame. It ends reasoning, too."""
         reason = self._position.reason()
-        if not opener.dialects or reason == "reasoning":
+        prompts = self._position.in_prompts_reasoning
+        if not opener.dialects or (reason == "reasoning" and not prompts):
             return False
-        if reason is None:
+        if reason is None or prompts:
             self.closes_nothing()
             self.is_over()
         return True
+
+    def ends_message(self, opener: Opener) -> Step[None]:
+        """Reasoning that began in the prompt ends with its message, whose end `opener` may be, or with its channel."""
+        prompts = self._position.in_prompts_reasoning
+        if prompts and opener.literal.startswith(MESSAGE_ENDS):
+            self.closes_nothing()
+            self.is_over()
+        elif opener.literal == _CHANNEL and (prompts or self._position.reason() is None):
+            named = yield from self._closes_channel(opener.stray)
+            if named or (prompts and named is not None):
+                self.closes_nothing()
+                self.is_over()
+
+    def _closes_channel(self, ahead: int) -> Step[bool | None]:
+        """Whether the closing mark that stands here names the channel of thoughts; None for another one."""
+        scan = self._scan
+        while True:
+            text, at = scan.text, scan.pos + ahead
+            found = _CHANNEL_END.match(text, at)
+            if found is not None:
+                return found["think"] is not None
+            if scan.ended or _CHANNEL_PART.fullmatch(text, at) is None:
+                return None
+            yield
 
     def closes_nothing(self) -> None:
         """Nothing opened the closer of reasoning that stands here: the text so far was reasoning, calls in it, too."""

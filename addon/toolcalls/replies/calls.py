@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolcalls.events import CallPiece, Reason, Verdict
+from toolcalls.events import CallPiece, Defect, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
-from toolcalls.values.conversion import members
+from toolcalls.values.conversion import is_object
 from toolcalls.values.nesting import Nesting
 
 
@@ -83,11 +83,7 @@ class ClientCall:
     @property
     def is_object(self) -> bool:
         """Whether the arguments so far are one JSON object."""
-        try:
-            members(self.arguments)
-        except ValueError:
-            return False
-        return True
+        return is_object(self.arguments)
 
     @property
     def outgrown(self) -> bool:
@@ -110,8 +106,11 @@ class Calls:
     judged         native ones that have their verdict, for servers that speak of them again
     whole_natives  native ones that have ended with an object of arguments, in order
     repeatable     the whole calls that were made of text, and of which no native repetition has come
+    begun          native ones that have begun, also those that processors withhold, by the index that they came with
+    damages        what the wire noticed of native calls, by the index that they came with
     grown          native ones of which more came since the latest text, by the index that they came with
     renumbers      a native call did not leave, so those behind it get new indices
+    had_native     a native call began, whatever became of it
     broken_off     what the client was given lacks its end: the reply cannot end as a whole one
     all_lowered    there were native calls, and every one became text or was withheld
     """
@@ -126,14 +125,23 @@ class Calls:
         self.whole_natives: list[ClientCall] = []
         self.repeatable = CallIndex()
         self.renumbers = False
+        self.had_native = False
         self.broken_off = False
         self.all_lowered = False
+        self.begun: set[int] = set()
+        self.damages: dict[int, list[Defect]] = {}
         self.grown: dict[int, ClientCall] = {}
 
     def closed(self) -> list[ClientCall]:
         """The native calls that turn out to be whole since the latest text: some APIs end them only with the reply."""
         grown, self.grown = self.grown, {}
         return [call for call in grown.values() if call.closes()]
+
+    def damaged(self, index: int, defect: Defect) -> None:
+        """The wire noticed something of the call that came with this index. Each thing counts once in a call."""
+        known = self.damages.setdefault(index, [])
+        if all(one.code != defect.code for one in known):
+            known.append(defect)
 
     def withhold(self, index: int | None) -> None:
         """The client is not given the call with this index of its own."""

@@ -15,6 +15,7 @@ read against each other.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -23,10 +24,13 @@ from toolcalls.events import (
     CallEnd,
     CallPiece,
     CallStart,
+    Damage,
+    Event,
     Fetched,
     Finish,
     Markup,
     Note,
+    OtherContent,
     ParagraphEnd,
     PartEnd,
     Place,
@@ -35,11 +39,17 @@ from toolcalls.events import (
     Text,
     Verdict,
 )
+from toolcalls.mending.quoted_replies import quoted_reply
+from toolcalls.mending.reasoning_calls import calls_in
+from toolcalls.mending.reply_watch import MessageWatch, ReplyWatch
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.replies.answered_errors import AnsweredErrors
 from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
 from toolcalls.replies.calls import ClientCall
+from toolcalls.replies.mended_frames import FRAME_KINDS, MendedFrames, uncut
 from toolcalls.replies.plan import Plan
+from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
 from toolcalls.replies.unread_calls import about_calls, holds_calls, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
 from toolcalls.requests.evidence import Decision
@@ -48,12 +58,14 @@ from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import STREAM_END, Part, Wire
 from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.frames import FRAMES, SSE, Form, Frame
+from toolcalls.wires.mending import Mended
 
 
 class _Typed(msgspec.Struct):
     type: str | None = None
 
 
+_CR = ord("\r")
 _decode_typed = msgspec.json.Decoder(_Typed).decode
 
 
@@ -72,6 +84,8 @@ class Exchange:
     seed   tells this exchange from all others and is the same on a replay: a digest of the request
     processors   the route's, None where it has none
     watch  the loop guard that only looks on, None where there is none
+    is_error   the reply's status is that of an error: it is no message that could be empty or end wrongly
+    moment     when the reply came: seconds since 1970, and the same as ISO 8601 has it; None where nobody knows
     """
 
     def __init__(
@@ -85,6 +99,8 @@ class Exchange:
         seed: bytes = b"",
         processors: Processors | None = None,
         watch: LoopWatch | None = None,
+        is_error: bool = False,
+        moment: tuple[int, str] | None = None,
     ) -> None:
         self.verdicts: list[tuple[int, Verdict]] = []
         self.notes: list[tuple[int, Note]] = []
@@ -94,9 +110,28 @@ class Exchange:
         self.decision = decision
         self._seed = seed
         self._streamed = form != "whole"
-        self._plan = Plan(wire, call_policy, decision, tools, processors, watch, streamed=self._streamed)
+        self._mended = self._mended_frames(tools) if set(call_policy.route.mend) & FRAME_KINDS else None
+        self._answers = self._answered_errors(tools, moment) if "errors" in call_policy.route.mend else None
+        self._plan = Plan(
+            wire,
+            call_policy,
+            decision,
+            tools,
+            processors,
+            watch,
+            streamed=self._streamed,
+            mended=self._mended_call,
+            reasoned=self._reasoned_calls(tools) if "reasoning" in call_policy.route.mend else None,
+        )
         self.guarded = self._plan.guarded  # where a rule may block, nothing passes behind a fault
         self._keeps_markup = self._plan.whole_calls
+        self._reply_watch = ReplyWatch(
+            lambda text: calls_in(text, self.call_policy, tools),
+            says_calls=wire.says_calls,
+            stop_answers=wire.stop_names_choice and call_policy.request.names_tool,
+            carries_calls=call_policy.request.carries_calls,
+            is_error=is_error,
+        )
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
         self._overflow_noted = False
@@ -106,13 +141,60 @@ class Exchange:
         self._queue = FrameQueue()
         self._waiting = self._queue.frames
         self._lanes: dict[int, LaneFrames] = {}
-        self._calls_come_last = call_policy.requires("terminal")
-        self._parts_waiting: list[LaneFrames] = []  # parts that have ended, whose calls wait for the message's end
+        self._calls_come_last = call_policy.waits_for_message
+        # Parts that have ended and whose calls wait for the message's end, and how many verdicts there were by then.
+        self._parts_waiting: dict[LaneFrames, int] = {}
         self._out: list[bytes] = []
         self._given_back = b""  # what the end gives back of a call that had none
         self._latest: Frame | None = None  # with text or calls, on a wire whose calls are never split
+        self._ends_in_return = False  # the latest frame that passed through the queue left with a CR at its end
         self._due = b""  # what came and stands neither in the backlog nor in the queue
         self._closed = False
+
+    def _mended_frames(self, tools: Toolbox) -> MendedFrames:
+        """What mends damaged native calls before they are read."""
+        return MendedFrames(
+            self.wire,
+            tools,
+            self.call_policy,
+            streamed=self._streamed,
+            seed=lambda: self._seed or self.reply_id.encode("utf-8", "surrogatepass"),
+            built=lambda payload, like, keep: self._built(payload, like, keep=keep),
+        )
+
+    def _answered_errors(self, tools: Toolbox, moment: tuple[int, str] | None) -> AnsweredErrors:
+        """What answers errors that quote a call."""
+        return AnsweredErrors(
+            self.wire,
+            lambda error: quoted_reply(error, self.call_policy, tools),
+            streamed=self._streamed,
+            seed=lambda: self._seed or self.reply_id.encode("utf-8", "surrogatepass"),
+            built=lambda payload, like: self._built(payload, like, keep=False),
+            model=self.call_policy.request.model,
+            moment=moment,
+        )
+
+    def _reasoned_calls(self, tools: Toolbox) -> Callable[[int], ReasonedCalls] | None:
+        """The calls in the reasoning of each message; None where the API has no place for calls."""
+        if not (tools and self.call_policy.request.carries_calls):
+            return None
+        found: dict[int, ReasonedCalls] = {}
+
+        def of_message(number: int) -> ReasonedCalls:
+            if number not in found:
+                found[number] = ReasonedCalls(self._reply_watch.message(number), self.call_policy, tools)
+            return found[number]
+
+        return of_message
+
+    def _mended_call(self, lane: int, index: int) -> Mended | None:
+        """What was mended of the native call that came with this lane and index."""
+        call = None if self._mended is None else self._mended.of_call(lane, index)
+        if self._answers is None or self._answers.note is None:
+            return call
+        call = call or Mended()
+        call.repaired("call_in_error")  # all of the reply's calls: it had none before
+        return call
 
     @property
     def client_calls(self) -> list[tuple[int, ClientCall]]:
@@ -125,6 +207,17 @@ class Exchange:
         return self._codec.reply_id
 
     # Bytes
+
+    def answer(self, error: bytes, form: Form, status: int) -> bytes | None:
+        """The body of the reply that the client is given instead of an error with this body and status, which is all
+        that the upstream sent; None where the error stays.
+        """
+        made = None if self._answers is None else self._answers.body_for(error, form, status)
+        if made is None or self._answers is None or self._answers.note is None:
+            return None
+        self.notes.append((0, self._answers.note))
+        out = self.feed(made) + self.close()
+        return out if self.failure is None else None
 
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the reply; returns what leaves now, b"" when nothing does."""
@@ -163,6 +256,10 @@ class Exchange:
         try:
             frames = self._frames.flush() if self._streamed else self._whole(body)
             self._due = b"".join([frame.raw for frame in frames])
+            if self._mended is not None and self._streamed:
+                frames = self._mend(self._mended, frames)
+                self._due += self._mended.held
+                frames += self._mended.rest()
             out = self._take(frames) + self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
             unread = frames[-1].raw if frames and not frames[-1].complete else b""
@@ -179,7 +276,7 @@ class Exchange:
                 (0, Note("unread", f"{why}; nothing of it passed, as a rule may block a call in it", True))
             )
             return []
-        return [frame]
+        return [frame] if self._mended is None else self._mended.all_of([frame])
 
     def _fail(self, error: Exception, latest: bytes = b"") -> bytes:
         """Everything owed leaves as it came, and so does all that follows. `latest`: the piece under way."""
@@ -188,11 +285,12 @@ class Exchange:
             out, self._out = b"".join(self._out), []
             return out
         held = self._frames.held  # it came before a piece that is not cut into frames yet, else behind its frames
+        mended = b"" if self._mended is None else self._mended.held
         owed = [
             *self._out,
             *(waiting.frame.raw for waiting in self._waiting),
             *(frame.raw for frame in self._backlog),
-            *((held, latest) if self._due is latest else (self._due, held)),
+            *((mended, held, latest) if self._due is latest else (self._due, mended, held)),
         ]
         self._out, self._backlog = [], deque()
         self._waiting.clear()
@@ -210,9 +308,13 @@ class Exchange:
         self._due = frames[0].raw if len(frames) == 1 else b"".join([frame.raw for frame in frames])
         if self._frames.overflowed:
             self._overflow()
-        if len(frames) != 1 or self._waiting or (payload := frames[0].data) is None:
+        if self._mended is not None:
+            frames = self._mend(self._mended, frames)
+        if len(frames) != 1 or self._waiting or (payload := frames[0].data) is None or frames[0].raw[-1] == _CR:
             return self._take(frames)
         if self.guarded and holds_calls(frames[0]):
+            return self._take(frames)
+        if self._answers is not None and self._answers.waits_for(payload):
             return self._take(frames)
         parts = self._codec.decode(payload)
         number, event = parts[0] if self._codec.can_omit and self._frames.can_omit else (0, None)
@@ -222,9 +324,21 @@ class Exchange:
         lane.reasonless = True
         raw = frames[0].raw
         if self._codec.must_encode:
+            lane.watched(event.text)
             return self._text_alone(lane, raw, payload, event.text)
         self._envelope.learn(raw, number, event.text)
         return raw if lane.passes(event.text) else self._text_alone(lane, raw, payload, event.text)
+
+    def _mend(self, mended: MendedFrames, frames: list[Frame]) -> list[Frame]:
+        """The frames that may be read now, as they should have come."""
+        if not mended.may_hold:
+            return mended.all_of(frames)
+        mended.take(frames)
+        self._due = b""  # they stand in `mended`
+        ready, self._due = mended.ready()
+        if mended.holds:
+            self._envelope = Envelope(self._probe)  # the next frame may not leave before those that wait
+        return ready
 
     def _overflow(self) -> None:
         """A frame grew past its limit: it passes unread, and all behind it. Where calls may be blocked nothing does."""
@@ -233,6 +347,7 @@ class Exchange:
             raise OverflowError(said)
         if not self._overflow_noted:
             self._overflow_noted = True
+            self._reply_watch.passed_over()
             self.notes.append((0, Note("max_frame_bytes", f"{said}; from there on the reply passes unread", True)))
 
     def _text_alone(self, lane: LaneFrames, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
@@ -271,16 +386,22 @@ class Exchange:
         self._backlog.extend(frames)
         self._due = b""
         while self._backlog:
+            if self._answers is not None and self._answered(self._answers, self._backlog[0]):
+                parts = None
             waiting = WaitingFrame(self._backlog[0])
             self._queue.append(waiting)
             self._backlog.popleft()
             payload = waiting.frame.data
             if payload is not None and parts is None:
                 parts = self._codec.decode(payload)
+            if payload is not None:
+                self._reply_watch.payload(payload, known=bool(parts))
             if self.guarded and holds_calls(waiting.frame) and not about_calls(parts or ()):
                 said = "a frame with a call that cannot be read was left out, as a rule may block it"
                 self.notes.append((0, Note("unread", said, True)))
+                self._reply_watch.passed_over()
                 self._queue.drop_latest()
+                self._ends_in_return = False
                 parts = None
                 continue
             if payload is not None:
@@ -300,6 +421,20 @@ class Exchange:
                 self._make_room(waiting)
         return self._send()
 
+    def _answered(self, answers: AnsweredErrors, frame: Frame) -> bool:
+        """Whether the next frame was an error that quotes a call, and has become frames with that call."""
+        if frame.data is None or not frame.complete or not answers.waits_for(frame.data):
+            return False
+        if any(lane.is_open or lane.lane.has_open_call or lane.lane.client_calls for lane in self._lanes.values()):
+            return False  # the reply has a call already, or what may be one
+        made = answers.instead_of(frame)
+        if made is None or answers.note is None:
+            return False
+        self._backlog.popleft()
+        self._backlog.extendleft(reversed(made))
+        self.notes.append((0, answers.note))
+        return True
+
     def _apply(self, waiting: WaitingFrame, parts: list[Part]) -> None:
         """A frame's events go through their lanes."""
         place: Place | None = None
@@ -307,21 +442,33 @@ class Exchange:
             if isinstance(event, Place):
                 place = event
                 continue
+            if isinstance(event, Note):
+                self.notes.append((number, event))
+                continue
+            if not isinstance(event, Text | CallPiece | CallEnd):
+                self._watch(self._reply_watch.message(self._plan.reply_of(number)), event)
             if isinstance(event, Fetched):
                 self.call_policy.add_quotable(event.text)
+                continue
+            if isinstance(event, OtherContent):
                 continue
             if isinstance(event, Reasoning):
                 self._reasons(number)
                 if not event.text:
                     continue
             lane = self._lanes.get(number) or self._lane(number)
+            if isinstance(event, Reasoning):
+                lane.reasons(waiting)
+            if isinstance(event, Damage):
+                lane.lane.damaged(event)
+                continue
             if isinstance(event, ParagraphEnd):
                 lane.lane.end_paragraph()
                 continue
             opens_next = isinstance(event, Text) and not event.text and lane in self._parts_waiting
             if lane.endings and not isinstance(event, Finish | CallEnd) and not opens_next:
                 lane.goes_on()
-                self._parts_waiting = [one for one in self._parts_waiting if one is not lane]
+                self._parts_waiting.pop(lane, None)
             if isinstance(event, Text) and not event.text:
                 waiting.opens = number
             elif isinstance(event, Text):
@@ -331,24 +478,53 @@ class Exchange:
                     self._decide_parts(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 lane.native(waiting, event)
-            elif isinstance(event, PartEnd) and self._calls_come_last and lane.ends_part(waiting, event):
-                self._parts_waiting.append(lane)
+            elif isinstance(event, PartEnd) and self._calls_come_last and self._part_waits(lane, waiting, event):
+                self._parts_waiting[lane] = len(self.verdicts)
             elif isinstance(event, Finish):
-                if not isinstance(event, PartEnd):
-                    self._decide_parts(waiting, None)
+                if self._parts_waiting and not isinstance(event, PartEnd):
+                    follows = lane not in self._parts_waiting and lane.ends_with_text(waiting, event)
+                    self._decide_parts(waiting, "not_terminal" if follows else None)
                 # Parts that follow each other end where they do.
                 lane.ends(waiting, event, last=not self._streamed or self.wire.sequential_lanes)
             else:
                 waiting.parts.append((number, event))
 
+    @staticmethod
+    def _watch(message: MessageWatch, event: Event) -> None:
+        """What an event that is no text says of its message as a whole."""
+        if isinstance(event, CallStart) or (isinstance(event, Damage) and event.defect.code == "no_name"):
+            message.called()
+        elif isinstance(event, Reasoning):
+            message.thought(event.text or event.said)
+        elif isinstance(event, Fetched | OtherContent):
+            message.has_other = True
+        elif isinstance(event, Finish) and not isinstance(event, PartEnd):
+            message.ended(event.reason)
+
+    def _part_waits(self, lane: LaneFrames, waiting: WaitingFrame, end: PartEnd) -> bool:
+        """A part of the message ends. Returns whether its calls wait for what follows in the message."""
+        shows = lane.ends_part(waiting, end)
+        if shows and self._parts_waiting:
+            self._decide_parts(waiting, "not_terminal")
+        return lane.lane.waits_for_message
+
     def _decide_parts(self, waiting: WaitingFrame, reason: Reason | None) -> None:
-        """Calls at the end of parts wait for the rest of the message: that makes them none for a reason, or it ends."""
-        parts, self._parts_waiting = self._parts_waiting, []
-        for lane in parts:
+        """Calls at the end of parts wait for the rest of the message: that makes them none for a reason, or it ends.
+
+        Their verdicts stand where they would without the wait, so that their order does not depend on the pieces.
+        """
+        parts, self._parts_waiting = self._parts_waiting, {}
+        decided: list[tuple[int, list[tuple[int, Verdict]]]] = []
+        for lane, place in parts.items():
+            before = len(self.verdicts)
             if reason is not None:
                 lane.decline(waiting, reason)
             else:
                 lane.finish(waiting)
+            decided.append((place, self.verdicts[before:]))
+            del self.verdicts[before:]
+        for place, verdicts in reversed(decided):
+            self.verdicts[place:place] = verdicts
 
     def _reasons(self, number: int) -> None:
         """The upstream has reasoning in a field of its own."""
@@ -368,6 +544,7 @@ class Exchange:
                 self.notes,
                 keeps_markup=self._keeps_markup,
                 broken_is_text=self._plan.broken_is_text,
+                watch=self._reply_watch.message(self._plan.reply_of(number)),
             ),
         )
 
@@ -400,8 +577,21 @@ class Exchange:
                 lane.cut(waiting)
         self._queue.lead(WaitingFrame(Frame(b"", None)))
         self.notes.extend(self._plan.notes(self.client_calls))
+        if not broken:
+            self.notes.extend(self._findings())
         self._given_back = self._bytes_behind(waiting)
         return self._send()
+
+    def _findings(self) -> list[tuple[int, Note]]:
+        """What leaves the client without a call, of the reply as a whole."""
+        for number, verdict in self.verdicts:
+            if verdict.dialect is not None and verdict.status in {"lifted", "lowered", "blocked"}:
+                self._reply_watch.message(self._plan.reply_of(number)).lifted += 1
+        for number, frames in self._lanes.items():
+            if frames.lane.closed_nothing:
+                self._reply_watch.message(self._plan.reply_of(number)).closed_nothing = True
+        said = {(number, note.rule) for number, note in self.notes}  # of what was mended
+        return [found for found in self._reply_watch.notes() if (found[0], found[1].rule) not in said]
 
     def _bytes_behind(self, waiting: WaitingFrame) -> bytes:
         """What was decided when no frame came any more, where a call is shown whole: one that had no end is text again.
@@ -422,11 +612,15 @@ class Exchange:
         """Write every frame that may leave."""
         queue = self._waiting
         while queue and not self._queue.waits(queue[0]):
-            self._out.append(self._bytes(queue[0]))
+            out = self._bytes(queue[0])
+            self._out.append(out)
+            self._ends_in_return = out.endswith(b"\r")
             self._queue.size -= len(queue.popleft().frame.raw)  # no call between the two: a fault must not repeat it
 
     def _bytes(self, waiting: WaitingFrame) -> bytes:
         frame = waiting.frame
+        if frame.tail and not self._ends_in_return:  # the frame whose line end it goes on with did not leave
+            return b""
         if frame.data is None or not (waiting.changed or self._codec.must_encode):
             return frame.raw
         payloads = self._codec.encode(frame.data, waiting.parts, can_omit=waiting.can_omit)
@@ -438,8 +632,7 @@ class Exchange:
         if len(payloads) > 1:  # the others are spelt like a short frame, so that a long one is looked at once
             like = self._frames.build(b"{}", frame.raw, keep=False, name=None)
             built += b"".join(self._built(payload, like, keep=False) for payload in payloads[1:])
-        # A CRLF that was cut: its LF stands behind the frame, and leaves behind it.
-        return built[:-1] if frame.raw.endswith(b"\r") and built.endswith(b"\r\n") else built
+        return uncut(built, frame.raw)
 
     def _built(self, payload: bytes, like: bytes, *, keep: bool) -> bytes:
         """A new frame. Where the wire names its events, the name is the payload's type."""

@@ -2,13 +2,15 @@
 
 In go the text, the native events and the ends of one lane, out come items (see `stages`). The usual piece of text and
 the usual piece of a call have short ways, composed once when the lane is built; all else goes through the row.
+
+Past 300 lines by a few: the short ways are composed from the row, and must do what the long way does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Markup, Reason
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Markup, Reason
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.replies.stages.act import Act
@@ -16,8 +18,10 @@ from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
 from toolcalls.replies.stages.read import Read
+from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
 from toolcalls.replies.stages.reread import Reread
 from toolcalls.replies.stages.screen import Screening
+from toolcalls.replies.stages.thoughts import Thoughts
 from toolcalls.replies.stages.twins import Twins
 from toolcalls.replies.stages.write import Write
 from toolcalls.text.markdown import Position
@@ -33,6 +37,8 @@ class Row:
     """
 
     read: Read
+    thoughts: Thoughts | None
+    reasoned: ReasonedCalls | None
     act: Act | None
     reread: Reread | None
     twins: Twins | None
@@ -46,7 +52,8 @@ class Row:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """Those that there are."""
-        row = (self.read, self.act, self.reread, self.twins, self.number, self.write, self.judge, self.screen, self.end)
+        read = (self.read, self.thoughts, self.reasoned, self.act, self.reread)
+        row = (*read, self.twins, self.number, self.write, self.judge, self.screen, self.end)
         return tuple(stage for stage in row if stage is not None)
 
 
@@ -96,9 +103,17 @@ class Lane:
     def decides_at_end(self) -> bool:
         """Whether a finish reason would decide something: a call was read, one is open, or text is held."""
         row, calls = self._row, self._calls
+        if self.may_call_in_reasoning or (row.thoughts is not None and row.thoughts.holds):
+            return True
         if calls.from_text or row.screen is not None or row.read.holds or (row.write and row.write.adds_at_end):
             return True
         return self.writes_at_end or not all(call.complete for call in calls.natives.values())
+
+    @property
+    def may_call_in_reasoning(self) -> bool:
+        """Whether a finish reason may find calls in the message's reasoning."""
+        reasoned = self._row.reasoned
+        return reasoned is not None and reasoned.possible
 
     @property
     def writes_at_end(self) -> bool:
@@ -146,7 +161,12 @@ class Lane:
     def finish_part(self) -> Sequence[Item]:
         """A part of the message ends here, though not the message. What is certain is decided."""
         self._row.read.know_natives()
-        return self._fed(self._row.read.finish_part(), self._feeds_behind_read)
+        items: Iterable[Item] = self._row.read.finish_part()
+        thoughts = self._row.thoughts
+        if thoughts is None:
+            return self._fed(items, self._feeds_behind_read)
+        ended = partial(thoughts.finish, End("", is_part=True))
+        return self._fed(_then(thoughts.feed(items), ended), self._feeds_behind_read[1:])
 
     @property
     def waits_for_message(self) -> bool:
@@ -165,6 +185,8 @@ class Lane:
     def reasons_elsewhere(self) -> None:
         """The reply has its reasoning in a field of its own."""
         self._row.read.reasons_elsewhere()
+        if self._row.thoughts is not None:
+            self._row.thoughts.elsewhere = True
 
     def end_paragraph(self) -> None:
         """A native call stands between what came before this lane and its text."""
@@ -175,6 +197,10 @@ class Lane:
     def withhold(self, index: int) -> None:
         """The client is not given the call with this index of its own."""
         self._calls.withhold(index)
+
+    def doubts(self, reason: str) -> bool:
+        """Whether this finish reason promises calls of which none has come so far."""
+        return self._row.end.doubts(reason)
 
     def reason(self, reason: str) -> str:
         """The finish reason that the client is given if the lane ends now with this one."""
@@ -200,11 +226,17 @@ class Lane:
         """The next event of a native call. It is answered in order, by a `Native`, when it is decided."""
         self.finished = False
         item = Native((event,))
-        if not isinstance(event, CallStart):
+        if isinstance(event, CallStart):
+            self._calls.begun.add(event.index)
+        else:
             answer = self._answers(item)
             if answer is not None:
                 return (answer,)
         return self._fed((item,), self._feeds)
+
+    def damaged(self, damage: Damage) -> None:
+        """The wire noticed something of a native call."""
+        self._calls.damaged(damage.index, damage.defect)
 
     def release(self) -> Sequence[Item]:
         """No more may be held.
@@ -217,12 +249,12 @@ class Lane:
             items = stage.feed(items) if stays else _then(stage.feed(items), stage.release)
         return list(items)
 
-    def finish(self, reason: str) -> Sequence[Item]:
+    def finish(self, reason: str, *, is_part: bool = False) -> Sequence[Item]:
         """The lane's own end. The last item is a `Finish` with the reason that the client is given.
 
         Some servers say it twice, and some send native calls between the two; each call has its verdict once.
         """
-        return self._ended(End(reason))
+        return self._ended(End(reason, is_part))
 
     def cut(self) -> Sequence[Item]:
         """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
@@ -252,7 +284,10 @@ def _passes(row: Row) -> Callable[[str], bool]:
     """The short way of text, composed of the stages that see it."""
     if row.write is not None:
         return _never
-    read, act = row.read.passes, row.act
+    read, act, thoughts = row.read.passes, row.act, row.thoughts
+    if thoughts is not None:
+        inner = _passes(replace(row, thoughts=None))
+        return lambda piece: thoughts.done and inner(piece)
     if act is None:
         return read
     return lambda piece: act.quiet(piece) and read(piece) and act.passed(piece)

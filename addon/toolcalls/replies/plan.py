@@ -3,13 +3,16 @@
 `PLAN` shows all kinds side by side. A kind leaves stages out, and never changes their order.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from toolcalls.events import Note
+import msgspec
+
+from toolcalls.events import Note, Verdict
 from toolcalls.ids import call_id
+from toolcalls.mending.mended import with_mended
 from toolcalls.processors import LoopWatch, Processors, Reply
 from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText
@@ -19,23 +22,28 @@ from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.lane import Lane, MessagePlace, Row
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.replies.stages.act import Act
-from toolcalls.replies.stages.end import Finishing
+from toolcalls.replies.stages.end import Finishing, FinishMending
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
 from toolcalls.replies.stages.read import Read
+from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
 from toolcalls.replies.stages.reread import Reread
 from toolcalls.replies.stages.screen import Screening
+from toolcalls.replies.stages.thoughts import Thoughts
 from toolcalls.replies.stages.twins import Twins
 from toolcalls.replies.stages.write import Write
 from toolcalls.requests.evidence import Decision, Kind
 from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Part, Wire
+from toolcalls.wires.mending import Mended
 from toolcalls.writing.roundtrip import ClientText
 
 # When a stage is in the row: never, always, or where the route has processors (or none), filters, rules that may block,
 # or does not take calls that come natively, too.
 type _When = Literal["", "always", "processors", "no processors", "filters", "rules", "no duplicates"]
+
+type _Marking = Callable[[int, Verdict], Verdict]
 
 _KINDS: tuple[Kind, ...] = ("observe", "process", "lift", "lower", "roundtrip")
 _ROWS: Mapping[str, tuple[_When, _When, _When, _When, _When]] = {
@@ -61,6 +69,8 @@ PLAN: Mapping[Kind, Mapping[str, _When]] = {
 class Plan:
     """Builds the lanes of one exchange.
 
+    mended       what was mended of the native call that came with this lane and index
+    reasoned     the calls in the reasoning of the reply with this number; None where the route does not take them
     guarded      a rule was written to block, so after a fault nothing may pass
     whole_calls  a call is shown when it is complete: one that has no end becomes text again, so its markup is kept
     broken_is_text  a call that broke off is text to the client
@@ -76,7 +86,11 @@ class Plan:
         watch: LoopWatch | None,
         *,
         streamed: bool,
+        mended: Callable[[int, int], Mended | None] | None = None,
+        reasoned: Callable[[int], ReasonedCalls] | None = None,
     ) -> None:
+        self._mended = mended
+        self._reasoned = reasoned
         self._watch = watch
         self._wire = wire
         self._call_policy = call_policy
@@ -86,6 +100,7 @@ class Plan:
         self._when = PLAN[decision.kind]
         self._processors = processors if self._when["act"] else None
         self._replies: dict[int, Reply] = {}
+        self._finishes: dict[int, FinishMending] = {}
         self._latest: Lane | None = None
         self._reasoning_ends: Mapping[int, int] = {}
         self._reasons_elsewhere: set[int] = set()  # replies that have reasoning in a field of its own
@@ -114,12 +129,19 @@ class Plan:
             return call_id(seed, number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
 
         stopped = (lambda: False) if processing is None else processing.is_stopped
-        calls = Calls(None if processing is None else processing.judged)
+        calls = Calls(self._marking(number, None if processing is None else processing.judged))
+        if processing is not None:
+            processing.mark = self._marking(number, None)
         decision = self._decision
         client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
         acts = processing is not None
         begins = self._begins(number, filtered="reread" in row)
-        write = Write(calls, client, tools, call_policy.route, acts=acts) if "write" in row else None
+        write = None
+        if "write" in row:
+            place = (begins.filtered or begins.as_it_came).copy()
+            request = call_policy.request
+            structured = request.response_format and bool(request.tools)  # else JSON may be how it is to call
+            write = Write(calls, client, tools, call_policy.route, acts=acts, place=place, structured=structured)
         screen = None
         if write is not None and rules is not None:
             screened: ScreenedText | GuardedText = ScreenedText(call_policy, tools, rules, write.round_trip())
@@ -133,22 +155,73 @@ class Plan:
         reread = None
         if "reread" in row:
             reread = Reread(Reader(replace(call_policy, lift=True), tools=tools, place=begins.filtered), calls)
+        reasoned = None if self._reasoned is None else self._reasoned(self.reply_of(number))
+        thoughts = None if reasoned is None or not self._may_move_reasoning(number) else Thoughts(reasoned.message)
         self._latest = Lane(
             Row(
                 read=Read(self._reader(begins, number), calls),
+                thoughts=thoughts,
+                reasoned=reasoned,
                 act=None if processing is None else Act(processing),
                 reread=reread,
-                twins=Twins(calls) if "twins" in row else None,
+                twins=self._twins(calls) if "twins" in row else None,
                 number=Number(calls, tools, id_of, room=call_policy.route.max_call_chars),
                 write=write,
-                judge=Judge(calls),
+                judge=Judge(calls, tools, undeclared=call_policy.takes("undeclared")),
                 screen=screen,
-                end=Finishing(calls, as_text=write is not None, broken_is_text=self.broken_is_text, stopped=stopped),
+                end=Finishing(
+                    calls,
+                    as_text=write is not None,
+                    broken_is_text=self.broken_is_text,
+                    stopped=stopped,
+                    mending=self._finish_mending(number, calls),
+                ),
                 releases_text="text is released" in row,
             ),
             calls,
         )
         return self._latest
+
+    def _may_move_reasoning(self, number: int) -> bool:
+        """Whether the next lane may begin with reasoning that belongs into the field that the API has for it."""
+        begins = not (self._wire.sequential_lanes and self._latest is not None)
+        spoken = self._call_policy.route.starts_in_reasoning or self._call_policy.request.prefill
+        elsewhere = self.reply_of(number) in self._reasons_elsewhere
+        return begins and not spoken and not elsewhere and self._decision.client == "native"
+
+    def _twins(self, calls: Calls) -> Twins:
+        mends = "protocol" in self._call_policy.route.mend
+        lacking = None if self._streamed else lambda name: bool(self._tools.required(name))
+        return Twins(calls, mends_empty=mends, lacking=lacking)
+
+    def _marking(self, number: int, judged: Callable[[int, Verdict], Verdict] | None) -> _Marking:
+        """Adds to the verdicts of a lane's native calls what processors did to them, and what was mended before."""
+
+        def mark(index: int, verdict: Verdict) -> Verdict:
+            verdict = verdict if judged is None else judged(index, verdict)
+            mended = None if self._mended is None else self._mended(self.reply_of(number), index)
+            if mended is None or not mended.all_repairs:
+                return verdict
+            changes = verdict.changes if mended.change is None else (mended.change, *verdict.changes)
+            verdict = msgspec.structs.replace(verdict, repairs=(*mended.all_repairs, *verdict.repairs), changes=changes)
+            return with_mended(verdict, mended.all_repairs, mended.defects)
+
+        return mark
+
+    def _finish_mending(self, number: int, calls: Calls) -> FinishMending | None:
+        """What mends the finish reason of a lane's reply, None where the route does not; it learns of these calls."""
+        if "protocol" not in self._call_policy.route.mend:
+            return None
+        mending = self._finishes.setdefault(
+            self.reply_of(number),
+            FinishMending(
+                as_text=bool(self._when["write"]),
+                says_calls=self._wire.says_calls,
+                named=self._wire.stop_names_choice and self._call_policy.request.names_tool,
+            ),
+        )
+        mending.calls.append(calls)
+        return mending
 
     def _reader(self, begins: MessagePlace, number: int) -> Reader:
         """Reads the text of a lane that begins there."""
@@ -175,7 +248,7 @@ class Plan:
 
     def reasons_elsewhere(self, number: int) -> None:
         """The reply of this lane has reasoning in a field of its own, so its text did not begin inside any."""
-        self._reasons_elsewhere.add(self._reply_of(number))
+        self._reasons_elsewhere.add(self.reply_of(number))
 
     def _begins(self, number: int, *, filtered: bool) -> MessagePlace:
         """Where the next lane's text begins: behind the lane before it, or behind what the request has of its message.
@@ -184,7 +257,7 @@ class Plan:
         """
         if self._latest is not None and self._wire.sequential_lanes:
             return self._latest.next_block()
-        elsewhere = self._reply_of(number) in self._reasons_elsewhere
+        elsewhere = self.reply_of(number) in self._reasons_elsewhere
         first = self._prefilled if elsewhere else self._first_place
         likely = self._call_policy.may_start_in_reasoning and not elsewhere
         return MessagePlace(first.copy(), self._prefilled.copy() if filtered else None, likely)
@@ -208,17 +281,17 @@ class Plan:
         rows: dict[int, list[tuple[str, str]]] = {}
         for lane, call in client_calls:
             if call.complete:
-                rows.setdefault(self._reply_of(lane), []).append((call.name, call.arguments))
+                rows.setdefault(self.reply_of(lane), []).append((call.name, call.arguments))
         for lane, row in rows.items():
             yield from ((lane, note) for note in self._watch.notes(row))
 
-    def _reply_of(self, lane: int) -> int:
+    def reply_of(self, lane: int) -> int:
         """The number of the reply that a lane is a part of."""
         return 0 if self._wire.sequential_lanes else lane
 
     def _reply(self, processors: Processors, lane: int) -> Reply:
         """What processors know of the reply that a lane is a part of."""
-        number = self._reply_of(lane)
+        number = self.reply_of(lane)
         if number not in self._replies:
             self._replies[number] = Reply(processors, whole=not self._streamed, as_text=bool(self._when["write"]))
         return self._replies[number]

@@ -20,7 +20,7 @@ Past 300 lines: what a frame waits for and where its text goes are two sides of 
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -33,12 +33,14 @@ from toolcalls.events import (
     Finish,
     Markup,
     Note,
+    PartEnd,
     Place,
     Reason,
     Removed,
     Text,
     Verdict,
 )
+from toolcalls.mending.reply_watch import MessageWatch
 from toolcalls.replies.lane import Lane
 from toolcalls.replies.stages import CUT_REASONS, Item, Native
 from toolcalls.wires import Part
@@ -125,6 +127,11 @@ class Ending:
     waits: bool
 
 
+def _shows(items: Iterable[Item]) -> bool:
+    """Whether the client is shown more than white space."""
+    return any(isinstance(item, Text) and not item.text.isspace() for item in items)
+
+
 class LaneFrames:
     """One lane and the frames in which its undecided text and events stand.
 
@@ -136,13 +143,14 @@ class LaneFrames:
     verdicts, notes  where the lane's are to be added, each with the lane's number
     keeps_markup     whether the codec is given the markup of calls, too
     broken_is_text   a call that broke off is text to the client
+    watch            looks at the beginning of the message's text; None once it has seen enough
     endings          the latest finish reasons, behind which nothing has come
     reasonless       a frame of the lane had text or a call, and no finish reason
     """
 
     __slots__ = (
         "_broken_is_text", "_content", "_cursor", "_keeps_markup", "_natives", "_notes", "_text", "_verdicts",
-        "endings", "lane", "number", "passes", "reasonless",
+        "endings", "lane", "number", "passes", "reasonless", "watch",
     )  # fmt: skip
 
     def __init__(
@@ -154,9 +162,11 @@ class LaneFrames:
         *,
         keeps_markup: bool,
         broken_is_text: bool,
+        watch: MessageWatch | None = None,
     ) -> None:
         self.lane = lane
-        self.passes = lane.passes
+        self.passes = lane.passes if watch is None else self._passes
+        self.watch = watch
         self.number = number
         self.endings: list[Ending] = []
         self.reasonless = False
@@ -186,12 +196,24 @@ class LaneFrames:
 
     # In
 
+    def watched(self, text: str) -> None:
+        """Let the watch see the next text, until it has seen enough."""
+        if self.watch is not None and not self.watch.text(text):
+            self.watch = None
+            self.passes = self.lane.passes
+
+    def _passes(self, text: str) -> bool:
+        """`passes` until the watch has seen enough."""
+        self.watched(text)
+        return self.lane.passes(text)
+
     def text(self, frame: WaitingFrame, text: str, place: Place | None = None) -> bool:
         """The next text of the lane is in this frame. Returns whether more than white space of it is shown by now."""
+        self.watched(text)
         self.expect_text(frame, len(text), place)
         items = self.lane.text(text)
         self.apply(frame, items)
-        return any(isinstance(item, Text) and not item.text.isspace() for item in items)
+        return _shows(items)
 
     def expect_text(self, frame: WaitingFrame, size: int, place: Place | None = None) -> None:
         """So many characters of this frame are undecided."""
@@ -215,6 +237,10 @@ class LaneFrames:
         """
         self.reasonless = self.reasonless or self._content not in {None, frame}
         self._content = None
+        if not last and self.lane.doubts(finish.reason):  # some servers give a reason in every frame
+            self.endings.append(Ending(frame, finish, waits=True))
+            frame.undecided += 1
+            return
         if not last and self._leaves_at_once(finish):
             reason = self.lane.reason(finish.reason)
             frame.parts.append((self.number, Finish(reason)))
@@ -227,18 +253,31 @@ class LaneFrames:
             self.finish(frame)
 
     def ends_part(self, frame: WaitingFrame, end: Finish) -> bool:
-        """A part of the message ends with this frame. Returns whether its calls wait for what follows in the message.
+        """A part of the message ends with this frame. Returns whether more than white space of it is shown by that.
 
-        Then `finish` says that nothing does, or `decline` that something does.
+        Where its calls wait for what follows in the message, so does its end: `finish` says that nothing does, or
+        `decline` that something does.
         """
         self._cursor = None
         self._content = None
-        self.apply(frame, self.lane.finish_part())
-        if not self.lane.waits_for_message:
-            return False
-        self.endings.append(Ending(frame, end, waits=True))
-        frame.undecided += 1
-        return True
+        items = self.lane.finish_part()
+        self.apply(frame, items)
+        if self.lane.waits_for_message:
+            self.endings.append(Ending(frame, end, waits=True))
+            frame.undecided += 1
+        return _shows(items)
+
+    def ends_with_text(self, frame: WaitingFrame, finish: Finish) -> bool:
+        """The message ends with this lane. Returns whether more than white space of what is undecided in it is text.
+
+        Where the message broke off, it is said to be.
+        """
+        if not self.is_open or finish.reason in CUT_REASONS:
+            return self.is_open
+        self._cursor = None
+        items = self.lane.finish_part()
+        self.apply(frame, items)
+        return _shows(items)
 
     def decline(self, frame: WaitingFrame, reason: Reason) -> None:
         """Something follows in the message behind calls that wait for its end: they are none, and their part ends."""
@@ -257,7 +296,7 @@ class LaneFrames:
         endings, self.endings = self.endings, []
         for ending in endings:
             self._cursor = None
-            items = self.lane.finish(ending.finish.reason)
+            items = self.lane.finish(ending.finish.reason, is_part=isinstance(ending.finish, PartEnd))
             if not ending.waits:
                 self.apply(frame, items[:-1])
                 continue
@@ -277,6 +316,11 @@ class LaneFrames:
 
     # The end
 
+    def reasons(self, frame: WaitingFrame) -> None:
+        """This frame has reasoning, in which the end may find calls."""
+        if self.lane.may_call_in_reasoning:
+            self._has_content(frame)
+
     def _has_content(self, frame: WaitingFrame) -> None:
         """This frame has text or a call."""
         if self._content is not frame:
@@ -288,6 +332,8 @@ class LaneFrames:
         lane = self.lane
         if not lane.decides_at_end or self.is_open or self.ending_waits or lane.writes_at_end or lane.adds_at_end:
             return False
+        if lane.may_call_in_reasoning:
+            return False
         if lane.text_call_unclosed or lane.native_call_open:
             # Where a call is shown whole, one that never ends is text, in front of the reason.
             return lane.keeps(finish.reason) and not self._keeps_markup and not lane.decides_calls
@@ -298,7 +344,7 @@ class LaneFrames:
         lane = self.lane
         if not lane.decides_at_end and not self.is_open:
             return True
-        if not self.reasonless and (self.is_open or lane.reads_candidate):
+        if not self.reasonless and (self.is_open or lane.reads_candidate or lane.may_call_in_reasoning):
             return False
         if finish.reason in CUT_REASONS:
             return True

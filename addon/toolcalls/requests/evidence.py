@@ -22,7 +22,8 @@ from toolcalls.request import Request
 from toolcalls.requests.opened_reasoning import may_start_in_reasoning
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.spoken_dialects import taught_in, used_in
-from toolcalls.route import Route
+from toolcalls.requests.taught_wrappers import wrappers_in
+from toolcalls.route import Mended, Route
 from toolcalls.values.toolbox import Toolbox
 
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -177,6 +178,12 @@ def _kind(client: str, upstream: str) -> Kind:
     return "observe"
 
 
+def _mended_by(route: Route, request: Request, decision: Decision) -> tuple[Mended, ...]:
+    """What is mended. Where nothing else is changed, that is for clients that call natively."""
+    may_mend = decision.kind != "observe" or (decision.client == "native" and request.carries_calls)
+    return route.mend if may_mend else ()
+
+
 def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[CallPolicy, Toolbox]:
     """The terms on which a reply is read, and the tools it may call.
 
@@ -198,7 +205,7 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
         unlifted = "no_tools"
     multiple_calls = route.multiple_calls if decision.kind == "lift" else None  # `write` knows of text clients
     call_policy = CallPolicy(
-        replace(route, tools=(), multiple_calls=multiple_calls),
+        replace(route, tools=(), multiple_calls=multiple_calls, mend=_mended_by(route, request, decision)),
         reading,
         lift=lift,
         unlifted=unlifted,
@@ -206,6 +213,7 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
         remove_frames=frames,
         open_calls=decision.client != "text",
         may_start_in_reasoning=lift and may_start_in_reasoning(route, request),
+        wrappers=wrappers_in(request) if lift else (),
         first=decision.client_dialects,
     )
     return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 
-from toolcalls.dialects import LAST, all_dialects
-from toolcalls.events import Reason, Repair, Verdict
+from toolcalls.dialects import FIRST, LAST, all_dialects
+from toolcalls.events import Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
+from toolcalls.requests.collected_calls import CollectedCalls
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
-from toolcalls.shapes import Call, Dialect, Unwritable
+from toolcalls.shapes import Dialect, Unwritable
 from toolcalls.text.scanner import SPACE, Scanner
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 _TEXT = 1 << 18  # characters of a prompt or a reply that are searched
@@ -37,7 +37,6 @@ _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\
 _VALUE = re.compile(r"""(["'][\w-]{1,40}["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
 _BRACED = re.compile(r"\{([A-Za-z][\w -]{0,60})\}")
 _DOLLAR = re.compile(r"\$([A-Z][A-Z0-9_]{1,60})\b")
-_A_NAME = re.compile(r"[^\s<>]*\w[^\s<>]*")  # `...` and `and ends with` are none
 _AND_SO_ON = re.compile(r"^[ \t]*(?:\.\.\.|…)[ \t]*\n", re.MULTILINE)
 
 
@@ -59,6 +58,17 @@ def taught_in(prompt: str) -> tuple[str, ...]:
 def used_in(replies: Iterable[str], prompt: str) -> tuple[str, ...]:
     """The dialects of the calls in the model's earlier replies, likewise. `prompt` may declare the tools."""
     return _in_common([group for reply in replies for group in _used_in(reply[:_TEXT], prompt[:_TEXT])])
+
+
+def begins_with_call(text: str, tools: Toolbox) -> bool:
+    """Whether a prompt's example begins with a whole call of some dialect."""
+    shown = _filled_in(text).strip(SPACE)
+    return any(
+        fit.start == 0
+        for dialect in all_dialects().values()
+        if dialect.place != "message" and shown.startswith(dialect.openers(tools.names))
+        for fit in _fits(dialect, shown, tools)
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -141,6 +151,8 @@ def _best(place: Sequence[_Fit]) -> tuple[str, ...]:
         return ()
     longest = max(fit.end - fit.start for fit in place)
     widest = [fit for fit in place if fit.end - fit.start == longest]
+    # What they look for, the others would read as something else: the reader asks them first, too.
+    widest = [fit for fit in widest if fit.dialect in FIRST] or widest
     least = min((fit.distance, fit.dialect in LAST) for fit in widest)
     return tuple(dict.fromkeys(fit.dialect for fit in widest if (fit.distance, fit.dialect in LAST) == least))
 
@@ -199,7 +211,7 @@ def _read(dialect: Dialect, text: str, start: int, opener: int, tools: Toolbox) 
     scan.feed(text[start : start + _CALLS])
     scan.end(cut=False)
     scan.take(opener - start)
-    collected = _Collected(scan, tools)
+    collected = CollectedCalls(scan, tools)
     run = dialect.read(scan, collected, tools)
     try:
         next(run)
@@ -214,7 +226,7 @@ def _read(dialect: Dialect, text: str, start: int, opener: int, tools: Toolbox) 
     return _Fit(dialect.name, start, end, _distance(dialect, shown, collected, tools))
 
 
-def _distance(dialect: Dialect, shown: str, collected: "_Collected", tools: Toolbox) -> int:
+def _distance(dialect: Dialect, shown: str, collected: CollectedCalls, tools: Toolbox) -> int:
     """0 for calls as the dialect writes them, 1 with other white space, 2 for another spelling, 3 with repairs."""
     if collected.repairs:
         return 3
@@ -225,60 +237,3 @@ def _distance(dialect: Dialect, shown: str, collected: "_Collected", tools: Tool
     if written.strip(SPACE) == shown:
         return 0
     return 1 if "".join(written.split()) == "".join(shown.split()) else 2
-
-
-def _is_declaration(arguments: str) -> bool:
-    """Whether what reads as a call declares a tool: its arguments are a schema."""
-    try:
-        return {"type", "properties"} <= {key for key, _ in members(arguments)}
-    except ValueError:
-        return True
-
-
-class _Collected:
-    """A `CallSink` that collects whole calls, their repairs, and the offset at which the last one ends."""
-
-    def __init__(self, scan: Scanner, tools: Toolbox) -> None:
-        self.calls: list[Call] = []
-        self.repairs: set[Repair] = set()
-        self.end_of_last = 0
-        self.failed = False
-        self._scan = scan
-        self._tools = tools
-        self._name: str | None = None
-        self._pieces: list[str] = []
-
-    def begin(self, name: str, refused: Reason | None = None) -> str:
-        tool = self._tools.resolve(name)
-        self._name, self._pieces = tool if refused is None and _A_NAME.fullmatch(tool) else None, []
-        return tool
-
-    def piece(self, json: str) -> None:
-        self._pieces.append(json)
-
-    def collect(self, size: int) -> bool:  # noqa: ARG002 - the text is bounded
-        return True
-
-    def end(self) -> None:
-        if self._name and not _is_declaration(arguments := "".join(self._pieces)):
-            self.calls.append(Call(self._name, arguments))
-            self.end_of_last = self._scan.pos
-        self._name = None
-
-    def fail(self) -> None:
-        self.failed = True
-
-    def note_repair(self, name: Repair) -> None:
-        self.repairs.add(name)
-
-    def may_remove_frame(self) -> bool:
-        return False
-
-    def mark_frame(self) -> None:
-        """Frames stay."""
-
-    def mark_text(self) -> None:
-        """Frames stay."""
-
-    def mark_reasoning(self) -> None:
-        """Frames stay."""

@@ -18,15 +18,16 @@ What names the call tells the shapes apart:
 These are the parts that they are made of:
 
     tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `call_blocks`
-                    (what ends a block of calls), `raw`, `content`, `entities`
-    XML in values   `elements`, `nested`, `trees`
-    JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `jsonbody`, `completejson` (read to its end
-                    before anything is reported), `callreader`
-                    (a block of nothing but calls), `callobject` (one object that may be a call), `callarray`,
-                    `callmembers` (the members beside a call's name and its arguments)
-    Python          `pyliteral`, `pystring`, `keyedvalue`
-    all             `arguments` (JSON made of text that still arrives), `words` (what stands ahead), `channels` (frames
-                    of marks)
+                    (what ends a block of calls), `pairs` (what stands before a value), `raw`, `content`, `entities`
+    XML in values   `elements`, `nested`, `trees`, `emptyelement` (a call that is one tag)
+    JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `surplus` (one bracket too many),
+                    `jsonbody`, `completejson` (read to its end before anything is reported), `callreader` (a block of
+                    nothing but calls), `callobject` (one object that may be a call), `callarray`, `callmembers` (the
+                    members beside a call's name and its arguments)
+    Python          `pyliteral`, `pystring`, `keyedvalue`, `notation` (its marks)
+    all             `arguments` (JSON made of text that still arrives), `containers` (objects and arrays that are not
+                    quite JSON), `wrapped` (arguments in one parameter), `words` (what stands ahead), `channels` (frames
+                    of marks), `undeclared` (parameters that no schema has)
 """
 
 from collections.abc import Sequence
@@ -120,10 +121,16 @@ class CallSink(Protocol):
     def note_repair(self, name: Repair) -> None:
         """Something was accepted that the dialect does not write; `name` says what."""
 
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """The block ends, and the wrapper around its calls was not closed: `closers` would do it. () where it was."""
+
     # A dialect whose messages have a frame of special tokens (channels, roles) reports what stands in it as well.
 
     def may_remove_frame(self) -> bool:
         """Whether a frame may be taken away here; False: leave it as text, and report nothing of it."""
+
+    def begins_line(self) -> bool:
+        """Whether nothing but white space stands before the block on its line, or a message's frame right before it."""
 
     def mark_frame(self) -> None:
         """What was consumed and is undecided is frame: it goes, and is shown nowhere."""

@@ -2,13 +2,12 @@
 
 The tokens of the channels go, and so do citations (`<co>text</co: 0:[1]>`), of which the text stays. What is thought is
 reasoning, and so is an action in front of its closer; without one, an action ends it. A closer of a channel whose
-opener was the end of the prompt goes as well.
+opener was the end of the prompt goes as well. The text channel has two names, and each model is read by both.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callarray import call_array, close
@@ -20,31 +19,25 @@ from toolcalls.values.toolbox import Toolbox
 
 _THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
 _ACT, _ACTED = "<|START_ACTION|>", "<|END_ACTION|>"
+_SAY = {"<|START_RESPONSE|>": "<|END_RESPONSE|>", "<|START_TEXT|>": "<|END_TEXT|>"}
+_SAID = tuple(_SAY.values())
 _MAX_CITATION = 64
 _ENDS_THOUGHT = re.compile(re.escape(_THOUGHT))
+_BEGINS = re.compile("|".join(map(re.escape, (_THINK, *_SAY))))
 _CITED = re.compile(r"</co[:\s\d,\[\]]*+")
 
 
 @dataclass(frozen=True)
 class Actions:
-    """The form with the name of its text channel filled in, RESPONSE or TEXT."""
+    """The form; calls and thoughts are the same for all of these models."""
 
     name: str
-    channel: str
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "anywhere"
 
-    @cached_property
-    def _text(self) -> tuple[str, str]:
-        return f"<|START_{self.channel}|>", f"<|END_{self.channel}|>"
-
-    @cached_property
-    def _begins(self) -> re.Pattern[str]:
-        return re.compile(f"{re.escape(_THINK)}|{re.escape(self._text[0])}")
-
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The tokens of all channels."""
-        return (_ACT, _THINK, _THOUGHT, *self._text)
+        return (_ACT, _THINK, _THOUGHT, *_SAY, *_SAID)
 
     # Reading
 
@@ -58,19 +51,17 @@ class Actions:
         scan.take(len(token))
         sink.mark_frame()
         if token == _THINK:
-            closer = yield from take_up_to(scan, (_THOUGHT, _ACT, self._text[0]), sink.mark_reasoning)
-            if closer == _ACT and (yield from ends_first(scan, _ENDS_THOUGHT, self._begins)):
+            closer = yield from take_up_to(scan, (_THOUGHT, _ACT, *_SAY), sink.mark_reasoning)
+            if closer == _ACT and (yield from ends_first(scan, _ENDS_THOUGHT, _BEGINS)):
                 closer = yield from take_up_to(scan, (_THOUGHT,), sink.mark_reasoning)  # the action is a draft
             scan.take(len(_THOUGHT) if closer == _THOUGHT else 0)
-        elif token == self._text[0]:
+        elif token in _SAY:
             yield from self._says(scan, sink)
         return True
 
     def _says(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """The text channel, without the marks of its citations."""
-        while (
-            mark := (yield from take_up_to(scan, (self._text[1], _ACT, "<co>", "</co"), sink.mark_text))
-        ) is not None:
+        while (mark := (yield from take_up_to(scan, (*_SAID, _ACT, "<co>", "</co"), sink.mark_text))) is not None:
             if mark == _ACT:
                 return
             size = len(mark) if mark != "</co" else (yield from self._citation(scan))
@@ -79,7 +70,7 @@ class Actions:
                 sink.mark_frame()
             else:
                 sink.mark_text()
-            if mark == self._text[1]:
+            if mark in _SAID:
                 return
 
     def _citation(self, scan: Scanner) -> Step[int]:

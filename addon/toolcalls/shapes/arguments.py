@@ -8,10 +8,10 @@ import re
 from typing import Protocol
 
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.containers import container
 from toolcalls.text.scanner import SPACE, Search
 from toolcalls.values.conversion import STRING, Types, escape, quote, to_json
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.transducer import Transducer
 
 
 class Value(Protocol):
@@ -49,6 +49,20 @@ class Arguments:
             return _Streamed(self._sink)
         return _Collected(self._sink, types, infer=self._tools.infer)
 
+    def marked(self, key: str, *, string: bool | None) -> Value:
+        """Open the member `key`, of which the dialect's text says whether it is a string (`value`).
+
+        A declared type counts; where strings are among several, the text says so. A string may be written as JSON.
+        Tools that a prompt describes in words have no types of their own: there the text always says it.
+        """
+        types = self._tools.types(self._name, key)
+        if types is None or self._tools.textual or (string and "string" in types):
+            return self.value(key, string=string)
+        if string is False and types == STRING:
+            self._open(key)
+            return _Encoded(self._sink)
+        return self.value(key)
+
     def member(self, key: str, json: str) -> None:
         """A whole member whose value is JSON already."""
         self._open(key)
@@ -70,8 +84,6 @@ class Arguments:
 # What fits none of the types passes where it is JSON.
 _NO_TYPE: Types = frozenset()
 
-_CONTAINERS = {"{": "object", "[": "array"}
-
 # What matters in a string argument as it arrives: a tag, and a line end that may be the closer's.
 _MATTERS = re.compile(r"[<\r\n]").search
 
@@ -88,6 +100,27 @@ class _Streamed:
 
     def end(self, *, literal: bool = False) -> None:  # noqa: ARG002 - a string is text either way
         self._sink.piece('"')
+
+
+class _Encoded:
+    """A string that was marked as JSON: what is a JSON string says it, any other text is it."""
+
+    wake_on = None
+
+    def __init__(self, sink: CallSink) -> None:
+        self._sink = sink
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        if self._sink.collect(len(piece)):
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    def end(self, *, literal: bool = False) -> None:  # noqa: ARG002 - a string is text either way
+        text = "".join(self._pieces)
+        json = to_json(text, _NO_TYPE)
+        self._sink.piece(json if json.startswith('"') else quote(text))
 
 
 class _Collected:
@@ -109,17 +142,8 @@ class _Collected:
         text = "".join(self._pieces)
         json = to_json(text, self._types, infer=self._infer and not literal)
         if json.startswith('"') and self._types is not None and "string" not in self._types:
-            json = self._container(text.strip(SPACE)) or json
+            found = container(text.strip(SPACE), self._types)
+            json = json if found is None else found.json
+            for repair in found.repairs if found is not None else ():
+                self._sink.note_repair(repair)
         self._sink.piece(json)
-
-    def _container(self, text: str) -> str | None:
-        """The object or array that is asked for and written in another way than JSON; None where the text is none."""
-        if _CONTAINERS.get(text[:1]) not in (self._types or ()):
-            return None
-        reader = Transducer()
-        json, end = reader.feed(text)
-        if not reader.done or end < len(text):
-            return None
-        for repair in reader.repairs:
-            self._sink.note_repair(repair)
-        return json

@@ -20,7 +20,8 @@ from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, Paramete
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.tags import Parts, Tag, Tags, named_tag
+from toolcalls.shapes.tags import Parts, Tag, Tags, declared_attributes, named_tag, other_attributes
+from toolcalls.shapes.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -110,7 +111,8 @@ class Attributed:
     def behind(self) -> Tags:
         """What a parameter's closer may be followed by."""
         every = (self.call, *self.misspelt, *self.wrappers, *self.orphans)
-        return Tags(end=[self.closing(*every)], tag=[self.opening(self.parameter, self.call, *self.misspelt)])
+        wrapper = [(*self.opening(*self.wrappers), ">")] if self.wrappers else []
+        return Tags(end=[self.closing(*every)], tag=[self.opening(self.parameter, self.call, *self.misspelt), *wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's where it may stand bare."""
@@ -119,7 +121,11 @@ class Attributed:
             return wrappers
         plain, *others = spelt("<", *self.prefix, (self.call, *self.misspelt))
         slips = spelt("< ", *self.prefix, self.call)
-        return (*wrappers, *(plain + behind for behind in " \t\r\n>/"), *(f"{tag} " for tag in (*others, *slips)))
+        return (
+            *wrappers,
+            *(plain + behind for behind in (*" \t\r\n>/", "name=")),
+            *(f"{tag} " for tag in (*others, *slips)),
+        )
 
     # Reading
 
@@ -136,7 +142,8 @@ class Attributed:
             return None if tag is None else (yield from self.one(scan, sink, tools, tag))
 
         complete = yield from calls_of_block(scan, one, wrapped=wrapper > 0)
-        return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapper > 0))
+        closers = spelt("</", *self.prefix, self.wrappers, ">") if wrapper else ()
+        return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapper > 0, closers=closers))
 
     def _stray(self, scan: Scanner) -> Step[None]:
         """A leaked word between the wrapper's tag and a call's."""
@@ -161,7 +168,19 @@ class Attributed:
         space = yield from scan.space(ahead)
         if (yield from self.ends.at(scan, space))[1] or (yield from scan.starts("{", space)):
             return True
-        return bool((yield from self.parameter_at(scan, space)))
+        if (yield from self.parameter_at(scan, space)):
+            return True
+        word = yield from scan.among(self.stray_words, space)
+        if word is None:
+            return False
+        return bool((yield from self.parameter_at(scan, (yield from scan.space(space + len(word))))))
+
+    def _stray_before_parameter(self, scan: Scanner) -> Step[None]:
+        """Take a leaked word between a call's tag and its first parameter."""
+        word = yield from scan.among(self.stray_words)
+        if word is not None:
+            space = yield from scan.space(len(word))
+            scan.take(space if (yield from self.parameter_at(scan, space)) else 0)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that stands here, "" for none."""
@@ -177,14 +196,26 @@ class Attributed:
         tag = yield from self.first(scan, ahead)
         return 0 if tag is None or tag.empty else tag.length
 
+    def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - for other forms
+        """It does not: a closer stands behind every call."""
+        yield from ()
+        return False
+
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether another call begins here."""
+        """Whether another call begins here, or a wrapper with one."""
+        _, wrapper = yield from self.wrapper_tag.at(scan, ahead)
+        if wrapper:
+            ahead = yield from scan.space(ahead + wrapper)
         return (yield from self.first(scan, ahead)) is not None
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """One call, whose opening tag stands here. Returns whether it is complete."""
         scan.take(tag.length)
-        name = sink.begin(tag.name)
+        hollow = tag.empty or bool((yield from self.call_end.at(scan, (yield from scan.space())))[1])
+        unknown, given = other_attributes(tag, tools), declared_attributes(tag, tools)
+        name = sink.begin(tag.name, "unknown_arguments" if hollow and unknown and not given else None)
+        if unknown and given:
+            sink.note_repair("left_out")
         if tag.misspelt:
             sink.note_repair("misspelt_tag")
         return (yield from self.body(scan, sink, tools, name, tag))
@@ -192,13 +223,59 @@ class Attributed:
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
         """What stands behind a call's opening tag. Returns whether the call is complete."""
         arguments = Arguments(sink, tools, name)
+        if not tag.empty:
+            scan.take((yield from scan.space()))
+            if (yield from scan.starts("{")):
+                return (yield from json_body(scan, sink, self.ends, self.call_at))
+        values = Parameters(self, tools, name)
+        for key, written in declared_attributes(tag, tools).items():
+            sink.note_repair("flat_arguments")
+            member = arguments.value(values.given(key))
+            member.add(written)
+            member.end()
         if tag.empty:
             arguments.end()
             return True
-        scan.take((yield from scan.space()))
-        if (yield from scan.starts("{")):
-            return (yield from json_body(scan, sink, self.ends, self.call_at))
-        return (yield from self.rest(scan, sink, arguments, Parameters(self, tools, name)))
+        yield from self._stray_before_parameter(scan)
+        first = yield from self.parameter_here(scan)
+        if first is not None and not first.empty and self.wraps(first.name, tools.keys(name)):
+            complete = yield from self._wrapped(scan, sink, arguments, values, first)
+            if complete is not None:
+                return complete
+        return (yield from self.rest(scan, sink, arguments, values))
+
+    def wraps(self, key: str, declared: tuple[str, ...]) -> bool:  # noqa: ARG002 - for other forms
+        """Whether all arguments of a call with these parameters may stand in one called `key`, as an object."""
+        return False
+
+    def _wrapped(
+        self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag
+    ) -> Step[bool | None]:
+        """A parameter that may hold all arguments. Returns whether the call is complete; None where it goes on."""
+        scan.take(tag.length)
+        if tag.misspelt:
+            sink.note_repair("misspelt_tag")
+        collected = Collected()
+        value, literal, own_lines = yield from self.content.start(scan, collected, self.closer)
+        repair = yield from tag_value(scan, value, values, own_lines=own_lines)
+        if repair is None:
+            return False
+        value.end(literal=literal)
+        if repair:
+            sink.note_repair(repair)
+        inner = inner_object(collected.text(), values.missing())
+        space = yield from scan.space()
+        _, length = yield from self.call_end.at(scan, space)
+        if inner is not None and length:
+            scan.take(space + length)
+            sink.note_repair("wrapped_arguments")
+            sink.piece(inner)
+            sink.end()
+            return True
+        member = self.content.member(arguments, values.given(tag.name), tag.attributes)
+        member.add(collected.text())
+        member.end(literal=literal)
+        return None
 
     def rest(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters) -> Step[bool]:
         """All parameters from here on and the call's closer."""

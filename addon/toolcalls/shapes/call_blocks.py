@@ -26,11 +26,12 @@ def calls_of_block(scan: Scanner, one: Callable[[], Step[bool | None]], *, wrapp
     return begun
 
 
-def block_end(scan: Scanner, sink: CallSink, ends: Tags, *, wrapped: bool) -> Step[bool]:
+def block_end(scan: Scanner, sink: CallSink, ends: Tags, *, wrapped: bool, closers: tuple[str, ...] = ()) -> Step[bool]:
     """Take the closers behind the last call, also those that are written twice.
 
     ends      a call's closer, of the kind `call_end`, and its wrapper's
     wrapped   a wrapper was opened, whose closer may be missing where the text ends
+    closers   that closer as it may be spelt
 
     Returns whether what was taken belongs to the block.
     """
@@ -45,6 +46,10 @@ def block_end(scan: Scanner, sink: CallSink, ends: Tags, *, wrapped: bool) -> St
         if kind == CALL_END or (wrapped and not open_):
             sink.note_repair(DUPLICATE_CLOSER)
         open_ = open_ and kind == CALL_END
+        if kind != CALL_END:
+            sink.leave_open(())
+    if open_ and not scan.ended:
+        sink.leave_open(closers)
     if open_ and scan.ended:
         sink.note_repair("missing_closer")
         scan.take(scan.rest())

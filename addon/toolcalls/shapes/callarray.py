@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.callobject import CallObject
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -55,7 +56,15 @@ def call_array(
         if one or not complete:
             return ArrayCalls(begun, opened, complete)
         space = yield from scan.space()
+        if (yield from scan.starts("}", space)):
+            after = yield from scan.space(space + 1)
+            if opened and (yield from scan.among((",", "]"), after)) is not None:
+                sink.note_repair("surplus_bracket")
+                space = after
         follows = yield from scan.among((",", "]"), space)
+        if follows is None and opened and (yield from _ends_here(scan, ends, space)):
+            sink.note_repair("missing_brace")
+            return ArrayCalls(begun, opened, complete=True)
         if follows is None:
             return ArrayCalls(begun, opened, complete=False)
         scan.take(space + 1)
@@ -65,8 +74,17 @@ def call_array(
             sink.end()
 
 
+def _ends_here(scan: Scanner, ends: tuple[str, ...], ahead: int) -> Step[bool]:
+    """Whether the array's bracket is missing: what ends it stands here, or the text ends as it should."""
+    if (yield from scan.among(ends, ahead)) is not None:
+        return True
+    return not scan.cut and scan.stops_short(ends, ahead)
+
+
 def close(scan: Scanner, sink: CallSink, found: ArrayCalls, closer: str) -> Step[bool]:
     """End the last call of a complete array, and take `closer`, which may be missing. False where it was cut off."""
+    if found.begun:
+        yield from take_surplus(scan, sink, (closer,))
     space = yield from scan.space()
     closed = yield from scan.starts(closer, space)
     short = not closed and scan.stops_short((closer,))

@@ -15,14 +15,17 @@ name is passed over, one whose arguments cannot be read or placed is declined. O
 brackets are closed, if the block goes on there. Members beside the name and the arguments are `callmembers`'.
 
 Models drop the last brace. Where arguments are whole and the block's closer or another object follows, the braces that
-are missing are taken as read; where the text ends they are not.
+are missing are taken as read; where the text ends they are not. The bracket of an array of whole calls may be missing
+in both places, unless the text was cut off.
+
+Past 300 lines: a block holds objects and an object may hold a block, so the two readers call each other.
 """
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.callmembers import OpenArguments, placed
-from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, complete_value, decoded_string
+from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, UNESCAPED, complete_value, decoded_string
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -30,6 +33,7 @@ from toolcalls.values.toolbox import Toolbox
 
 WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
 _BRACKETS = ("{", "[")
+_ESCAPED = ('{\\"', "{\\n", '{ \\"', '{\n  \\"')
 _MAX_DEPTH = 4  # `{"tool_calls": [{"function": {...}}]}`, and one to spare
 
 
@@ -64,6 +68,7 @@ class CallReader:
         self.open = False
         self.passed_over = False
         self.unclosed = list[str]()  # what closes each bracket that is open, where JSON broke
+        self._marks = follow
         self._follow = ("]", "{", *follow)
         self._ends = ends
         self._closed = closed
@@ -170,7 +175,16 @@ class CallReader:
             if not ((yield from self.object(depth)) or (yield from self._skip_broken((",", "]"), inside))):
                 return False
             space = yield from scan.space()
+            if (yield from scan.starts("}", space)):
+                after = yield from scan.space(space + 1)
+                if (yield from scan.among((",", "]"), after)) is not None:
+                    self.sink.note_repair("surplus_bracket")
+                    space = after
             follows = yield from scan.among((",", "]"), space)
+            if follows is None and not depth and self.begun and (yield from self._ends_here(space)):
+                self.sink.note_repair("missing_brace")
+                self.unclosed.pop()
+                return True
             if follows is None:
                 return False
             if follows == ",":
@@ -180,14 +194,40 @@ class CallReader:
                 self.unclosed.pop()
                 return self.begun
 
+    def _ends_here(self, ahead: int) -> Step[bool]:
+        """Whether the block ends here, or the next one begins: the array's bracket is missing."""
+        if (yield from self.scan.among(self._marks, ahead)) is not None:
+            return True
+        return not self.scan.cut and self.scan.stops_short(self._marks or ("]",), ahead)
+
     def object(self, depth: int = 0) -> Step[bool]:
         """An object that may be a call or hold some. Returns whether it is complete; `count` says what it was."""
         if depth >= _MAX_DEPTH or not (yield from self.scan.starts("{")):
             return False
         self.unclosed.append("}")
+        if (yield from self.scan.among(_ESCAPED)):
+            self.unclosed.pop()
+            return (yield from self._escaped(depth))
         whole = yield from self.members(depth)
         if whole:
             self.unclosed.pop()
+        return whole
+
+    def _escaped(self, depth: int) -> Step[bool]:
+        """An object all of whose quotes are escaped: read as what the escapes say, when it is whole."""
+        found = yield from complete_value(self.scan, None, self.unclosed)
+        if found is None:
+            return False
+        inner = Scanner()
+        inner.feed(found.json)
+        inner.end(cut=False)
+        reader = CallReader(inner, self.sink, self.tools, self.arguments)
+        whole = yield from reader.object(depth)
+        self.count += reader.count
+        self.open = self.open or reader.open
+        self.passed_over |= reader.passed_over
+        for repair in found.repairs if reader.begun else ():
+            self.sink.note_repair(repair)
         return whole
 
     def members(self, depth: int) -> Step[bool]:
@@ -322,6 +362,14 @@ class _Object:
             self._note_alias(key)
             self._open = self._begin()
             return (yield from value(block.scan, block.sink, self._open.add, block.unclosed))
+        if self._name and (yield from block.scan.among(UNESCAPED)):
+            self._note_alias(key)
+            self._repairs.append("nested_quotes")
+            self._open = self._begin()
+            block.scan.take(1)
+            whole = yield from value(block.scan, block.sink, self._open.add, block.unclosed)
+            yield from accept(block.scan, '"')  # it may be lost, too
+            return whole
         found = yield from complete_value(block.scan, None, block.unclosed)
         if found is None:
             return False

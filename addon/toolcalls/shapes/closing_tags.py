@@ -12,6 +12,7 @@ it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value s
 Values leave as they come. What is looked at ahead is bounded, so work is linear.
 """
 
+from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
 from toolcalls.events import Repair
@@ -21,8 +22,9 @@ from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
-# The kinds of tags that mean something inside a value.
-CLOSER, NEXT, CALL, CALL_END = "closer", "next", "call", "call_end"
+# The kinds of tags that mean something inside a value. Where keys stand in front of values, HEAD begins what stands in
+# front of the next one, and WRONG may stand in the place of the closer.
+CLOSER, NEXT, CALL, CALL_END, HEAD, WRONG = "closer", "next", "call", "call_end", "head", "wrong"
 
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
 
@@ -58,10 +60,10 @@ class Surroundings(ValueTags, Protocol):
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
         """The length of a call's opening tag that a whole call's beginning stands behind, 0 for none."""
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the opener of another value of this call stands here, one that it lacks so far.
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
+        """How much of another value of this call stands here, one that it lacks so far: what is no part of its text.
 
-        It stands at the start of a line where `ahead` is more than 0.
+        It stands at the start of a line where `ahead` is more than 0. 0 where none stands.
         """
 
 
@@ -75,7 +77,8 @@ def tag_value(
     Returns the repair that this end needs, "" for none; None when the reply ended before the value did.
     """
     depth = 0
-    openers = 0  # of values, in this one, that were not closed so far
+    openers = heads = 0  # of values and of keys, in this one, that were not closed so far
+    own_closers = 0  # closers that no opener in the value accounts for, behind which the grammar could not go on
     while (kept := (yield from up_to_tag(scan, value))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
@@ -92,6 +95,7 @@ def tag_value(
                         value.add(line_end)
                     scan.take(length + repeated)
                     return DUPLICATE_CLOSER if repeated else ""
+                own_closers += openers == 0
                 openers = max(0, openers - 1)
             if place.behind.stops_short(scan, kept + length):
                 scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
@@ -99,19 +103,27 @@ def tag_value(
         elif kind == CALL_END and depth:
             depth -= 1
         elif kind == CALL_END:
-            if (yield from place.block_ends(scan, kept + length)):
+            # Behind a closer of its own, what stands there is no part of the value, and nobody knows what it is.
+            if not own_closers and (yield from place.block_ends(scan, kept + length)):
                 scan.take(kept)  # it stood behind the closer that is missing
                 return UNCLOSED_VALUE
         elif kind == CALL:
             nested = yield from place.quotes(scan, kept)
             depth += bool(nested)
             size = max(1, nested)
-        elif kind == NEXT:
-            next_ = depth == 0 and (yield from place.begins_next(scan, kept))
-            if next_ and not (yield from _quoted(scan, place, kept)):
+        elif kind in {NEXT, HEAD}:
+            next_ = 0 if depth else (yield from place.begins_next(scan, kept))
+            if next_ and not (yield from _quoted(scan, place, kept + next_, twice=kind == NEXT)):
                 scan.take(kept)  # it stood behind the closer that is missing
                 return UNCLOSED_VALUE
-            openers += depth == 0
+            openers += depth == 0 and kind == NEXT
+            heads += depth == 0 and kind == HEAD
+        elif kind == WRONG:
+            if not depth and not heads and (yield from place.goes_on(scan, kept + length)):
+                value.add(scan.take(kept))
+                scan.take(length)
+                return "wrong_closer"
+            heads = max(0, heads - 1)
         elif place.closer.stops_short(scan, kept):
             scan.take(scan.rest())
             return None
@@ -134,9 +146,12 @@ def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
     return again - ahead if length and (yield from place.goes_on(scan, again)) else None
 
 
-def _quoted(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
-    """Whether the value that begins here has a closer, not far away, behind which the grammar cannot go on."""
-    offset, limit = ahead + 1, ahead + _MAX_QUOTED
+def _quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[bool]:
+    """Whether the value that begins here has a closer, not far away, behind which the grammar cannot go on.
+
+    twice   behind one that is written twice it can
+    """
+    offset, limit = ahead, ahead + _MAX_QUOTED
     while offset < limit:
         found = scan.text.find("<", scan.pos + offset, scan.pos + limit)
         if found < 0:
@@ -148,11 +163,27 @@ def _quoted(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
         offset = found - scan.pos
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
-            return (yield from _closes(scan, place, offset + length, twice=True)) is None
-        if kind in {NEXT, CALL, CALL_END}:
+            return (yield from _closes(scan, place, offset + length, twice=twice)) is None
+        if kind in {NEXT, HEAD, CALL, CALL_END}:
             return False
         offset += 1
     return False
+
+
+def calls_follow(scan: Scanner, ahead: int, ends: Tags, next_call: Callable[[Scanner, int], Step[bool]]) -> Step[bool]:
+    """Whether all closers of a block that stand here are followed by another call or by the end of the reply.
+
+    Only then is a value's closer missing in front of the first of them: else a file that documents the form would be
+    cut off in its middle.
+    """
+    while True:
+        space = yield from scan.space(ahead)
+        if (yield from next_call(scan, space)):
+            return True
+        _, length = yield from ends.at(scan, space)
+        if not length:
+            return not scan.cut and ends.stops_short(scan, ahead)
+        ahead = space + length
 
 
 class Form(ValueTags, Protocol):
@@ -174,6 +205,9 @@ class Form(ValueTags, Protocol):
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here."""
+
+    def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the call ends in front of the text that stands here, behind a value's closer, without one."""
 
 
 class Parameters:
@@ -200,26 +234,24 @@ class Parameters:
         return tuple(key for key in self._tools.keys(self._name) if key not in self._given)
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Another parameter, a closer, the next call, or the end of the reply."""
+        """Another parameter, a closer, the next call, the end of the reply, or text where that ends a call."""
         space = yield from scan.space(ahead)
         if (yield from self._form.ends.at(scan, space))[1] or (yield from self._form.parameter_at(scan, space)):
             return True
         if (yield from self._form.next_call(scan, space)):
             return True
-        return not scan.cut and self._form.ends.stops_short(scan, ahead)
+        if not scan.cut and self._form.ends.stops_short(scan, ahead):
+            return True
+        return (yield from self._form.ends_before_text(scan, space))
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """The wrapper's closer, the next call, or the end of the reply."""
-        space = yield from scan.space(ahead)
-        kind, _ = yield from self._form.ends.at(scan, space)
-        if kind == "wrapper_end" or (yield from self._form.next_call(scan, space)):
-            return True
-        return not scan.cut and self._form.ends.stops_short(scan, ahead)
+        """The wrapper's closer, and then the next call or the end of the reply."""
+        return (yield from calls_follow(scan, ahead, self._form.ends, self._form.next_call))
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
         """A declared parameter that was not given; any other one among special tokens, or at the start of a line."""
         written = yield from self._form.parameter_at(scan, ahead)
         key, declared = self._tools.key(self._name, written), self._tools.keys(self._name)
         if not written or key in self._given:
-            return False
-        return self._form.special or (key in declared if declared else ahead > 0)
+            return 0
+        return int(self._form.special or (key in declared if declared else ahead > 0))

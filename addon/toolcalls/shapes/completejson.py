@@ -16,21 +16,27 @@ from toolcalls.shapes.brokenjson import UNKNOWN
 from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
+from toolcalls.values.damaged_json import DamagedJson
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.transducer import Transducer
 
 NO_ARGUMENTS = ""  # of a call that has no member for them
 
 MAX_NAME = 256  # characters of a name or key
 MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known
 QUOTES = ('"', "'")
+UNESCAPED = ('"{"', '"{ "', '"{\n')  # how a string of arguments begins whose own quotes lost their escapes
 
 _BRACKETS = ("{", "[")
 _WRAPPERS = ("function", "tool_call", "function_call")
 # LangChain's structured chat, in which an answer to the user has the same form as a call.
 _ACTION, _INPUT = "action", "action_input"
 _ANSWERS = frozenset({"final answer", "final_answer"})
-CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *MARKS, "tool_calls", _ACTION, _INPUT))  # all that a call has
+# The tool that calls others in OpenAI's prompts: `{"tool_uses": [{"recipient_name": "functions.N", "parameters": J}]}`.
+_PARALLEL, _USES, _RECIPIENT = "multi_tool_use.parallel", "tool_uses", "recipient_name"
+_LISTS = ("tool_calls", _USES)
+_MESSAGE = {"content": ("null", '""'), "role": ('"assistant"',)}  # what an API's message has beside its calls
+# All that a call has.
+CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *MARKS, *_LISTS, *_MESSAGE, _RECIPIENT, _ACTION, _INPUT))
 _TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
 _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
 _MAX_DEPTH = 4
@@ -50,15 +56,15 @@ def complete_value(
 
     unclosed   as for `jsonvalue.value`
     """
-    reader = Transducer()
+    reader = DamagedJson()
     pieces: list[str] = []
     room = limit
     while True:
         if room is None:
-            made, end = reader.feed(scan.text, scan.pos)
+            made, end = reader.feed(scan.text, scan.pos, final=scan.ended)
             scan.take(end - scan.pos)
         else:
-            made, size = reader.feed(scan.text[scan.pos : scan.pos + room])
+            made, size = reader.feed(scan.text[scan.pos : scan.pos + room], final=scan.ended)
             scan.take(size)
             room -= size
         pieces.append(made)
@@ -111,15 +117,21 @@ def complete_object(
             return None
         scan.take((yield from scan.space()))
         first = yield from scan.among(("{", "[", *QUOTES))
-        if first == "[" and key != "tool_calls":
+        if first == "[" and key not in _LISTS:
             return None
         given = key in ARGUMENTS or key == _INPUT
         broken.given = broken.given or given
         broken.unclosed = ["}"]
+        unescaped = given and (yield from scan.among(UNESCAPED)) is not None
+        scan.take(int(unescaped))
         found = yield from complete_value(scan, None if given or first in _BRACKETS else MAX_PASSED, broken.unclosed)
         if spelt is None or found is None:
             return None
-        if key in {*NAMES, _ACTION} and found.json.startswith('"'):
+        if unescaped:
+            if not (yield from accept(scan, '"')):
+                return None
+            repairs.append("nested_quotes")
+        if key in {*NAMES, _RECIPIENT, _ACTION} and found.json.startswith('"'):
             broken.name = str(json.loads(found.json))
         repairs += found.repairs
         written.append(f"{spelt.json}:{found.json}")
@@ -157,8 +169,9 @@ def calls_meant(written: str, tools: Toolbox, depth: int = 0) -> list[Call]:
     raw = dict(pairs)
     if len(raw) < len(pairs) or depth >= _MAX_DEPTH:
         return []
-    if list(raw) == ["tool_calls"] and raw["tool_calls"].startswith("["):
-        inner = [calls_meant(element, tools, depth + 1) for element in items(raw["tool_calls"]) if element[0] == "{"]
+    beside = [key for key in raw if raw[key] not in _MESSAGE.get(key, ())]
+    if len(beside) == 1 and beside[0] in _LISTS and raw[beside[0]].startswith("["):
+        inner = [calls_meant(element, tools, depth + 1) for element in items(raw[beside[0]]) if element[0] == "{"]
         return [call for calls in inner for call in calls] if all(inner) else []
     if raw.get("type", '"function"') not in _TYPES:
         return []
@@ -173,7 +186,7 @@ def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
     if keys == {_ACTION, _INPUT}:
         call = action_call(raw[_ACTION], raw[_INPUT], tools)
         return [] if call is None or _declares(call.arguments, tools.resolve(call.name), tools) else [call]
-    named, given = keys.intersection(NAMES), keys.intersection(ARGUMENTS)
+    named, given = keys.intersection((*NAMES, _RECIPIENT)), keys.intersection(ARGUMENTS)
     if len(named) != 1 or len(given) > 1 or len(keys) != len(named) + len(given):
         return []
     spelt = raw[named.pop()]
@@ -181,6 +194,10 @@ def _call(raw: dict[str, str], keys: set[str], tools: Toolbox) -> list[Call]:
     if not spelt.startswith('"') or len(spelt) > MAX_NAME or arguments is None:
         return []
     name = str(json.loads(spelt))
+    if _RECIPIENT in keys and tools.resolve(name) not in tools:
+        return []
+    if name == _PARALLEL and name not in tools and arguments and list(dict(members(arguments))) == [_USES]:
+        return calls_meant(arguments, tools, _MAX_DEPTH - 2)
     if arguments == NO_ARGUMENTS:
         return [Call(name, arguments)] if tools.resolve(name) in tools else []
     return [Call(name, arguments)] if name and not _declares(arguments, tools.resolve(name), tools) else []

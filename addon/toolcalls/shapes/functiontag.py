@@ -6,8 +6,11 @@ damaged in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`)
 and noted.
 
 The wrapper's opener may be missing (`naked`), and its closer goes with a call that stands before it in any case.
+
+A little over 300 lines: reading and writing of one form stay together.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +46,9 @@ _INSIDE: dict[str, tuple[Parts, ...]] = {
     CALL_END: (FUNCTION_END,),
 }
 _FUNCTION_END = Tags(call_end=[FUNCTION_END])
+_ENDS = re.compile(r"<[ \t]{0,8}/[ \t]{0,8}parameter|(?P<call>[●⏺][ \t]{0,8}<[ \t]{0,8}function)")
+_LONGEST_END = 32  # characters that it finds at most
+_MOST_TEXT = 16384
 _LINE_ENDS = ("\n", "\r")
 
 
@@ -58,7 +64,6 @@ class FunctionTag:
     stray_words  bullets, one of which must stand before a naked call on its line
     between      what is written between tags
     written      how a value is written; in all but "verbatim" the line ends around a value on its own lines are layout
-    single       only one call can be written into a reply
     """
 
     name: str
@@ -70,7 +75,6 @@ class FunctionTag:
     stray_words: tuple[str, ...] = ()
     between: str = "\n"
     written: Layout = "lines"
-    single: bool = False
     place: OpenerPlace = "line"
 
     inside = Tags(**_INSIDE)
@@ -158,9 +162,13 @@ class FunctionTag:
                 break
             scan.take(space + length)
             left -= kind != CALL_END
+            if kind != CALL_END:
+                sink.leave_open(())
             if kind == CALL_END or left < 0:
                 sink.note_repair(DUPLICATE_CLOSER)
             own = True
+        if wrappers and left >= wrappers and not scan.ended:
+            sink.leave_open((f"</{self.wrapper}>",))
         if wrappers and left >= wrappers and self._wrapper_end.stops_short(scan):
             sink.note_repair("missing_closer")
             scan.take(scan.rest())
@@ -229,6 +237,23 @@ class FunctionTag:
         tag = yield from self.opening(scan, ahead)
         return tag.length if tag else 0
 
+    def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Without closers it does, if the text up to the next call holds no closer that would be this value's.
+
+        Where `_MOST_TEXT` characters do not tell, the call goes on.
+        """
+        seen = 0
+        while not self.closed:
+            start, stop = scan.pos + ahead + seen, scan.pos + ahead + _MOST_TEXT
+            found = _ENDS.search(scan.text, start, stop)
+            if found is not None or scan.ended:
+                return not scan.cut if found is None else found["call"] is not None
+            if len(scan.text) >= stop:
+                return False
+            seen = max(seen, scan.rest() - ahead - _LONGEST_END)
+            yield
+        return False
+
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here, behind the wrapper's opener or a bullet."""
         bullet = yield from scan.among(self.stray_words, ahead)
@@ -242,8 +267,6 @@ class FunctionTag:
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """The calls one behind the other, each in a wrapper of its own; "" for no calls."""
-        if self.single and len(calls) > 1:
-            raise Unwritable(f"a reply in {self.name} holds one call, not {len(calls)}")
         return "\n".join(self._write_call(call, tools) for call in calls)
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:

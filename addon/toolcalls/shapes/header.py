@@ -14,6 +14,7 @@ from typing import NamedTuple
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.jsonvalue import call_arguments, checked, value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -166,6 +167,9 @@ class Header:
     def _ended(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What stands behind the arguments. Returns whether the call is complete."""
         marks = (*self.fences, *self.end)
+        if not self.end:
+            sink.end()
+        yield from take_surplus(scan, sink, (*self.fences, *self._marks))
         while self.end:
             space = yield from scan.space()
             mark = yield from scan.among(marks, space)
@@ -181,7 +185,7 @@ class Header:
                 if scan.cut:
                     return False
             sink.note_repair("missing_closer")
-        sink.end()
+            sink.end()
         return True
 
     def _unclosed(self, scan: Scanner, sink: CallSink, *, sectioned: bool) -> bool:

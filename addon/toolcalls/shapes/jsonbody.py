@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 
@@ -22,6 +23,8 @@ def json_body(scan: Scanner, sink: CallSink, ends: Tags, next_call: Callable[[Sc
     complete = yield from value(scan, sink, sink.piece)
     if not complete and scan.ended:
         return False
+    if complete:
+        yield from take_surplus(scan, sink, lambda scan, ahead: _ends_at(scan, ends, ahead))
     space = yield from scan.space()
     kind, length = yield from ends.at(scan, space)
     if complete and kind == "call_end":
@@ -41,6 +44,10 @@ def json_body(scan: Scanner, sink: CallSink, ends: Tags, next_call: Callable[[Sc
     sink.fail()
     yield from skip(scan, ends)
     return False
+
+
+def _ends_at(scan: Scanner, ends: Tags, ahead: int) -> Step[bool]:
+    return bool((yield from ends.at(scan, ahead))[1])
 
 
 def skip(scan: Scanner, ends: Tags) -> Step[None]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -85,13 +86,14 @@ class JsonElement:
         closing = self.closing.format(name=written)
         sink.begin(written)
         if not (yield from value(scan, sink, sink.piece)):
-            if not scan.ended:
+            if scan.rest() or not scan.ended:
                 sink.fail()
                 yield from skip_past(scan, (closing,))
                 if self.wrapper and not scan.ended:
                     sink.end()
                     return True
             return False
+        yield from take_surplus(scan, sink, (closing,))
         yield from self._between(scan, sink)
         space = yield from scan.space()
         if (yield from scan.starts(closing, space)):

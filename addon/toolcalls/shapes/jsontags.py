@@ -14,6 +14,7 @@ from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonvalue import accept, checked
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -74,6 +75,9 @@ class JsonTags:
             return False
         for repair in noted:
             sink.note_repair(repair)
+        if not self.closed:  # nothing is missing, and a wire that sends a call whole must not wait for what follows
+            block.end()
+        yield from take_surplus(scan, sink, (_FENCE, *self.closing, *self.wrong, *self.opening))
         if fenced:
             sink.note_repair("alias")
             yield from self._take(scan, (_FENCE,))
@@ -157,8 +161,6 @@ class JsonTags:
         return None
 
     def _close(self, scan: Scanner, sink: CallSink, block: CallReader) -> Step[bool]:
-        if not self.closed:  # nothing is missing, and a wire that sends a call whole must not wait for what follows
-            block.end()
         space = yield from scan.space()
         closer = yield from scan.among((*self.closing, *self.wrong), space)
         if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):

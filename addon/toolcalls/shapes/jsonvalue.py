@@ -6,14 +6,13 @@ noted on the call.
 
 import json
 from collections.abc import Callable
-from typing import Protocol
 
-from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Unwritable
 from toolcalls.shapes.brokenjson import skip_json
+from toolcalls.shapes.surplus import RepairSink, take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
-from toolcalls.values.transducer import Transducer
+from toolcalls.values.damaged_json import DamagedJson
 
 NAMES = ("name", "tool_name", "tool", "function")
 ARGUMENTS = (
@@ -30,13 +29,6 @@ ARGUMENTS = (
 MARKS = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # members that a call may have as well
 
 
-class RepairSink(Protocol):
-    """What repairs are reported to: a call, or what is not a call yet."""
-
-    def note_repair(self, name: Repair) -> None:
-        """As `CallSink.repair`."""
-
-
 def value(
     scan: Scanner, sink: RepairSink, keep: Callable[[str], None], unclosed: list[str] | None = None
 ) -> Step[bool]:
@@ -44,9 +36,9 @@ def value(
 
     unclosed   is given what closes each bracket that is open where the value cannot be read any further
     """
-    reader = Transducer()
+    reader = DamagedJson()
     while True:
-        made, end = reader.feed(scan.text, scan.pos)
+        made, end = reader.feed(scan.text, scan.pos, final=scan.ended)
         scan.take(end - scan.pos)
         keep(made)
         if reader.done or reader.failed or scan.ended:
@@ -59,8 +51,8 @@ def value(
     return reader.done
 
 
-def json_call(scan: Scanner, sink: CallSink, name: str) -> Step[bool]:
-    """A call whose arguments are the JSON that begins here, and which ends with it.
+def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] = ()) -> Step[bool]:
+    """A call whose arguments are the JSON that begins here, and which ends with it. `marks` may stand behind it.
 
     Returns whether its end was found: that of broken JSON is where its brackets are closed.
     """
@@ -72,6 +64,7 @@ def json_call(scan: Scanner, sink: CallSink, name: str) -> Step[bool]:
         whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
     if whole:
         sink.end()
+        yield from take_surplus(scan, sink, marks)
     return whole
 
 

@@ -5,8 +5,9 @@ where the grammar can go on behind it, and no bracket or comma inside a string d
 top the schema types it, inside a container its looks do. A bare value is collected, since `10` may become `10.5`; a
 string leaves as it comes.
 
-What models get wrong and is read all the same: parentheses for braces, JSON strings for delimited ones, a string
-without its first delimiter, the call's last brace or its closing marker missing.
+What models get wrong and is read all the same: parentheses for braces, JSON strings and single quotes for delimited
+strings, a string without one of its delimiters, the call's last brace or its closing marker missing. A server may have
+eaten the opening marker, so that a line begins with `call:N{`.
 """
 
 import re
@@ -16,13 +17,15 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.keyedvalue import Notation, Values
+from toolcalls.shapes.keyedvalue import Values
+from toolcalls.shapes.notation import Notation
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
 _BRACKETS = {"{": "}", "(": ")"}
+_NEAR = 512  # characters of a call that lost its marker, in which another mark of the form must stand
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 
 
@@ -46,18 +49,18 @@ class Keyed:
 
     @cached_property
     def _notation(self) -> Notation:
-        return Notation(self.delimiter, (*self.closing, *self.opening))
+        return Notation(self.delimiter, self.closing, self.opening)
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The opening markers."""
-        return self.opening
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The opening markers; and each declared name with what stands before it, where the marker was lost."""
+        return (*self.opening, *(f"{self.before}{name}{{" for name in names if self.before))
 
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with its markers."""
-        opener = yield from scan.among(self.opening)
-        if opener is None:
+        opener = (yield from scan.among(self.opening)) or ""
+        if not opener and not (yield from self._is_own(scan)):
             return False
         scan.take(len(opener))
         scan.take((yield from scan.space()))
@@ -73,11 +76,24 @@ class Keyed:
         name = sink.begin(name)
         if bracket != "{":
             sink.note_repair("other_brackets")
-        return (yield from self._call(scan, sink, Arguments(sink, tools, name), _BRACKETS[bracket]))
+        if not opener:
+            sink.note_repair("lost_opener")
+        return (yield from self._call(scan, sink, tools, name, _BRACKETS[bracket]))
 
-    def _call(self, scan: Scanner, sink: CallSink, arguments: Arguments, closer: str) -> Step[bool]:
+    def _is_own(self, scan: Scanner) -> Step[bool]:
+        """Whether a string's delimiter or the closing marker stands near behind a call without its marker."""
+        while True:
+            near = scan.text[scan.pos : scan.pos + _NEAR]
+            if any(mark in near for mark in (self.delimiter, *self.closing)):
+                return True
+            if scan.ended or len(near) == _NEAR:
+                return False
+            yield
+
+    def _call(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, closer: str) -> Step[bool]:
         """The members, the bracket and the closing marker. Returns whether the call is complete."""
-        values = Values(scan, sink, self._notation)
+        arguments = Arguments(sink, tools, name)
+        values = Values(scan, sink, self._notation, tools, name)
         if not (yield from values.members(arguments, closer)):
             if scan.rest():
                 sink.fail()

@@ -1,20 +1,29 @@
 """The members of a call in `keyed`'s notation, read piece by piece.
 
 Members stand as `key:value`, the key plain or between delimiters. A value is a string between delimiters, a JSON
-string, an object or an array of such values, or bare text, which ends where the grammar can go on.
+string, an object or an array of such values, or bare text, which ends where the grammar can go on. The schema types
+bare text, also inside objects and arrays; where it says nothing there, the looks do.
+
+Models also put single quotes in the place of delimiters, or in front of them. They are no part of the value where the
+second one stands in front of what may follow a value. A string whose second delimiter is missing ends where all its
+closers follow with the call's closing marker, and behind that another call or the reply's end; or at a comma with
+another parameter of the call and its string's delimiter behind it.
+
+A little over 300 lines: the kinds of values and their damage are read side by side.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsonvalue import string as json_string
+from toolcalls.shapes.notation import QUOTE, Notation, any_of
 from toolcalls.shapes.words import KEY, character, word
 from toolcalls.text.scanner import Scanner, Search, Step
-from toolcalls.values.conversion import escape, is_json, quote
+from toolcalls.values.conversion import Types, escape, is_json, quote, to_json
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.transducer import MAX_DEPTH
 
 _CLOSERS = {"{": "}", "[": "]"}
@@ -22,20 +31,9 @@ _QUOTED_KEY = re.compile(r'[^<"\n]*+')
 _ENDS_BARE = re.compile(r"[,}\])<]").search
 _ENDS_KEY = re.compile(r"[,}\])]").search
 _BEHIND_BRACKET = frozenset(",}])< \t\r\n")
+_BLANKS = re.compile(r"[ \t]*+")
+_MAX_QUOTED = 1 << 16  # characters between single quotes
 _MAX_LITERAL = 64  # characters of a bare value that may be a literal in front of a bracket with text behind it
-
-
-@dataclass(frozen=True)
-class Notation:
-    """What strings stand between, and the markers that end a call, with or without its bracket."""
-
-    delimiter: str
-    ends: tuple[str, ...]
-
-    @cached_property
-    def key_quotes(self) -> tuple[str, ...]:
-        """What may stand on both sides of a key."""
-        return (self.delimiter, '"')
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,15 @@ class _Bare:
 
 
 class Values:
-    """Reads the members of one call."""
+    """Reads the members of one call of a tool."""
 
-    def __init__(self, scan: Scanner, sink: CallSink, notation: Notation) -> None:
+    def __init__(self, scan: Scanner, sink: CallSink, notation: Notation, tools: Toolbox, name: str) -> None:
         self._scan = scan
         self._sink = sink
         self._notation = notation
+        self._tools = tools
+        self._name = name
+        self._given = set[str]()
 
     def members(self, arguments: Arguments, closer: str) -> Step[bool]:
         """All members, up to `closer` or to where it is missing. False where they are none, or the text ends in one."""
@@ -81,7 +82,12 @@ class Values:
             return None
         key, size = head
         scan.take(size)
-        scan.take((yield from scan.space()))
+        space = yield from scan.space()
+        marked = yield from scan.among((self._notation.delimiter, '"', QUOTE, *_CLOSERS), space)
+        if marked is None:  # line ends are a bare value's own
+            blanks = _BLANKS.match(scan.text, scan.pos)
+            space = min(space, len(blanks[0]) if blanks else 0)
+        scan.take(space)
         return key
 
     def _head(self, ahead: int) -> Step[tuple[str, int] | None]:
@@ -105,11 +111,19 @@ class Values:
 
     def _member(self, arguments: Arguments, key: str, closer: str) -> Step[bool]:
         """One value of the call itself, which the schema types where it stands bare."""
-        scan = self._scan
-        if (yield from scan.starts(self._notation.delimiter)):
-            scan.take(len(self._notation.delimiter))
+        scan, delimiter = self._scan, self._notation.delimiter
+        self._given.add(key)
+        quoted = yield from self._quoted(closer)
+        if quoted is not None:
+            value = arguments.value(key, string=True if self._tools.types(self._name, key) is None else None)
+            value.add(quoted)
+            value.end()
+            return True
+        before = yield from self._quote_before()
+        if (yield from scan.starts(delimiter)):
+            scan.take(len(delimiter))
             value = arguments.value(key, string=True)
-            if not (yield from self._string(value.add, closer, value.wake_on)):
+            if not (yield from self._string(value.add, closer, before, value.wake_on)):
                 return False
         elif (yield from scan.starts('"')):
             text = yield from json_string(scan, self._sink)
@@ -120,7 +134,7 @@ class Values:
             value.add(text)
         elif (yield from scan.among(tuple(_CLOSERS))) is not None:
             value = arguments.value(key)
-            if not (yield from self._container(value.add)):
+            if not (yield from self._container(value.add, key, closer)):
                 return False
         else:
             bare = yield from self._bare(closer)
@@ -131,10 +145,48 @@ class Values:
         value.end()
         return True
 
-    def _container(self, keep: Callable[[str], None]) -> Step[bool]:
-        """An object or an array, as JSON. False where it is none, or the text ends in it."""
+    def _quote_before(self) -> Step[str]:
+        """Take a single quote in front of a delimiter, and note it. Returns it, "" for none."""
+        if not (yield from self._scan.starts(QUOTE + self._notation.delimiter)):
+            return ""
+        self._scan.take(len(QUOTE))
+        self._sink.note_repair("single_quotes")
+        return QUOTE
+
+    def _quoted(self, closer: str) -> Step[str | None]:
+        """Take a value that begins with a single quote, and what ends it. Returns its text, None where none stands.
+
+        What ends it is the second quote, with a delimiter behind it or without, or the delimiter alone.
+        """
+        scan, delimiter = self._scan, self._notation.delimiter
+        if not (yield from scan.starts(QUOTE)) or (yield from scan.starts(delimiter, len(QUOTE))):
+            return None
+        offset = len(QUOTE)
+        while offset < _MAX_QUOTED:
+            found = self._notation.ends_quoted.search(scan.text, scan.pos + offset, scan.pos + _MAX_QUOTED)
+            if found is None:
+                if scan.ended or scan.rest() >= _MAX_QUOTED:
+                    return None
+                offset = max(offset, scan.rest())
+                yield
+                continue
+            offset = found.start() - scan.pos
+            end = yield from scan.among((QUOTE + delimiter, delimiter, QUOTE), offset)
+            if end is not None and (yield from self._behind(offset + len(end), closer)):
+                text = scan.take(offset)[len(QUOTE) :]
+                scan.take(len(end))
+                self._sink.note_repair("single_quotes")
+                return text
+            if (yield from scan.among(self._notation.closing, offset)) is not None:
+                return None
+            offset += 1
+        return None
+
+    def _container(self, keep: Callable[[str], None], key: str, closer: str) -> Step[bool]:
+        """The object or array at `key`, as JSON. False where it is none, or the text ends in it."""
         scan = self._scan
         opened: list[str] = []
+        place: list[str | None] = []  # the way to each container's member that is read
         comma = False
         while True:
             scan.take((yield from scan.space()))
@@ -142,30 +194,36 @@ class Values:
                 if comma:
                     self._sink.note_repair("trailing_comma")
                 keep(opened.pop())
+                place.pop()
                 scan.take(1)
             else:
                 if comma:
                     keep(",")
                 if opened and opened[-1] == "}":
-                    key = yield from self._key()
-                    if key is None:
+                    inside = yield from self._key()
+                    if inside is None:
                         return False
-                    keep(f"{quote(key)}:")
+                    place[-1] = inside
+                    keep(f"{quote(inside)}:")
                 opener = yield from scan.among(tuple(_CLOSERS))
                 if opener is not None:
                     if len(opened) == MAX_DEPTH:
                         return False
                     keep(scan.take(1))
                     opened.append(_CLOSERS[opener])
+                    place.append(None)
                     comma = False
                     continue
-                if not (yield from self._item(keep, opened[-1])):
+                scan.take((yield from scan.space()))
+                types = self._tools.types(self._name, key, *place)
+                if not (yield from self._item(keep, "".join(reversed(opened)) + closer, types)):
                     return False
             while opened:
                 scan.take((yield from scan.space()))
                 if not (yield from scan.starts(opened[-1])):
                     break
                 keep(opened.pop())
+                place.pop()
                 scan.take(1)
             if not opened:
                 return True
@@ -174,13 +232,18 @@ class Values:
             scan.take(1)
             comma = True
 
-    def _item(self, keep: Callable[[str], None], closer: str) -> Step[bool]:
-        """A string or bare text in a container, which its looks type."""
+    def _item(self, keep: Callable[[str], None], closers: str, types: Types | None) -> Step[bool]:
+        """A string or bare text in a container. `closers` close the containers and the call."""
         scan = self._scan
+        quoted = yield from self._quoted(closers[0])
+        if quoted is not None:
+            keep(quote(quoted) if types is None else to_json(quoted, types))
+            return True
+        before = yield from self._quote_before()
         if (yield from scan.starts(self._notation.delimiter)):
             scan.take(len(self._notation.delimiter))
             keep('"')
-            if not (yield from self._string(lambda text: keep(escape(text)), closer)):
+            if not (yield from self._string(lambda text: keep(escape(text)), closers, before)):
                 return False
             keep('"')
         elif (yield from scan.starts('"')):
@@ -190,36 +253,78 @@ class Values:
             self._sink.note_repair("missing_quote")
             keep(quote(text))
         else:
-            bare = yield from self._bare(closer)
+            bare = yield from self._bare(closers[0])
             if bare is None:
                 return False
-            keep(bare.text if not bare.string and _is_literal(bare.text) else quote(bare.text))
+            if bare.string or (types is None and not _is_literal(bare.text)):
+                keep(quote(bare.text))
+            else:
+                keep(bare.text if types is None else to_json(bare.text, types))
         return True
 
-    def _string(self, add: Callable[[str], None], closer: str, wake_on: Search | None = None) -> Step[bool]:
-        """A string behind its first delimiter, with its second one. False when the text ends in it."""
+    def _string(
+        self, add: Callable[[str], None], closers: str, quote_behind: str, wake_on: Search | None = None
+    ) -> Step[bool]:
+        """A string behind its first delimiter, with its second one. False when the text ends in it.
+
+        closers       close what it stands in, up to the call
+        quote_behind  what may stand behind its second delimiter and goes with it
+        """
         scan, delimiter = self._scan, self._notation.delimiter
+        stops = any_of(delimiter[0] + closers[0] + ("," if len(closers) == 1 else ""))
         while True:
-            at = scan.text.find(delimiter[0], scan.pos)
-            stop = len(scan.text) if at < 0 else at
+            found = stops.search(scan.text, scan.pos)
+            stop = len(scan.text) if found is None else found.start()
             if stop > scan.pos:
                 add(scan.take(stop - scan.pos))
-            if at < 0:
+            if found is None:
                 if scan.ended:
                     return False
-                scan.wake_on = wake_on
+                scan.wake_on = stops.search if wake_on is not None else None
                 yield
                 scan.wake_on = None
             elif (yield from scan.starts(delimiter)):
-                if (yield from self._behind(len(delimiter), closer)):
-                    scan.take(len(delimiter))
+                end = len(delimiter)
+                if quote_behind and (yield from scan.starts(quote_behind, end)):
+                    end += len(quote_behind)
+                if (yield from self._behind(end, closers[0])):
+                    scan.take(end)
                     return True
                 add(scan.take(1))
-            elif scan.stops_short((delimiter,)):
+            elif (yield from self._lacks_delimiter(closers)):
+                self._sink.note_repair("unclosed_value")
+                return True
+            elif scan.stops_short((delimiter,)) and scan.text[scan.pos] == delimiter[0]:
                 scan.take(scan.rest())  # half of it is not the string's
                 return False
             else:
                 add(scan.take(1))
+
+    def _lacks_delimiter(self, closers: str) -> Step[bool]:
+        """Whether a string ends here though its second delimiter is missing."""
+        scan = self._scan
+        if (yield from scan.starts(",")):
+            space = yield from scan.space(1)
+            head = yield from self._head(space)
+            if head is None or head[0] in self._given or head[0] not in self._tools.keys(self._name):
+                return False
+            value = yield from scan.space(space + head[1])
+            return (yield from scan.starts(self._notation.delimiter, value))
+        offset = 0
+        closed = yield from scan.starts(closers[0])
+        for closer in closers if closed else "":
+            offset = yield from scan.space(offset)
+            if not (yield from scan.starts(closer, offset)):
+                return False
+            offset += 1
+        offset = yield from scan.space(offset)
+        mark = yield from scan.among(self._notation.closing, offset)
+        if mark is None:
+            return False
+        end = yield from scan.space(offset + len(mark))
+        if scan.rest() == end:
+            return scan.ended and not scan.cut
+        return closed and (yield from scan.among(self._notation.opening, end)) is not None
 
     def _bare(self, closer: str) -> Step[_Bare | None]:
         """Bare text up to where the grammar goes on, or to a delimiter. None when the text ends in it."""
@@ -235,7 +340,7 @@ class Values:
                     return None
                 yield
             elif (yield from self._ends_bare(found.group(), closer, parts, size)):
-                return _Bare("".join(parts).strip(), string=False)
+                return _Bare("".join(parts).rstrip(), string=False)
             elif (yield from scan.starts(delimiter)):
                 scan.take(len(delimiter))
                 self._sink.note_repair("missing_quote")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.jsonvalue import accept, call_arguments, value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -80,6 +81,7 @@ class NamedJson:
                     return False
         else:
             sink.piece((yield from call_arguments(scan, sink)) or "{}")
+        yield from take_surplus(scan, sink, closers[:1])
         for closer in closers:
             if not (yield from accept(scan, closer)):
                 if scan.ended and scan.cut:

@@ -114,7 +114,8 @@ def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
     if place.is_array:
         return _array(children, beside, place, rules)
     types = place.types
-    if types is None and not beside and rules.items_array and all(child.name == ITEM for child in children):
+    either = types is None or (_ARRAY in types and not place.knows(ITEM))  # the names alone say that it is an array
+    if either and not beside and rules.items_array and all(child.name == ITEM for child in children):
         return f"[{','.join(to_value(child, place.item(), rules) for child in children)}]"
     if beside and not rules.mixed:
         raise MixedContent("text stands beside elements")

@@ -12,6 +12,7 @@ from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import BrokenObject, calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import NAMES, checked
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -84,6 +85,7 @@ class OpenJson:
 
     def _close(self, scan: Scanner, sink: CallSink, closer: str) -> Step[bool]:
         """Take the closer of a fence. Returns whether the fence is closed, or the reply has ended instead."""
+        yield from take_surplus(scan, sink, (closer,) if closer else ())
         space = yield from scan.space()
         if (yield from scan.starts(closer, space)):
             scan.take(space + len(closer) if closer else 0)
@@ -160,6 +162,12 @@ class _Objects:
         self._sink.end()
         return True
 
+    def _ends_here(self, ahead: int) -> Step[bool]:
+        """Whether the array's bracket is missing: its fence closes here, or the text ends as it should."""
+        if (yield from self._scan.among(self._ends, ahead)) is not None:
+            return True
+        return not self._scan.cut and self._scan.stops_short(self._ends or ("]",), ahead)
+
     def lines(self) -> Step[bool]:
         """Objects one behind the other. Returns whether they are complete; the last call is not ended."""
         scan = self._scan
@@ -190,7 +198,15 @@ class _Objects:
             if not (yield from scan.starts("{")) or not (yield from self._object(listed=True)):
                 return False
             space = yield from scan.space()
+            if (yield from scan.starts("}", space)):
+                after = yield from scan.space(space + 1)
+                if (yield from scan.among((",", "]"), after)) is not None:
+                    self._sink.note_repair("surplus_bracket")
+                    space = after
             follows = yield from scan.among((",", "]"), space)
+            if follows is None and (yield from self._ends_here(space)):
+                self._sink.note_repair("missing_brace")
+                return True
             if follows is None:
                 return False
             if follows == ",":

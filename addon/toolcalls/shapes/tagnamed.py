@@ -4,27 +4,39 @@ Names come from closed lists: the tools that are declared and their parameters, 
 Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
 counts only where the tool's closer follows, a declared parameter that was not given yet, or the same one again; so a
 value may hold its own closer almost anywhere. A whole call of the same tool that is quoted in a value is counted
-through its own closer.
+through its own closer. Where the first parameter follows the tool's tag at once, the call is compact, and every line
+end in it is a value's.
+
+A parameter without a closer ends where a parameter begins that the call lacks, unless that one is quoted: then it has a
+closer behind which the call cannot go on. It also ends at the tool's closer, where another call or the reply's end
+follows that. Closing tags are read with blanks in them.
 
 Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
+
+A little over 300 lines: reading and writing of one form stay together.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.closing_tags import calls_follow
+from toolcalls.shapes.containers import container
 from toolcalls.shapes.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
 from toolcalls.shapes.raw import line_end, on_own_lines, up_to_tag
+from toolcalls.shapes.tags import Tags
 from toolcalls.shapes.trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 from toolcalls.values.conversion import is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.transducer import Transducer
+
+_MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell it from the next one
 
 
 @lru_cache(maxsize=64)
@@ -33,10 +45,15 @@ def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
-@lru_cache(maxsize=64)
-def _shown(names: tuple[str, ...]) -> Callable[[str], Iterator[re.Match[str]]]:
-    """Finds the opening tags of those names."""
-    return re.compile(f"<({'|'.join(map(re.escape, names))})>").finditer
+@lru_cache(maxsize=256)
+def _closing(name: str) -> Tags:
+    """An element's closing tag."""
+    return Tags(closer=[("<", "/", name, ">")])
+
+
+def _element(tag: str) -> str:
+    """The name of the element that an opening tag begins: `parameter` for `<parameter name="path">`."""
+    return re.split(r"[\s=>]", tag[1:], maxsplit=1)[0]
 
 
 @dataclass(frozen=True)
@@ -78,42 +95,54 @@ class TagNamed:
         if opener is None:
             return False
         name = opener[1:-1]
-        closer = f"</{name}>"
-        opening = self._opening(name, tools)
-        after = (closer, *opening)
         space = yield from scan.space(len(opener))
-        if (yield from scan.among(after, space)) is None:
+        if not (yield from self._body_at(scan, space, name, tools)):
             return False
         scan.take(len(opener))
         sink.begin(name)
+        return (yield from self.body(scan, sink, tools, name, f"</{name}>", compact=space == len(opener)))
+
+    def body(
+        self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, closer: str, *, compact: bool = False
+    ) -> Step[bool]:
+        """The elements of a call that has begun, and its closer. Returns whether the call is complete.
+
+        compact   no white space stands behind the call's tag, so line ends belong to values
+        """
+        element = closer[2:-1]
+        opening = self._opening(name, tools)
         arguments = Arguments(sink, tools, name)
         given: set[str] = set()
         several = Members(arguments, lambda key: SchemaPlace(tools, name, (key,)))
         while True:
             scan.take((yield from scan.space()))
-            tag = yield from scan.among(after)
-            if tag is None:  # only where the reply ended behind a parameter
-                sink.note_repair("missing_closer")
-                scan.take(scan.rest())
-            else:
-                scan.take(len(tag))
-            if tag is None or tag == closer:
+            tag = yield from scan.among(tuple(opening))
+            if tag is None:
+                _, length = yield from _closing(element).at(scan)
+                if not length:  # only where the reply ended behind a parameter
+                    sink.note_repair("missing_closer")
+                scan.take(length or scan.rest())
                 several.end()
                 arguments.end()
                 return True
+            scan.take(len(tag))
             key = opening[tag]
             if tag != f"<{key}>":
                 sink.note_repair("alias")
             given.add(key)
             again = {of for of in given if of == key or SchemaPlace(tools, name, (of,)).is_array}
-            following = (closer, *(tag for tag, of in opening.items() if of in again or of not in given))
+            following = tuple(tag for tag, of in opening.items() if of in again or of not in given)
             place = SchemaPlace(tools, name, (key,))
             structured = place.types is not None and not place.is_text
             if not (structured and place.is_array):
                 several.write()
             value = _Kept() if structured else arguments.value(key)
-            if not (yield from self._value(scan, value, f"</{tag[1:]}", following, tuple(opening))):
+            around = _Around(_element(tag), element, following, opening, frozenset(given), compact)
+            ended = yield from self._value(scan, value, around, tools)
+            if ended is None:
                 return False
+            if ended:
+                sink.note_repair(ended)
             if not isinstance(value, _Kept):
                 continue
             try:
@@ -127,16 +156,20 @@ class TagNamed:
             else:
                 arguments.member(key, json)
 
+    def _body_at(self, scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
+        """Whether a parameter of a tool stands here, or the tool's closer."""
+        if (yield from scan.among(tuple(self._opening(name, tools)), ahead)) is not None:
+            return True
+        return (yield from _closing(name).at(scan, ahead))[1] > 0
+
     def _structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
         """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises WrongStructure."""
         trimmed = text.strip(SPACE)
-        if trimmed[:1] in ("{", "[") and not is_json(trimmed):
-            reader = Transducer()
-            made, end = reader.feed(trimmed, 0)
-            if reader.done and end == len(trimmed):
-                for repair in reader.repairs:
-                    sink.note_repair(repair)
-                text = made
+        if trimmed[:1] in ("{", "[", "(") and not is_json(trimmed):
+            found = container(trimmed, place.types)
+            for repair in found.repairs if found is not None else ():
+                sink.note_repair(repair)
+            text = text if found is None else found.json
         infer = place.tools.infer
         rules = Rules(
             untyped=lambda leaf, _: to_json(leaf, None, infer=infer),
@@ -147,35 +180,57 @@ class TagNamed:
         return raw_argument(text, place, rules)
 
     def _value(
-        self, scan: Scanner, value: Value, closer: str, after: tuple[str, ...], opening: tuple[str, ...]
-    ) -> Step[bool]:
-        """One value with its closer. Returns False when the reply ends before a closer that counts.
-
-        after     what may follow the closer, the tool's own first
-        opening   the opening tags of all parameters
-        """
-        lines = yield from line_end(scan)
+        self, scan: Scanner, value: Value, around: "_Around", tools: Toolbox
+    ) -> Step[Literal["", "unclosed_value"] | None]:
+        """One value with its closer. Returns its repair, "" for none; None when the reply ends inside it."""
+        lines = 0 if around.compact else (yield from line_end(scan))
         scan.take(lines)
-        end, depth = after[0], 0
+        closer, end = _closing(around.parameter), _closing(around.tool)
+        depth = tags = 0
+        openers = own_closers = 0  # of this parameter in its value; closers that none of them accounts for
         while (kept := (yield from up_to_tag(scan, value))) is not None:
-            if (yield from self._quotes(scan, kept, f"<{end[2:]}", opening)):
+            ends = 0
+            if (yield from self._quotes(scan, kept, f"<{around.tool}>", tuple(around.opening))):
                 depth += 1
-            elif depth:
-                depth -= yield from scan.starts(end, kept)
-            closed = not depth and (yield from scan.starts(closer, kept))
-            if closed and (yield from self._goes_on(scan, kept + len(closer), after)):
+            else:
+                _, ends = yield from end.at(scan, kept)
+            _, closed = (yield from closer.at(scan, kept)) if not depth else ("", 0)
+            openers += not depth and not closed and (yield from scan.starts(f"<{around.parameter}>", kept))
+            if ends and depth:
+                depth -= 1
+            elif closed and (yield from around.goes_on(scan, kept + closed)):
                 last = scan.take(kept)
                 if not lines:
                     value.add(last)
-                scan.take(len(closer))
+                scan.take(closed)
                 value.end()
-                return True
-            behind = len(closer) if closed else 0
-            if scan.stops_short(after if closed else (closer,), kept + behind):
+                return ""
+            elif (
+                not depth
+                and not (ends and own_closers)  # what stands behind such a closer is no part of the value
+                and (yield from self._lacks_closer(scan, kept, around, tools, ends=ends > 0, tags=tags))
+            ):
+                scan.take(kept)  # it stood behind the closer that is missing
+                value.end()
+                return "unclosed_value"
+            elif closed:
+                own_closers += not openers
+                openers = max(0, openers - 1)
+            if around.stops_short(scan, kept + closed) if closed else closer.stops_short(scan, kept):
                 scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
-                return False
+                return None
             value.add(scan.take(kept + 1))
-        return False
+            tags += 1
+        return None
+
+    def _lacks_closer(
+        self, scan: Scanner, ahead: int, around: "_Around", tools: Toolbox, *, ends: bool, tags: int
+    ) -> Step[bool]:
+        """Whether a value ends here without its closer. `ends`: the call's closer stands here, else any other tag."""
+        if not ends:
+            return (yield from around.begins_next(scan, ahead, tags=tags))
+        closer = _closing(around.tool)
+        return (yield from calls_follow(scan, ahead, closer, lambda scan, at: self._call_at(scan, at, tools)))
 
     def _quotes(self, scan: Scanner, ahead: int, opener: str, opening: tuple[str, ...]) -> Step[bool]:
         """Whether a call of this tool begins here, with a parameter."""
@@ -184,11 +239,13 @@ class TagNamed:
         space = yield from scan.space(ahead + len(opener))
         return (yield from scan.among(opening, space)) is not None
 
-    def _goes_on(self, scan: Scanner, ahead: int, after: tuple[str, ...]) -> Step[bool]:
-        space = yield from scan.space(ahead)
-        if (yield from scan.among(after, space)) is not None:
-            return True
-        return not scan.cut and scan.stops_short(after[:1], ahead)
+    def _call_at(self, scan: Scanner, ahead: int, tools: Toolbox) -> Step[bool]:
+        """Whether a call of any tool begins here."""
+        opener = yield from scan.among(self.openers(tools.names), ahead)
+        if opener is None:
+            return False
+        space = yield from scan.space(ahead + len(opener))
+        return (yield from self._body_at(scan, space, opener[1:-1], tools))
 
     # Writing
 
@@ -214,6 +271,66 @@ class TagNamed:
                 raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
             lines.append(f"<{key}>{_spelt(text, is_string, place)}</{key}>\n")
         return f"<{call.name}>\n{''.join(lines)}</{call.name}>"
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a value stands in.
+
+    parameter, tool  the elements whose closers end it
+    following        the opening tags of the parameters that may follow it
+    opening          those of all parameters, and what each is called
+    given            the parameters that the call has, this one too
+    compact          no white space stands between the call's tags
+    """
+
+    parameter: str
+    tool: str
+    following: tuple[str, ...]
+    opening: Mapping[str, str]
+    given: frozenset[str]
+    compact: bool
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the call can go on here, behind a parameter's closer."""
+        space = yield from scan.space(ahead)
+        if (yield from scan.among(self.following, space)) is not None:
+            return True
+        if (yield from _closing(self.tool).at(scan, space))[1]:
+            return True
+        return not scan.cut and _closing(self.tool).stops_short(scan, ahead)
+
+    def stops_short(self, scan: Scanner, ahead: int) -> bool:
+        """Whether the text has ended where the call could go on, or inside of what could follow."""
+        return scan.stops_short(self.following, ahead) or _closing(self.tool).stops_short(scan, ahead)
+
+    def begins_next(self, scan: Scanner, ahead: int, *, tags: int) -> Step[bool]:
+        """Whether another parameter that the call lacks begins here, though no closer stands before it.
+
+        tags   how many stand in the value: behind one, only the start of a line counts
+        """
+        tag = yield from scan.among(tuple(self.opening), ahead)
+        if tag is None or self.opening[tag] in self.given or (tags and not ahead):
+            return False
+        offset, limit = ahead + len(tag), ahead + _MAX_QUOTED
+        while offset < limit:
+            found = scan.text.find("</", scan.pos + offset, scan.pos + limit)
+            if found < 0:
+                if scan.ended or scan.rest() >= limit:
+                    return True
+                offset = max(offset, scan.rest() - 1)
+                yield
+                continue
+            offset = found - scan.pos
+            _, length = yield from _closing(_element(tag)).at(scan, offset)
+            if length:
+                space = yield from scan.space(offset + length)
+                others = tuple(one for one, key in self.opening.items() if key not in self.given)
+                if (yield from scan.among(others, space)) is not None:
+                    return True
+                return (yield from _closing(self.tool).at(scan, space))[1] > 0 or scan.rest() == space
+            offset += 2
+        return True
 
 
 class _Kept:

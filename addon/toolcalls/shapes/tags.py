@@ -6,7 +6,7 @@ models make of a tag. Each look is one regular expression; where the text ends i
 beginnings, says whether more of it may come.
 
 `named_tag` reads an opening tag with attributes: `<invoke name="N">`, with others beside the name, in any order, with
-double quotes, single quotes or none.
+double quotes, single quotes or none. The blank before the first may be missing.
 """
 
 import re
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes.entities import unescape
 from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.toolbox import Toolbox
 
 
 class PatternPart(NamedTuple):
@@ -121,8 +122,12 @@ def _second(parts: Parts) -> frozenset[str]:
 
 _MAX_TAG = 1024  # characters of one tag with its attributes
 _NAMES = ("name", "rname")  # the second is a known slip
+_OF_CALLS = frozenset({*_NAMES, "id", "call_id", "tool_call_id", "index", "type"})
 # `Ġ` is how a tokenizer writes a blank, and some servers leak it.
 _ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
+# The first one where the blank before it got lost: `<paramname="K">`.
+_GLUED = re.compile(r"""(r?name)=("[^"]*"|'[^']*')""")
+_GLUED_PART = re.compile(r"""r?(?:n(?:a(?:m(?:e(?:=(?:"[^"]*"?|'[^']*'?)?)?)?)?)?)?""")
 _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
 # What may stand at the end of a tag that is still arriving, behind its whole attributes.
 _TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
@@ -151,9 +156,13 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
         return None
     attributes: dict[str, str] = {}
     offset = ahead + length
+    glued = False
     while True:
         text, at, limit = scan.text, scan.pos + offset, scan.pos + ahead + _MAX_TAG
         attribute = _ATTRIBUTE.match(text, at, limit)
+        if attribute is None and not attributes:
+            attribute = _GLUED.match(text, at, limit)
+            glued = attribute is not None
         if attribute is not None and attribute.end() < min(len(text), limit):
             attributes[attribute[1]] = _unquoted(attribute[2])
             offset = attribute.end() - scan.pos
@@ -163,12 +172,25 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
             written = next((name for name in _NAMES if name in attributes), "")
             name = unescape(attributes.get(written, "")).strip()
             size = end.end() - scan.pos - ahead
-            misspelt = kind == "misspelt" or written != _NAMES[0]
+            misspelt = kind == "misspelt" or written != _NAMES[0] or glued
             return Tag(name, size, bool(end["empty"]), attributes, misspelt) if name else None
-        if scan.ended or len(text) >= limit or _TAG_PART.fullmatch(text, at) is None:
+        arriving = _TAG_PART.fullmatch(text, at) or (not attributes and _GLUED_PART.fullmatch(text, at))
+        if scan.ended or len(text) >= limit or not arriving:
             return None
         yield
 
 
 def _unquoted(written: str) -> str:
     return written[1:-1] if written[:1] in "\"'" else written
+
+
+def declared_attributes(tag: Tag, tools: Toolbox) -> dict[str, str]:
+    """The attributes of a call's tag that are parameters of its tool, decoded: `<invoke name="Bash" command="ls"/>`."""
+    keys = tools.keys(tools.resolve(tag.name))
+    return {key: unescape(tag.attributes[key]) for key in tag.attributes if key in keys and key not in _NAMES}
+
+
+def other_attributes(tag: Tag, tools: Toolbox) -> bool:
+    """Whether a call's tag has attributes that neither a call has nor its tool, which has some parameters."""
+    keys = tools.keys(tools.resolve(tag.name))
+    return bool(keys) and any(key not in keys and key not in _OF_CALLS for key in tag.attributes)

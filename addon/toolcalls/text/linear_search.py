@@ -179,7 +179,7 @@ def _holds(sign: str, kind: str, value: Any, flags: re.RegexFlag) -> bool:
     if kind == "CATEGORY":
         if str(value) not in _CATEGORIES:
             raise _Unknown(value)
-        return re.fullmatch(_CATEGORIES[str(value)], sign) is not None
+        return re.fullmatch(_CATEGORIES[str(value)], sign, flags & re.ASCII) is not None
     forms = _other_cases(sign) if flags & re.IGNORECASE else (sign,)
     if kind == "LITERAL":
         return any(ord(form) == value for form in forms)
@@ -198,8 +198,10 @@ def _other_cases(sign: str) -> tuple[str, ...]:
 
 
 def _beyond_ascii(kind: str, value: Any) -> Iterator[tuple[int, int]]:
-    """The characters behind ASCII that a part of a class holds, as ranges; a category holds none."""
+    """The characters behind ASCII that a part of a class holds, as ranges; a category is one of ASCII's."""
     if kind == "CATEGORY":
+        if str(value).startswith("CATEGORY_NOT_"):
+            yield _NOT_ASCII
         return
     first, last = (value, value) if kind == "LITERAL" else value
     if last > 0x7F:

@@ -7,6 +7,9 @@ dashes is no AsciiDoc unless a line with `[source]` stands before it.
 Strategy: whole lines are looked at, as they end; of one longer than `REACH` its last characters. A block ends with its
 closing mark, or, where indentation marks it, before the first line that is not indented. An open one lasts to the end,
 as an open fence does.
+
+A conversation in which both sides speak, told by labels at the start of lines (`User:`, then `Assistant:`), is shown
+and not meant either: nothing in it is the reply's own from its assistant's first turn on.
 """
 
 import re
@@ -65,19 +68,33 @@ _LAST = frozenset(":|>+-`$")
 _INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
 _QUOTE = re.compile(r"[\"'](?:(?<=[rR#@$].)|(?<=[=(,\s]')|\s*$)")  # one that may open a string over lines
 _TAGS = ("<<<<<<<", "<tool_", "<function_", "<file")
+# Labels of whose turn it is, in a conversation that is shown as text.
+_USER, _ASSISTANT = (
+    re.compile(
+        rf"\s*(?:(?:\*\*|__|\[)?(?:{names})(?:\*\*|__|\])?\s?:|#{{1,6}}\s+(?:{names})\b\s*:?\s*$"
+        rf"|<\|im_start\|>{token}\b|<\|start_header_id\|>{token}\b|<start_of_turn>{token}\b)"
+    )
+    for names, token in (
+        ("User|USER|Human|HUMAN", "user"),
+        ("Assistant|ASSISTANT|AI|Bot|Model|Claude|ChatGPT", "(?:assistant|model)"),
+    )
+)
+_LABELS = frozenset("UHABMC*_[#<")
 _OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
 
 
 class LiteralBlocks:
     """Whether a place stands in such a block."""
 
-    __slots__ = ("_attributes", "_closer", "_hunk", "_margin")
+    __slots__ = ("_asked", "_attributes", "_closer", "_hunk", "_margin", "conversation")
 
     def __init__(self) -> None:
         self._closer: re.Pattern[str] | None = None  # finds what ends the open block, in a line
         self._margin: int | None = None  # columns of white space before the line that opened an indented block
         self._hunk = False  # it is one of a diff
         self._attributes = False  # the line before says what the next block is
+        self._asked = False  # a line began with a user's label
+        self.conversation = False  # and a later one with an assistant's: what follows is one that is shown
 
     def copy(self) -> "LiteralBlocks":
         """The same, to go on from there with other lines."""
@@ -107,6 +124,8 @@ class LiteralBlocks:
                 return
             self._margin = None
         attributes, self._attributes = self._attributes, False
+        if first in _LABELS and not self.conversation:
+            self._turn(line, plain)
         stripped = line.strip(_BLANK)
         if len(line) == REACH or not stripped:
             return
@@ -120,6 +139,17 @@ class LiteralBlocks:
         if self._margin is None:
             return False
         return blanks > self._margin or (self._hunk and first in {"+", "-", "\\"})
+
+    def _turn(self, line: str, plain: Callable[[], bool]) -> None:
+        """Note whose turn in a conversation a line begins."""
+        if not self._asked:
+            self._asked = _USER.match(line) is not None and plain()
+        elif _ASSISTANT.match(line) is not None and plain():
+            self.conversation = True
+
+    def answers(self, line: str) -> bool:
+        """Whether a conversation is shown in which this line, as far as it has come, is the assistant's."""
+        return self._asked and line[:1] != "" and _ASSISTANT.match(line) is not None
 
     def _open(self, line: str, stripped: str, blanks: int, *, attributes: bool) -> None:
         """Note the block that this line opens, if it opens one."""

@@ -7,8 +7,9 @@ of a line may still overrule (a list that turns out a thematic break, a fence wh
 by its likelier reading and keeps the few numbers that undo it. So memory is constant, nothing is read twice, and
 the answers depend on the characters alone, not on how they were cut.
 
-Quoting must not become a call, so every doubt is code: an open backtick run lasts to the end of its paragraph, a
-comment or a `<pre>` also past the list item that holds it, and nesting past MAX_DEPTH counts as code. Where CommonMark
+Quoting must not become a call, so every doubt is code: an open backtick run lasts to the end of its paragraph (with
+`spans_end_with_lines` of its line), a comment or a `<pre>` also past the list item that holds it, and nesting past
+MAX_DEPTH counts as code. Where CommonMark
 is laxer than what the writer means, the writer wins: HTML blocks of kinds 4, 6 and 7 (`<div>`, `<answer>`) are read as
 text, so a fence right below one is a fence; but what an element quotes is quoted: `<blockquote>`, `<example>` and its
 like at the start of a line to their closers, `<code>` and its like to theirs or to the end of the paragraph. Link
@@ -41,6 +42,9 @@ REASONING_TAGS: dict[str, str] = {
     "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere's Command models
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",  # Kimi K3
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",  # PLaMo 3, vLLM's `plamo3` reasoning parser
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus, its chat template
+    "<|thought_start|>": "<|thought_end|>",  # MiniCPM 3, its chat template
+    "[unused16]": "[unused17]",  # openPangu, its model card
 }
 # What ends reasoning. Apriel's begins with a sentence of its template's, which is no mark; Gemma's with a line.
 REASONING_CLOSERS = (*REASONING_TAGS.values(), "[BEGIN FINAL RESPONSE]", "<channel|>")
@@ -71,15 +75,20 @@ class _Sought(NamedTuple):
     ends: Quotation
     pattern: re.Pattern[str]
     width: int
+    closer: str  # the first of its forms
 
 
 def _sought(ends: Quotation, *closers: str) -> _Sought:
     pattern = re.compile("|".join(map(re.escape, closers)), re.IGNORECASE)
-    return _Sought(ends, pattern, max(map(len, closers)))
+    return _Sought(ends, pattern, max(map(len, closers)), closers[0])
 
 
 _COMMENT = _sought("html_comment", "-->")
-_ANY_REASONING = _sought("reasoning", *REASONING_CLOSERS)
+# Of reasoning that the prompt began: also the end of a message (harmony, Inkling, Muse Glimmer), and Kimi K3's mark
+# with blanks in it or without its name.
+MESSAGE_ENDS = ("<|end|>", "<|end_message|>", "<|eom|>")
+_ANY_CLOSER = [*map(re.escape, (*REASONING_CLOSERS, *MESSAGE_ENDS)), r"<\|close\|>\s{0,8}(?:think\s{0,8})?<\|sep\|>"]
+_ANY_REASONING = _Sought("reasoning", re.compile("|".join(_ANY_CLOSER), re.IGNORECASE), 48, REASONING_CLOSERS[0])
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
 _AFTER = ("", " ", "\t", ">")
 _RAW = {
@@ -167,6 +176,7 @@ class Position:
         "_underline",
         "_unsure",
         "keep",
+        "spans_end_with_lines",
         "special",
     )  # fmt: skip
     _leaf: int
@@ -177,6 +187,8 @@ class Position:
         # Finds what changes an answer in text that comes next; None where any character may. Text in which nothing is
         # found may be given to `keep` instead of to `advance` if it is shorter than SHORT, else to `note`.
         self.special: re.Pattern[str] | None = None
+        # Inline code that is not closed on its line ends with it: a stray backtick quotes nothing below it.
+        self.spans_end_with_lines = False
         self._line: deque[str] = deque(maxlen=REACH)  # the end of the line so far
         self.keep = self._line.append
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
@@ -222,6 +234,23 @@ class Position:
                 self._line.clear()
                 self.keep(tail)
 
+    @property
+    def in_prompts_reasoning(self) -> bool:
+        """Whether this place stands in reasoning that nothing in the text has opened."""
+        return self._sought is _ANY_REASONING
+
+    def prompts_reasoning_end(self, text: str, at: int) -> int:
+        """Where reasoning that nothing in the text has opened ends in `text`, of which all before `at` was shown.
+
+        -1 where this place stands in no such reasoning, or it does not end there.
+        """
+        if self._sought is not _ANY_REASONING:
+            return -1
+        tail = self._tail
+        end, found = self._find(_ANY_REASONING, text, at)
+        self._tail = tail
+        return end if found else -1
+
     def leave_reasoning(self) -> None:
         """The text so far did not start inside reasoning, though it was said to."""
         if self._sought is _ANY_REASONING:
@@ -233,8 +262,20 @@ class Position:
         self._open(_ANY_REASONING)
         self.special = None
 
+    def end_reasoning(self) -> None:
+        """What seemed to be reasoning ends here, though no closer says so."""
+        self._sought, self._tail = None, ""
+        self.restart()
+
+    @property
+    def in_fence(self) -> bool:
+        """Whether this place stands in a fence of Markdown's own."""
+        return self._leaf == _FENCE
+
     def restart(self) -> None:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
+        if self._sought is _ANY_REASONING:
+            self._sought, self._tail = None, ""
         self._afresh()
         self.special = None
 
@@ -278,6 +319,16 @@ class Position:
         """Whether this place stands in what only its own closer ends."""
         return self._sought is not None or self._leaf == _FENCE or self._literals.open
 
+    def closers(self) -> tuple[str, ...]:
+        """What may end the quotation that this place stands in: a closer by itself, a fence on a line of its own."""
+        if self._sought is not None:
+            return (self._sought.closer,)
+        if self._leaf == _FENCE:
+            return (self._fence * self._fence_length,)
+        if self._state == _INFO or (self._state == _FENCE_RUN and self._run >= 3):
+            return (self._fence * self._run,)
+        return ()
+
     @property
     def line_start(self) -> bool:
         """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""
@@ -293,9 +344,12 @@ class Position:
         In reasoning nothing else is tracked: what is code in there is not the reply's code.
         """
         reason = self._markdown()
-        if reason in (None, "inline_code", "indented_code") and self._literals.holds(*self._line_begins()):
-            return "fenced"
-        return reason
+        if reason not in (None, "inline_code", "indented_code"):
+            return reason
+        literals = self._literals
+        if literals.conversation or literals.answers(self._tail_of_line()):
+            return "block_quote"
+        return "fenced" if literals.holds(*self._line_begins()) else reason
 
     def _markdown(self) -> Quotation | None:
         """The same by Markdown alone."""
@@ -361,6 +415,9 @@ class Position:
 
     def _note_lines(self, text: str) -> None:
         last = max(text.rfind("\n"), text.rfind("\r"))
+        if last >= 0:
+            self._line.clear()
+        self.note(text[last + 1 :])
         self._line_start = (self._line_start or last >= 0) and not text[last + 1 :].strip(" \t")
 
     def _open(self, sought: _Sought, tail: str = "") -> None:
@@ -476,6 +533,8 @@ class Position:
             _AT_END[state](self, "\n")
         if self._leaf in (_HEADING, _HTML_END):
             self._close(len(self._stack))
+        if self.spans_end_with_lines:
+            self._span, self._unsure = 0, False
         self._new_line()
 
     def _end_marker(self) -> None:

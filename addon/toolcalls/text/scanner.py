@@ -87,6 +87,16 @@ class Scanner:
         self._weighed = len(self.taken)
         return self._weight
 
+    @property
+    def held(self) -> int:
+        """How many characters were fed and not drained."""
+        return self.taken_size + len(self.text) - self.pos
+
+    def held_weight(self) -> int:
+        """How many bytes of UTF-8 were fed and not drained, at most."""
+        unread = len(self.text) - self.pos
+        return self.weight() + (unread if self.text.isascii() else 4 * unread)
+
     def rewind(self, size: int = 0) -> None:
         """Put back what was consumed and not drained, all but its first `size` characters, to be read again."""
         whole = "".join(self.taken)

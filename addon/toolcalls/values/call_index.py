@@ -47,6 +47,13 @@ class CallIndex:
         self._meanings[name][_digest(arguments)] -= 1
         return True
 
+    def take_any(self, name: str) -> bool:
+        """Whether a call of this name is held; one is held less then."""
+        if name not in self:
+            return False
+        self._left[name] -= 1
+        return True
+
     def _read(self, name: str) -> Counter[bytes]:
         meanings = self._meanings.setdefault(name, Counter())
         meanings.update(map(_digest, self._unread.pop(name, ())))

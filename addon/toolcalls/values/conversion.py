@@ -29,6 +29,7 @@ __all__ = [
     "declared_keys",
     "escape",
     "is_json",
+    "is_object",
     "items",
     "members",
     "parameter_types",
@@ -37,6 +38,7 @@ __all__ = [
     "same_arguments",
     "to_json",
     "to_text",
+    "value_end",
 ]
 
 # --- strict JSON ------------------------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ def _next_value(text: str, pos: int, closer: str) -> int:
     return _end(_key, text, _end(_flat_members, text, pos))
 
 
-def _value_end(text: str, pos: int) -> int:
+def value_end(text: str, pos: int) -> int:
     """The offset behind the value that starts at `pos`; ValueError when there is none."""
     closers: list[str] = []
     while True:
@@ -107,9 +109,18 @@ def is_json(text: str) -> bool:
     (not as an escape) is accepted: the grammar allows it, and only UTF-8 cannot carry it.
     """
     try:
-        return _end(_space, text, _value_end(text, _end(_space, text, 0))) == len(text)
+        return _end(_space, text, value_end(text, _end(_space, text, 0))) == len(text)
     except ValueError:
         return False
+
+
+def is_object(text: str) -> bool:
+    """Whether the text is one strict JSON object with nothing but white space around it."""
+    try:
+        members(text)
+    except ValueError:
+        return False
+    return True
 
 
 def members(text: str) -> list[tuple[str, str]]:
@@ -127,7 +138,7 @@ def members(text: str) -> list[tuple[str, str]]:
             key = _key.match(text, pos)
             if key is None:
                 raise ValueError(f"not a JSON object: no key at offset {pos}")
-            end = _value_end(text, key.end())
+            end = value_end(text, key.end())
             found.append((_unquote(key[1]), text[key.end() : end]))
             pos = _end(_space, text, end)
             if not text.startswith(",", pos):
@@ -152,7 +163,7 @@ def items(text: str) -> list[str]:
         raise ValueError(f"not a JSON array at offset {pos}")
     pos = _end(_space, text, pos + 1)
     while not text.startswith("]", pos) or found:
-        end = _value_end(text, pos)
+        end = value_end(text, pos)
         found.append(text[pos:end])
         pos = _end(_space, text, end)
         if not text.startswith(",", pos):

@@ -18,6 +18,10 @@ def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
 
 # By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON.
 STRING_RUNS = {'"': _run('"'), "'": _run("\"'")}
+# Matches the same, up to what says whether a string was escaped for HTML.
+ENTITY_RUN = _run('"&<>')
+# The entities that such escaping writes, as content of a JSON string.
+ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '\\"', "&#34;": '\\"', "&#39;": "'", "&apos;": "'"}
 # By the letter of an escape: how many hexadecimal digits follow.
 ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
 

@@ -36,15 +36,24 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def parameter_types(schema: Mapping[str, Any], *path: str | None) -> Types | None:
+def parameter_types(
+    schema: Mapping[str, Any], *path: str | None, root: Mapping[str, Any] | None = None
+) -> Types | None:
     """The types that the schema of an argument object declares for one property, or for a place deeper inside.
 
-    path   one key for each object on the way, None for the items of an array
+    path   one key for each object on the way, None for the items of an array; without one, the schema's own value
+    root   the schema that references are resolved in, where it is another
 
     Looks into `properties`, else `patternProperties`, else `additionalProperties`, also behind `$ref`, `allOf`, `anyOf`
     and `oneOf`. None when nothing is said: unknown key, no type named, malformed schema.
     """
-    return _Resolver(schema).types(schema, path) or None
+    return _Resolver(schema if root is None else root).types(schema, path) or None
+
+
+def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names in a schema's own `required`."""
+    names = schema.get("required")
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
 
 
 def required_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -71,7 +80,7 @@ def _layers(schema: Any, combinators: tuple[str, ...]) -> list[Mapping[str, Any]
         layer = pending.pop()
         if isinstance(layer, Mapping) and id(layer) not in found:
             found[id(layer)] = layer
-            inner = [_referred(schema, layer.get("$ref"))]
+            inner = [referred(schema, layer.get("$ref"))]
             inner.extend(branch for word in combinators for branch in _branches(layer, word))
             pending.extend(reversed(inner))
     return list(found.values())
@@ -82,7 +91,7 @@ def _branches(schema: Mapping[str, Any], word: str) -> list[Any]:
     return list(branches) if isinstance(branches, list | tuple) else []
 
 
-def _referred(root: Any, reference: Any) -> Any:
+def referred(root: Any, reference: Any) -> Any:
     """What a local reference (`#/$defs/x`) points to; None for any other reference and for what is not there."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
@@ -130,7 +139,7 @@ class _Resolver:
             known = [types for types in branches if types is not None]
             if known and (path or len(known) == len(branches)):
                 found = (found or _NOTHING).union(*known)
-        for other in (_referred(self._root, schema.get("$ref")), *_branches(schema, "allOf")):
+        for other in (referred(self._root, schema.get("$ref")), *_branches(schema, "allOf")):
             found = _narrowed(found, self.types(other, path, depth))
         if found is None and not path:
             found = _implied(schema)

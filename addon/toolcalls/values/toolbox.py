@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
+from toolcalls.events import Repair
 from toolcalls.request import Tool
 from toolcalls.values.conversion import Types
 from toolcalls.values.schema import declared_keys, parameter_types, required_keys
+from toolcalls.values.validation import Validator
 
 _MAX_NEAREST = 20  # names of a reply for which close ones are looked for
 _MAX_LETTERS = 64  # of such a name
@@ -23,6 +26,20 @@ def _letters(name: str) -> str:
     return _SPELLING.sub("", name).lower() if name.isascii() else name  # other letters look alike, or fold to these
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A tool's name as it was meant.
+
+    name       the declared one
+    repair     what was wrong with the name that came
+    arguments  the arguments that stood in that name, "" for none
+    """
+
+    name: str
+    repair: Repair
+    arguments: str = ""
+
+
 class Toolbox:
     """An index over a request's tools. Answers are remembered: one reply asks the same few questions often.
 
@@ -35,6 +52,7 @@ class Toolbox:
         self._resolved: dict[str, str] = {}
         self._nearest: dict[str, tuple[str, ...]] = {}
         self._types: dict[tuple[str | None, ...], Types | None] = {}
+        self._validators: dict[str, Validator | None] = {}
         self.infer = infer
         self.textual = textual
 
@@ -109,6 +127,11 @@ class Toolbox:
         tool = self._tools.get(name)
         return declared_keys(tool.schema) if tool else ()
 
+    def takes_nothing(self, name: str) -> bool:
+        """Whether a tool is declared, and without any parameter."""
+        tool = self._tools.get(name)
+        return tool is not None and not tool.form and not (declared_keys(tool.schema) or required_keys(tool.schema))
+
     def form(self, name: str) -> str:
         """The form of a tool's calls (`Tool.form`), "" for a function and for a tool that is unknown."""
         tool = self._tools.get(name)
@@ -124,7 +147,14 @@ class Toolbox:
         tool = self._tools.get(name)
         return required_keys(tool.schema) if tool else ()
 
-    def types(self, name: str, key: str, *inside: str | None) -> Types | None:
+    def validator(self, name: str) -> Validator | None:
+        """Checks arguments of a tool by its schema; None where that is unknown, empty, or described in prose."""
+        if name not in self._validators and name in self._tools:
+            schema = self._tools[name].schema
+            self._validators[name] = Validator(schema) if schema and not self.textual else None
+        return self._validators.get(name)
+
+    def types(self, name: str, key: str | None, *inside: str | None) -> Types | None:
         """The JSON types that the schema declares for a parameter, None where it says nothing about it.
 
         inside   the way to a place in its value: a key for each object, None for the items of an array

@@ -24,6 +24,8 @@ from toolcalls.events import Repair
 from toolcalls.values.conversion import escape
 from toolcalls.values.json_tokens import (
     DIGITS,
+    ENTITIES,
+    ENTITY_RUN,
     ESCAPE_DIGITS,
     HEX_DIGITS,
     LITERALS,
@@ -32,6 +34,10 @@ from toolcalls.values.json_tokens import (
     WHOLE_NUMBER,
 )
 
+# Members that hold a program. In one, `&gt;` is no text that anybody means; in a page of HTML it is.
+PROGRAMS = frozenset({"command", "commands", "cmd", "script"})
+_MAX_HELD = 65536  # characters of a program that are held
+_LONGEST_PROGRAM = max(map(len, PROGRAMS)) + 1
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
 
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
@@ -45,6 +51,9 @@ class Transducer:
 
     bare_keys    keys without quotes become strings: letters, digits, `_`, `$`, `-` and `.`
     only_object  a value that is no object fails at its first character
+    entities     a program (`PROGRAMS`) that holds entities and neither `<`, `>` nor another `&` is decoded; from its
+                 first entity on, it is held to its end
+    escaped_gaps a line end or tab between values may be written as its escape
 
     done     the value is complete
     failed   why no JSON can come of it, with the character offset from the beginning of the first piece; else None
@@ -59,16 +68,27 @@ class Transducer:
              comment         // and # to the end of the line, /* */ → nothing
              number          +1, .5                   → 1, 0.5
              bare_key        {a: 1}                   → {"a": 1}
+             escaped_line_end  a backslash and an n between two values → nothing, with `escaped_gaps`
+             entities        {"cmd": "a &gt; b"}      → {"cmd": "a > b"}, with `entities`
 
     White space and comments before the value are dropped. A raw surrogate leaves as its escape, without a name.
     """
 
-    def __init__(self, *, bare_keys: bool = False, only_object: bool = False) -> None:
+    def __init__(
+        self, *, bare_keys: bool = False, only_object: bool = False, entities: bool = False, escaped_gaps: bool = False
+    ) -> None:
         self.done = False
         self.failed: str | None = None
         self.repairs: list[Repair] = []
         self._bare_keys = bare_keys
         self._only_object = only_object
+        self._entities = entities
+        self._waits = False  # what comes next is undecided (`damaged_json`)
+        self._gaps = _GAP + "\\" if escaped_gaps else _GAP
+        self._key_text = ""  # the key that was read last, where entities are decoded
+        self._entity = ""  # one so far
+        self._escaped_text: list[str] | None = None  # a program from its first entity on
+        self._held = 0  # characters of that
         self._state: Callable[[Transducer, str, int], int] = Transducer._value
         self._closers: list[str] = []
         self._out: list[str] = []  # of the piece at hand
@@ -93,13 +113,13 @@ class Transducer:
         """
         if self._state is Transducer._string:
             found = self._run(text, start)
-            if found is not None and found.end() == len(text):
+            if found is not None and found.end() == len(text) and self._escaped_text is None and not self._is_key:
                 self._read += len(text) - start
                 return (text[start:] if start else text), len(text)
         pos, end = start, len(text)
         self._out = []
         self._origin = self._read - start
-        while pos < end and not self.done and self.failed is None:
+        while pos < end and not (self.done or self._waits) and self.failed is None:
             pos = self._state(self, text, pos)
         self._read += pos - start
         return "".join(self._out), pos
@@ -108,6 +128,18 @@ class Transducer:
     def unclosed(self) -> tuple[str, ...]:
         """What closes each bracket that is open, outermost first."""
         return tuple(self._closers)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether all that was read may be the beginning of strict JSON."""
+        if self.repairs or self.failed is not None or self._state in _SUSPECT:
+            return False
+        return self._state is not Transducer._word or self._literal == self._literal_json
+
+    @property
+    def comma_waits(self) -> bool:
+        """Whether what was read ends behind a comma that may be trailing."""
+        return bool(self._comma)
 
     @property
     def in_token(self) -> bool:
@@ -159,6 +191,11 @@ class Transducer:
         self._quote = quote
         self._run = STRING_RUNS[quote]
         self._is_key = key
+        if self._entities:
+            if key:
+                self._key_text = ""
+            elif quote == '"' and self._key_text in PROGRAMS and self._closers[-1:] == ["}"]:
+                self._run = ENTITY_RUN
         self._state = Transducer._string
         return pos + 1
 
@@ -198,6 +235,10 @@ class Transducer:
     def _gap(self, text: str, pos: int) -> int:
         """One run of white space, or the beginning of a comment."""
         char = text[pos]
+        if char == "\\":
+            self._behind_comment = self._state
+            self._state = Transducer._escaped_gap
+            return pos + 1
         if char in "/#":
             self._behind_comment = self._state
             if char == "#":
@@ -216,25 +257,27 @@ class Transducer:
 
     def _value(self, text: str, pos: int) -> int:
         """At the beginning, and behind a colon."""
-        return self._gap(text, pos) if text[pos] in _GAP else self._open_value(text, pos)
+        return self._gap(text, pos) if text[pos] in self._gaps else self._open_value(text, pos)
 
     def _item(self, text: str, pos: int) -> int:
         """In an array, at its beginning or behind a comma."""
         char = text[pos]
-        if char in _GAP:
+        if char in self._gaps:
             return self._gap(text, pos)
         return self._close(pos) if char == "]" else self._open_value(text, pos)
 
     def _key(self, text: str, pos: int) -> int:
         """In an object, at its beginning or behind a comma."""
         char = text[pos]
-        if char in _GAP:
+        if char in self._gaps:
             return self._gap(text, pos)
         if char == "}":
             return self._close(pos)
         if char in "\"'":
             self._flush()
             return self._open_string(char, pos, key=True)
+        if char == "\\" and self._is_escaped(text, pos):
+            return pos
         if self._bare_keys and char != "." and _bare.fullmatch(char):
             self._repair("bare_key")
             self._flush()
@@ -245,7 +288,7 @@ class Transducer:
 
     def _colon(self, text: str, pos: int) -> int:
         char = text[pos]
-        if char in _GAP:
+        if char in self._gaps:
             return self._gap(text, pos)
         if char != ":":
             return self._fail("no colon", pos)
@@ -256,7 +299,7 @@ class Transducer:
     def _behind(self, text: str, pos: int) -> int:
         """Behind a value that stands in a container."""
         char = text[pos]
-        if char in _GAP:
+        if char in self._gaps:
             return self._gap(text, pos)
         closer = self._closers[-1]
         if char == ",":
@@ -271,11 +314,21 @@ class Transducer:
         found = self._run(text, pos)
         end = found.end() if found is not None else pos
         if end > pos:
-            self._out.append(text[pos:end])
+            self._content(text[pos:end])
         if end == len(text):
             return end
         char = text[end]
+        if char in "&<>" and self._run is ENTITY_RUN:
+            if char == "&":
+                self._entity = ""
+                self._state = Transducer._in_entity
+                return end
+            self._not_escaped()
+            return end
         if char == self._quote:
+            if self._is_text(text, end):
+                return end if self._waits else end + 1
+            self._decode()
             self._out.append('"')
             if self._is_key:
                 self._state = Transducer._colon
@@ -287,8 +340,57 @@ class Transducer:
         else:  # a double quote in single quotes, a control character or a surrogate
             if char < " ":
                 self._repair("raw_newline")
-            self._out.append(escape(char))
+            self._content(escape(char))
         return end + 1
+
+    def _is_text(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
+        """Whether the quote at `at` does not end the string."""
+        return False
+
+    def _is_escaped(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
+        """Whether the backslash in the place of a key says that the whole object is escaped."""
+        return False
+
+    def _content(self, made: str) -> None:
+        """The string goes on."""
+        if self._escaped_text is not None:
+            self._escaped_text.append(made)
+            self._held += len(made)
+            if self._held > _MAX_HELD:
+                self._not_escaped()
+            return
+        if self._is_key and self._entities and len(self._key_text) < _LONGEST_PROGRAM:
+            self._key_text += made
+        self._out.append(made)
+
+    def _not_escaped(self) -> None:
+        """The string was written as it is: nothing in it is decoded."""
+        self._run = STRING_RUNS['"']
+        if self._escaped_text is not None:
+            self._out += self._escaped_text
+            self._escaped_text = None
+
+    def _decode(self) -> None:
+        """The string ends: what was held of it was escaped."""
+        if self._escaped_text is not None:
+            self._repair("entities")
+            self._out += [ENTITIES.get(part, part) for part in self._escaped_text]
+            self._escaped_text = None
+
+    def _in_entity(self, text: str, pos: int) -> int:
+        self._entity += text[pos]
+        if self._entity in ENTITIES:
+            if self._escaped_text is None:
+                self._escaped_text, self._held = [], 0
+            self._escaped_text.append(self._entity)
+            self._state = Transducer._string
+        elif not any(entity.startswith(self._entity) for entity in ENTITIES):
+            kept, self._entity = self._entity[:-1], ""
+            self._not_escaped()
+            self._out.append(kept)
+            self._state = Transducer._string
+            return pos
+        return pos + 1
 
     def _escape(self, text: str, pos: int) -> int:
         char = text[pos]
@@ -298,22 +400,22 @@ class Transducer:
                 return pos + 1
             self._state = Transducer._string
             if char in '"\\/bfnrt':
-                self._out.append("\\" + char)
+                self._content("\\" + char)
                 return pos + 1
             if char == "'":
                 if self._quote == '"':
                     self._repair("invalid_escape")
-                self._out.append(char)
+                self._content(char)
                 return pos + 1
         elif char in HEX_DIGITS:
             self._escaped += char
             if len(self._escaped) == 2 + ESCAPE_DIGITS[self._escaped[1]]:
-                self._out.append(self._whole_escape(self._escaped))
+                self._content(self._whole_escape(self._escaped))
                 self._state = Transducer._string
             return pos + 1
         # No escape that anybody knows: the backslash is one, as in `C:\Users` and `\d`, and `char` is read as content.
         self._repair("invalid_escape")
-        self._out.append("\\" + self._escaped)
+        self._content("\\" + self._escaped)
         self._state = Transducer._string
         return pos
 
@@ -377,6 +479,14 @@ class Transducer:
         self._state = Transducer._line_comment if char == "/" else Transducer._block_comment
         return pos + 1
 
+    def _escaped_gap(self, text: str, pos: int) -> int:
+        """Behind a backslash between values."""
+        if text[pos] not in "nrt":
+            return self._fail("no line end", pos)
+        self._repair("escaped_line_end")
+        self._state = self._behind_comment
+        return pos + 1
+
     def _line_comment(self, text: str, pos: int) -> int:
         found = _line_end.search(text, pos)
         if found is None:
@@ -400,10 +510,12 @@ class Transducer:
         return pos + 1
 
 
+_SUSPECT = frozenset({Transducer._slash, Transducer._escaped_gap})
 _TOKENS = frozenset(
     {
         Transducer._string,
         Transducer._escape,
+        Transducer._in_entity,
         Transducer._slash,
         Transducer._line_comment,
         Transducer._block_comment,

@@ -5,12 +5,13 @@ go the same frames, or new ones that the codec encodes from changed events. A wi
 text back. What it must remember of a reply is in the reply's codec.
 
 Read the protocol `Codec` below first, then `openai_chat/`. `frames` cuts bodies, `envelope` recognizes frames that
-differ only in their text, `replacement` finds what became of each native call of a whole reply. In the folder of a wire
-the same job has the same name:
+differ only in their text, `replacement` finds what became of each native call of a whole reply, `answers` says what a
+reply of our own making holds. In the folder of a wire the same job has the same name:
 
     request           what a request declares: tools, choice, texts
     decoding          a reply's frames as events
     stream, whole     the frames of a streamed reply, or the body of a whole one, encoded from changed events
+    answer            a reply of our own making, for an error that quotes a call
     client            what the client of a stream has got so far, where frames depend on those before
     calls, blocks …   what replies of the API consist of, in the API's own words
 """
@@ -26,7 +27,10 @@ from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import Event, Text
 from toolcalls.request import Request, Tool
+from toolcalls.values import rawjson
+from toolcalls.wires.answers import Answer, Answering
 from toolcalls.wires.frames import Form
+from toolcalls.wires.mending import Mender, Mending
 
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
@@ -125,11 +129,17 @@ class Wire:
     stream, whole     make a codec for one reply, streamed or whole
     events            makes a decoder for a stream that is only read, where the codec keeps each frame until it is
                       encoded; None where the codec can do it
+    answer, answering   a reply of our own making with calls, whole, and what writes it behind a stream that has begun;
+                      None where the API has no place for calls
+    mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
     has_event_names   each event of a stream has a name, which is the `type` of its payload
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
     shows_open_calls  a whole reply can show a call that broke off, since arguments are written as a text
+    says_calls        a finish reason of its own says that a reply has calls
+    stop_names_choice   where the request's choice names a tool, `stop` is how the API ends the reply with its call
     call_id_prefix    what the ids of calls begin with
+    streams_lines     a stream is lines of JSON, and so is a reply to a request that says nothing of streams
     """
 
     name: str
@@ -138,11 +148,18 @@ class Wire:
     stream: Callable[[], Codec]
     whole: Callable[[], Codec]
     events: Callable[[], Decoder] | None = None
+    answer: Callable[[Answer], bytes] | None = None
+    answering: Callable[[], Answering] | None = None
+    mends_stream: Callable[[Mending], Mender] | None = None
+    mends_whole: Callable[[Mending], Mender] | None = None
     has_event_names: bool = False
     sequential_lanes: bool = False
     calls_are_whole: bool = False
     shows_open_calls: bool = False
+    says_calls: bool = False
+    stop_names_choice: bool = False
     call_id_prefix: str = "call_"
+    streams_lines: bool = False
 
     def matches(self, path: str) -> bool:
         """Whether a request path (with its query) belongs to this API."""
@@ -156,14 +173,34 @@ class Wire:
         """How the body of a successful reply to `path` is framed; None for a body that is not read."""
         return form_of(content_type)
 
+    def asked_form(self, path: str, body: bytes) -> Form:  # noqa: ARG002 - mostly, the body says it
+        """How the body of the reply is framed that a request asks for."""
+        streams = rawjson.value(rawjson.fields(body).get("stream"))
+        if self.streams_lines:
+            return "whole" if streams is False else "ndjson"
+        return "sse" if streams is True else "whole"
+
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
         return self.stream() if streamed else self.whole()
+
+    def mender(self, mending: Mending, *, streamed: bool) -> Mender | None:
+        """What mends one reply, None for nothing."""
+        make = self.mends_stream if streamed else self.mends_whole
+        return None if make is None else make(mending)
 
     def decoder(self, *, streamed: bool) -> Decoder:
         """A decoder for one reply that is only read."""
         return self.events() if streamed and self.events is not None else self.codec(streamed=streamed)
 
+
+CONTENT_TYPES: Mapping[Form, str] = {
+    "sse": "text/event-stream",
+    "whole": "application/json",
+    "ndjson": "application/x-ndjson",
+    "json_array": "application/json",
+}
+"""The content types of replies of our own."""
 
 _FORMS: dict[str, Form] = {
     "text/event-stream": "sse",
@@ -212,7 +249,8 @@ def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"input": about}, "required": ["input"]}
 
 
-SHARED = frozenset({"envelope", "frames", "replacement"})  # files of this room that are no wire
+# Files of this room that are no wire.
+SHARED = frozenset({"answers", "envelope", "frames", "mending", "ollama_answer", "replacement"})
 
 
 @cache

@@ -7,8 +7,9 @@ kept in one growing buffer and searched once: only the two last bytes of it can 
 SSE: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream . Lines end with LF, CRLF or
 CR, and a frame ends with a blank line. Line ends that stand before a frame's first line mean nothing there; they leave
 at once as a frame without data. That also settles a CRLF that is cut: a blank line is taken at its CR, without waiting
-for a LF that may never come, and the LF, if it comes, is such a stray line end. So the cutting of the bytes changes
-where stray line ends are counted, never the data of the frames that have any, nor the joined bytes.
+for a LF that may never come, and the LF, if it comes, is a frame of its own (`tail`), which leaves where the frame
+before it has left. So the cutting of the bytes never changes the data of the frames that have any, nor the joined
+bytes, nor what is left where a frame does not leave.
 
 A little over 300 lines: four forms under one law, short enough to be read together.
 """
@@ -23,6 +24,7 @@ Form = Literal["sse", "ndjson", "json_array", "whole"]
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
+_LINE_END = re.compile(rb"\r\n?|\n")
 # A line end and a blank line behind it; the CR of a CRLF is no line end of its own.
 _BLANK_LINE = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n?|\n)")
 _DATA_LINE = re.compile(rb"data(?<![^\r\n]data)(?::\x20?([^\r\n]*+)|(?=[\r\n]|\Z))")
@@ -30,6 +32,7 @@ _OUTSIDE = re.compile(rb'["{}]')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _TO_BRACE = re.compile(rb'(?:[^"{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)  # and over whole strings
 _OPEN, _QUOTE = b'{"'
+_LF, _CR = b"\n\r"
 _LARGE = 64 * 1024  # bytes of a frame from which on its lines are not all made at once
 
 
@@ -39,11 +42,13 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     raw        exactly what stood on the wire, with its end (SSE: the blank line)
     data       the payload (SSE: the `data` lines joined by LF); None when there is none
     complete   False for what stood after the last end when the body ended; SSE readers ignore such an event
+    tail       the LF of a CRLF that was cut, whose CR the frame before it ends with
     """
 
     raw: bytes
     data: bytes | None
     complete: bool = True
+    tail: bool = False
 
 
 class _Frames:
@@ -142,6 +147,7 @@ class SSE(_Frames):
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         super().__init__(max_bytes)
         self._carriage = False  # whether a CR has come: then a blank line has more than one form
+        self._tail_may_come = False  # the latest piece ended a frame with a CR
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this piece of the body completes, in order."""
@@ -154,9 +160,15 @@ class SSE(_Frames):
             and chunk.find(b"\n") == len(chunk) - 2
             and not (self._held or self.overflowed or len(chunk) > self._max_bytes)
         ):
-            self._begun = True
+            self._begun, self._tail_may_come = True, False
             return [Frame(chunk, chunk[6:-2])]
-        return super().feed(chunk)
+        if not self._carriage or not chunk:
+            return super().feed(chunk)
+        tail = self._tail_may_come and chunk[0] == _LF
+        frames = [Frame(b"\n", None, tail=True)] if tail else []
+        frames += super().feed(chunk[1:] if tail else chunk)
+        self._tail_may_come = self.at_boundary and chunk[-1] == _CR
+        return frames
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
         """A new event, see `event`."""
@@ -215,10 +227,8 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
     bare = not keep or like.find(b"\n") == len(like) - 2
     if bare and name is None and like[:6] == b"data: " and not (13 in like or 10 in data or 13 in data):
         return b"data: %b\n\n" % data  # the usual one
-    if b"\r" in like:
-        line_end = b"\r\n" if b"\r\n" in like else b"\r"
-    else:
-        line_end = b"\n"
+    found = _LINE_END.search(like)  # the first, as the last one may be half a CRLF that was cut
+    line_end = b"\n" if found is None else found[0]
     lines = [line for line in like.removeprefix(_BOM).splitlines() if line]
     places = [place for place, line in enumerate(lines) if _data_value(line) is not None]
     tight = bool(places) and lines[places[0]].startswith(b"data:") and not lines[places[0]].startswith(b"data: ")

@@ -12,17 +12,34 @@ are.
 A line with nothing but calls is left out with them. Where processors answer for each call of a line, with its events or
 with `Withdrawn`, they do so in order; where native calls become text, no event says which were taken. A replaced call
 has an id where its upstream gave it one.
+
+A few lines over 300: the API is one kind of object, and what is read, mended and written of it belongs together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Reasoning, Text, Withdrawn
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Damage,
+    Defect,
+    Event,
+    Finish,
+    Markup,
+    Reason,
+    Reasoning,
+    Text,
+    Withdrawn,
+)
 from toolcalls.request import Request
 from toolcalls.values import rawjson
+from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, Wire, function_tools
+from toolcalls.wires import Part, Wire, function_tools, ollama_answer
+from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 
 _LANE = 0
 _WORDS = {"tool_calls": "stop"}
@@ -52,6 +69,48 @@ class _Call:
         return {**({"id": rawjson.string(self.start.id)} if self.start.id else {}), "function": function}
 
 
+class _Mender:
+    """Mends damaged native calls: `arguments` is an object, and an id and an index stand for one call each."""
+
+    def __init__(self, mending: Mending) -> None:
+        self.calls: dict[tuple[int, int], Mended] = {}
+        self._mending = mending
+        self._ids = Ids(mending)
+        self._indices: set[int] = set()
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The line as it should have come; None where it stays as it is."""
+        if b'"tool_calls"' not in payload:
+            return None
+        line = rawjson.fields(payload)
+        message = rawjson.fields(line.get("message"))
+        came = rawjson.items(message.get("tool_calls"))
+        cut = rawjson.word(line, "done_reason") == "length"
+        made = [self._entry(raw, cut=cut) for raw in came]
+        if all(one is raw for one, raw in zip(made, came, strict=True)):
+            return None
+        return [rawjson.written({**line, "message": {**message, "tool_calls": made}})]
+
+    def _entry(self, raw: Any, *, cut: bool) -> Any:
+        entry = rawjson.fields(raw)
+        function = rawjson.fields(entry.get("function"))
+        name, index = rawjson.word(function, "name"), len(self.calls)
+        call = self.calls[_LANE, index] = self._mending.begun(name)
+        made = self._ids.optional(entry, _LANE, index, call)
+        changes: Fields = {} if call.new_name is None else {"name": _string(call.new_name)}
+        if call.arguments.instead or rawjson.value(function.get("arguments")) is not None:
+            given = as_object(function.get("arguments"), call, self._mending, cut=cut)
+            changes |= {} if given is None else {"arguments": given}
+        place = rawjson.number(function, "index", -1)
+        if self._mending.protocol and place in self._indices:
+            place = max(self._indices) + 1
+            call.repaired("shared_index")
+            changes["index"] = place
+        self._indices |= {place} - {-1}
+        made |= {"function": {**function, **changes}} if changes else {}
+        return {**entry, **made} if made else raw
+
+
 class _Codec:
     """The codec of a reply, streamed or whole."""
 
@@ -61,6 +120,7 @@ class _Codec:
         self.reply_id = ""
         self.can_omit = False
         self._streamed = streamed
+        self._ids: set[str] = set()  # of the native calls so far
         self._next = 0  # the index of the next native call
         self._new_calls: dict[int, _Call] = {}
         self._markup = ""  # of the candidate that is arriving
@@ -85,7 +145,7 @@ class _Codec:
         """Whether these are one text, or in a stream nothing but calls."""
         if len(events) == 1 and isinstance(events[0], Text):
             return True
-        calls = (isinstance(event, CallStart | CallPiece | CallEnd) for event in events)
+        calls = (isinstance(event, CallStart | CallPiece | CallEnd | Damage) for event in events)
         return self._streamed and bool(events) and all(calls)
 
     def _events(self, message: Fields) -> Iterator[Event]:
@@ -93,7 +153,13 @@ class _Codec:
             call = rawjson.fields(raw)
             function = rawjson.fields(call.get("function"))
             index, self._next = self._next, self._next + 1
-            yield CallStart(index, rawjson.word(function, "name"), id=rawjson.word(call, "id"))
+            id_ = rawjson.word(call, "id")
+            yield CallStart(index, rawjson.word(function, "name"), id=id_)
+            if id_ and id_ in self._ids:
+                yield Damage(index, Defect("repeated_id"))
+            self._ids.add(id_)
+            if isinstance(given := rawjson.value(function.get("arguments")), str):
+                yield from (Damage(index, Defect(code)) for code in _of_text(given))
             yield CallPiece(index, _arguments(function))
             yield CallEnd(index)
         if thought := rawjson.word(message, "thinking"):
@@ -240,6 +306,14 @@ def _has_only_content(line: Fields, message: Fields) -> bool:
     )
 
 
+def _of_text(arguments: str) -> Iterator[Reason]:
+    """What is wrong with arguments that are a string, where the API has an object, beside what the string holds."""
+    if not arguments.strip():
+        yield "empty_arguments"
+    elif is_object(arguments):
+        yield "double_encoded"
+
+
 def _arguments(function: Fields) -> str:
     """The arguments as JSON text; some servers write them as a string, as OpenAI does.
 
@@ -290,5 +364,6 @@ def _is_prefill(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 WIRE = Wire(
     "ollama", "/api/chat", request_of, partial(_Codec, streamed=True), partial(_Codec, streamed=False),
-    calls_are_whole=True,
+    answer=ollama_answer.whole, answering=ollama_answer.Answering,
+    mends_stream=_Mender, mends_whole=_Mender, calls_are_whole=True, streams_lines=True,
 )  # fmt: skip

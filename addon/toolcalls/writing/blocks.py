@@ -24,6 +24,7 @@ _LONGEST = 200  # characters that what closes a call and its block may have
 class Layout:
     """What stands around calls in a block, without white space at its edges.
 
+    opener      what opens the block; "" where nothing does
     separator   what stands between two calls and belongs to neither, as the comma of a list; "" where nothing does
     closer      what closes the block; "" where nothing does, as each call stands for itself
     numbered    each call bears its number in the block
@@ -32,6 +33,7 @@ class Layout:
     separator: str
     closer: str
     numbered: bool = False
+    opener: str = ""
 
     @property
     def joins(self) -> bool:
@@ -86,9 +88,12 @@ def begun(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> tup
     if found is None:
         return None, ""
     layout, lacks = found
+    of_call = lacks.removesuffix(layout.closer)
+    if alike(layout.opener) not in alike(text) and stands(dialect, text + of_call, calls, tools):
+        return None, of_call  # the model wrote the calls without what opens a block: each stands for itself
     if lacks and not stands(dialect, text + lacks, calls, tools):
         return None, ""
-    return Block(dialect, tools, len(calls), layout.closer, joins=layout.joins), lacks.removesuffix(layout.closer)
+    return Block(dialect, tools, len(calls), layout.closer, joins=layout.joins), of_call
 
 
 def parts_a_block(dialect: str, end: str, calls: Sequence[Call], tools: Toolbox) -> bool:
@@ -139,7 +144,8 @@ def layout_of(dialect: str, call: Call, tools: Toolbox) -> Layout:
     head, more = one[:at], two[at : len(two) - len(closer)]
     three = _written(dialect, [short, short, short], tools).removesuffix(closer)
     common = common_length(_DIGIT.sub("0", head)[::-1], _DIGIT.sub("0", more)[::-1])
-    return Layout(more[: len(more) - common].strip(), closer, numbered=not three.endswith(more))
+    opener, separator = (part[: len(part) - common].strip() for part in (head, more))
+    return Layout(separator, closer, numbered=not three.endswith(more), opener=opener)
 
 
 def common_length(left: str, right: str) -> int:

@@ -49,8 +49,8 @@ def whole_for_client(dialect: str, call: Call, tools: Toolbox) -> Call:
     raise Unwritable(f"{call.name}: a value holds {tag}, at which its reader would end it")
 
 
-def _ending_tag(dialect: str, call: Call, tools: Toolbox) -> str:
-    """A tag in a value of the call that ends the value for a simple reader, "" for none."""
+def _ending_tag(dialect: str, call: Call, tools: Toolbox) -> str | None:
+    """A tag in a value of the call that ends the value for a simple reader, None for none."""
     structure = _tags(dialect, Call(call.name, _begun(call.arguments, _HARMLESS)), tools)
     for key, raw in members(call.arguments):
         alone, harmless = (f"{{{quote(key)}:{value}}}" for value in (raw, _begun(raw, _HARMLESS)))
@@ -61,7 +61,7 @@ def _ending_tag(dialect: str, call: Call, tools: Toolbox) -> str:
             by_name = f"</{key}>" in structure
             if tag in structure and not (by_name and _is_data(dialect, call, tag, key, to_text(raw)[0])):
                 return tag
-    return ""
+    return None
 
 
 def _is_data(dialect: str, call: Call, tag: str, key: str, value: str) -> bool:
@@ -76,14 +76,14 @@ def _is_data(dialect: str, call: Call, tag: str, key: str, value: str) -> bool:
     return key in _to_last(dialect, call) and not _OPENING.search(behind) and f"</{call.name}>" not in behind
 
 
-def _foreign_tag(dialect: str, call: Call) -> str:
-    """A tag of a parameter that is read from its first tag to its last, in the value of another one; "" for none."""
+def _foreign_tag(dialect: str, call: Call) -> str | None:
+    """A tag of a parameter that is read from its first tag to its last, in the value of another one; None for none."""
     for key in _to_last(dialect, call):
         others = [to_text(raw)[0] for other, raw in members(call.arguments) if other != key]
         for tag in (f"<{key}>", f"</{key}>"):
             if any(tag in value for value in others):
                 return tag
-    return ""
+    return None
 
 
 def _to_last(dialect: str, call: Call) -> Sequence[str]:

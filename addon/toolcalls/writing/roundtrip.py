@@ -3,6 +3,8 @@
 Virtual tool calling reads calls out of the text so that processors may see them, and puts them back for the client.
 What nobody changed must leave byte for byte, so markup is only taken away once the call is written in another form. A
 call is the client's own also where another dialect has read it and the client's would read the same: both may know it.
+So it is where a damaged or mixed form has read it and it begins as the client's own do: what that client makes of the
+rest, such as a parameter in another form's tags, is its affair.
 
 Where it is not certain what the client reads, calls in other dialects stay as they are, too (`ClientText`).
 
@@ -14,12 +16,12 @@ and texts of our own leave behind it.
 One file of more than 300 lines, as every step decides about the same markup that is held.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import UNLIKELY, all_dialects
 from toolcalls.events import (
     CallEnd,
     CallPiece,
@@ -37,7 +39,7 @@ from toolcalls.events import (
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.blocks import TAIL, Block, Layout, alike, begun, common_length, layout_of, parts_a_block
-from toolcalls.writing.writer import reads, stands
+from toolcalls.writing.writer import begins, reads, stands
 
 WITHHELD: frozenset[Reason] = frozenset({"multiple_calls", "unwritable"})  # why a client does not get a call
 
@@ -67,7 +69,8 @@ class RoundTrip:
 
     dialect  what calls are written in, or raises `Unwritable`
     hold     gives a call as the client's dialect can hold it, with what had to change for it
-    apart    gives a block as it stands behind the text that the client has
+    apart    gives a block (its text, its calls, the closer it lacks) as it stands behind the text that the client has,
+             or raises `Unwritable`
     acts     calls may be withdrawn or changed, so what separates two of them waits until it is known that it does
     """
 
@@ -77,7 +80,7 @@ class RoundTrip:
         tools: Toolbox,
         dialect: Callable[[], str],
         hold: Callable[[Call], tuple[Call, tuple[Repair, ...]]],
-        apart: Callable[[str], str],
+        apart: Callable[[str, Sequence[Call], str], str],
         *,
         acts: bool = True,
     ) -> None:
@@ -89,6 +92,7 @@ class RoundTrip:
         self._acts = acts
         self._markup: list[str] = []
         self._own = True  # the latest call is in the client's own dialect
+        self._unlikely = False  # the latest call was read in a damaged or mixed form
         self._remade = False  # a processor has made the latest call
         self._streaming = False  # inside such a call: its markup is shown as it comes
         self._calls: dict[int, tuple[str, list[str]]] = {}
@@ -141,6 +145,7 @@ class RoundTrip:
             own = self.client.is_own(event.dialect)
             self._own = own or (bool(event.dialect) and not self.client.translates)
             self._remade = not event.dialect
+            self._unlikely = event.dialect in UNLIKELY
             if event.dialect and self._own:
                 self._run_dialect = event.dialect
             if self._own and not own:
@@ -287,12 +292,14 @@ class RoundTrip:
             self._markup.append(held)
 
     def _alike(self, call: Call) -> str | None:
-        """The client's dialect that reads the markup that is held as this call.
+        """The client's dialect that reads the markup that is held as this call, or whose call it is, damaged.
 
         It may be more than the call where no processor acts. Else it may not, since what is written behind it must fit.
         """
         text = "".join(self._markup)
         for dialect in self.client.dialects:
+            if self._unlikely and begins(dialect, text, call.name, self._tools):
+                return dialect
             fits = not self._acts or stands(dialect, text, [call], self._tools)
             if fits and reads(dialect, text, call, self._tools):
                 return dialect
@@ -380,7 +387,7 @@ class RoundTrip:
                 pass  # it may stand in a block of its own
         block = Block(dialect, self._tools)
         text, layout = block.next(call)
-        return block, self._apart(text), layout
+        return block, self._apart(text, [call], layout.closer), layout
 
     def _judge(self, verdict: Verdict) -> Iterator[Event | str]:
         if verdict.index is not None and self._unchecked is not None:

@@ -29,7 +29,7 @@ def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
         raise
     except ValueError as error:
         raise Unwritable(f"the arguments are not a JSON object: {error}") from error
-    if [_meaning(call) for call in _read(dialect, text, tools)] != [_meaning(call) for call in calls]:
+    if not same_calls(_read(dialect, text, tools), calls):
         names = ", ".join(call.name for call in calls)
         raise Unwritable(f"{names}: what {dialect} writes would be read back as something else")
     return text
@@ -81,7 +81,7 @@ def stands(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> bo
     repaired = any(isinstance(event, Verdict) and event.repairs for event in events)
     shown = any(isinstance(event, Text) and event.text.strip() for event in events)
     try:
-        return not (repaired or shown) and [_meaning(call) for call in calls_in(events)] == [*map(_meaning, calls)]
+        return not (repaired or shown) and same_calls(calls_in(events), calls)
     except ValueError:
         return False
 
@@ -94,9 +94,30 @@ def reads(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
     )
     found = calls_in(_events(dialect, text, tools, take))
     try:
-        return [_meaning(one) for one in found] == [_meaning(call)]
+        return same_calls(found, [call])
     except ValueError:
         return False
+
+
+def begins(dialect: str, text: str, name: str, tools: Toolbox) -> bool:
+    """Whether `text` begins as calls of this tool do in `dialect`: with the tag that names it, in a wrapper or not."""
+    try:
+        written = all_dialects()[dialect].write([Call(name, "{}")], tools)
+    except ValueError:  # what a dialect cannot hold, too
+        return False
+    at = written.find(name)
+    tag = written.rfind("<", 0, at)
+    if at < 0 or tag < 0:
+        return False
+    return text.lstrip().removeprefix(written[:tag].strip()).lstrip().startswith(written[tag : at + len(name) + 1])
+
+
+def same_calls(found: Sequence[Call], calls: Sequence[Call]) -> bool:
+    """Whether calls mean the same, in this order: their names and their arguments, but for the freedom JSON leaves.
+
+    Raises ValueError where the arguments are no JSON object.
+    """
+    return [_meaning(one) for one in found] == [_meaning(call) for call in calls]
 
 
 def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:

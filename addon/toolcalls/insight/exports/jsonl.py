@@ -5,6 +5,7 @@ New fields may come at any time without a new version, so a reader ignores those
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from toolcalls.insight.body_redaction import redacted_body
@@ -30,6 +31,7 @@ def exchange_data(
     for plain in report.get("verdicts", ()):
         one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
         one["nearest"] = list(plain.get("nearest", ()))
+        one["defects"] = list(plain.get("defects", ()))
         one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
         if content:
             one["arguments"] = plain.get("arguments")
@@ -41,6 +43,7 @@ def exchange_data(
         "started": record.started_at,
         "session": turn.session,
         "agent": turn.agent or None,
+        "server": turn.server,
         "method": record.method,
         "url": redacted_url(record.url),
         "status": record.status or None,
@@ -50,6 +53,7 @@ def exchange_data(
         "evidence": list(report.get("evidence", ())),
         "verdicts": verdicts,
         "notes": list(report.get("notes", ())),
+        "damage": [asdict(one) for one in turn.damage],
         "summary": report.get("summary", ""),
         "worst": report.get("worst"),
         "judged": report.get("judged"),

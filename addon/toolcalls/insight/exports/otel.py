@@ -202,6 +202,8 @@ class _Trace:
             "toolcalls.policy": turn.policy,
             "toolcalls.summary": turn.summary,
             "toolcalls.worst": turn.worst,
+            "toolcalls.damage": [one.code for one in turn.damage],
+            "toolcalls.mended": [one.code for one in turn.damage if one.mended],
             "toolcalls.cost": cost_of(turn.model, turn.tokens, self.prices),
             "toolcalls.seconds_to_first_byte": turn.after(turn.moments.first_byte),
             "toolcalls.seconds_to_first_argument": turn.after(turn.moments.first_argument),
@@ -213,6 +215,8 @@ class _Trace:
         span = self._span(f"chat {turn.model}".strip(), record.id, parent, turn.started, SpanKind.CLIENT, attributes)
         for verdict in record.report.get("verdicts", ()):
             event = {field.otel: verdict.get(name) for name, field in VERDICT_FIELDS.items() if field.otel}
+            if defects := verdict.get("defects"):
+                event[VERDICT_FIELDS["defects"].otel] = [defect["code"] for defect in defects]
             known = {key: value for key, value in event.items() if value not in (None, [])}
             span.add_event(
                 EXCHANGE_FIELDS["verdicts"].otel,

@@ -40,7 +40,7 @@ CONDITION_REASONS = (
         condition=2,
         remedy=Remedy("the route has tools of this name, or take: [undeclared]", "`tools`, or `take: [undeclared]`"),
         subject=A_CALL,
-        outcomes={"declined": "leak"},
+        outcomes={"declined": "leak", "native": "broken", "malformed": "broken", "truncated": "broken"},
     ),
     ReasonEntry(
         code="not_allowed",
@@ -124,7 +124,7 @@ CONDITION_REASONS = (
         condition=7,
         remedy=NO_REMEDY,
         subject=A_CALL,
-        outcomes={"malformed": "broken"},
+        outcomes={"malformed": "broken", "native": "broken"},
     ),
     ReasonEntry(
         code="not_alone",

@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from toolcalls.events import Reason, Repair, Status
+from toolcalls.events import Reason, Repair, ReplyDefect, Status
 
 type Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
 type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
@@ -63,7 +63,8 @@ class StatusEntry:
     mark         the name of mitmproxy's mark of a reply whose worst status this is; "" for none
     native       what happened where the model made a native call
     text         what happened where the model wrote text
-    changed      what the client got of a call that processors changed; "" for a status with which it gets no call
+    changed      what the client got of a call that was mended or that processors changed, in front of `, mended` or
+                 `, changed`; "" for a status with which processors change none
     outcome      how it counts, unless the reason says so (`reasons`)
     """
 
@@ -76,6 +77,16 @@ class StatusEntry:
     text: Description
     changed: str
     outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyStatus:
+    """What a reply may be beside the statuses of its verdicts. The fields are those of `StatusEntry`."""
+
+    code: str = field(kw_only=False)
+    in_docs: str
+    severity: int
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,11 @@ class Remedy:
     def take(cls, reason: Reason) -> Self:
         """`take`, with this reason."""
         return cls(f"the route has take: [{reason}]", f"`take: [{reason}]`")
+
+    @classmethod
+    def mend(cls, kind: str) -> Self:
+        """`mend`, with this kind of damage."""
+        return cls(f"the route has mend: [{kind}], and it has one reading", f"`mend: [{kind}]`")
 
     @classmethod
     def larger(cls, *limits: str) -> Self:
@@ -138,6 +154,22 @@ class ReasonEntry:
     remedy: Remedy
     subject: Subject
     outcomes: Mapping[Status, Outcome]
+    in_docs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteEntry:
+    """One thing that is noted of a reply as a whole.
+
+    code       in notes and files
+    sentence   for people, behind the code
+    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
+    remedy     what can be done about it, as a sentence; "" for nothing
+    """
+
+    code: ReplyDefect
+    sentence: str
+    remedy: str
     in_docs: str = ""
 
 

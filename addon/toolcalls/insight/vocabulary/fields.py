@@ -28,6 +28,7 @@ _COUNT: JsonSchema = {"type": "integer", "minimum": 0}
 _COUNT_OR_NULL: JsonSchema = {"type": ["integer", "null"], "minimum": 0}
 _AMOUNT_OR_NULL: JsonSchema = {"type": ["number", "null"]}
 _SECONDS: JsonSchema = {"type": ["number", "null"], "minimum": 0}
+_TRUTH: JsonSchema = {"type": "boolean"}
 _OBJECT: JsonSchema = {"type": "object"}
 _OBJECTS: JsonSchema = {"type": "array", "items": {"type": "object"}}
 _CALL: JsonSchema = {
@@ -43,11 +44,19 @@ _CHANGES: JsonSchema = {
         "required": ["rule"],
     },
 }
+_DEFECTS: JsonSchema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"code": _TEXT, "path": _TEXT, "wanted": _TEXT, "got": _TEXT, "at": _COUNT_OR_NULL},
+        "required": ["code", "path", "wanted", "got", "at"],
+    },
+}
 _NOTES: JsonSchema = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"rule": _TEXT, "text": _TEXT, "warns": {"type": "boolean"}, "lane": _NUMBER},
+        "properties": {"rule": _TEXT, "text": _TEXT, "warns": _TRUTH, "lane": _NUMBER, "mended": _TRUTH},
         "required": ["rule", "text", "warns", "lane"],
     },
 }
@@ -83,6 +92,14 @@ FIELDS: tuple[Field, ...] = (
         _TEXT_OR_NULL,
         har="_toolcalls.agent",
         otel="gen_ai.agent.name",
+    ),
+    Field(
+        "server",
+        "who answered: the host, with its port where that is not the scheme's own",
+        _TEXT,
+        har="_toolcalls.server",
+        otel="server.address",
+        presence="later",
     ),
     Field("method", "of the request", _TEXT, har="request.method", otel=""),
     Field("url", "of the request, without secrets", _TEXT, har="request.url", otel=""),
@@ -229,6 +246,17 @@ FIELDS: tuple[Field, ...] = (
         in_report=True,
     ),
     Field(
+        "verdicts[].defects",
+        "what is wrong with a native call: `code` (a reason), `path` (a JSON Pointer into the arguments), `wanted`, "
+        "`got`, and `at`, the character of the argument text; without values",
+        _DEFECTS,
+        har="_toolcalls.verdicts[].defects",
+        otel="toolcalls.defects",
+        presence="later",
+        in_report=True,
+        in_log=True,
+    ),
+    Field(
         "verdicts[].lane", "the choice", _NUMBER, har="_toolcalls.verdicts[].lane", otel="", in_report=True, in_log=True
     ),
     Field(
@@ -285,16 +313,41 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "notes",
-        "what processors noticed: `rule`, `text`, `warns`, `lane`",
+        "what was noticed of the reply as a whole: `rule`, `text`, `warns`, `lane`, and `mended` where it was",
         _NOTES,
         har="_toolcalls.notes",
         otel="",
         in_report=True,
     ),
+    Field(
+        "damage",
+        "what the reply came with that costs its client a call, by kind",
+        _OBJECTS,
+        har="_toolcalls.damage",
+        otel="",
+        presence="later",
+    ),
+    Field(
+        "damage[].code",
+        "the kind: the reason of a native call, a note, or `call_in_text`, a call as text for a client that waits for "
+        "native ones",
+        _TEXT,
+        har="_toolcalls.damage[].code",
+        otel="toolcalls.damage",
+        filter_word="damage",
+    ),
+    Field("damage[].count", "how often it came", _COUNT, har="_toolcalls.damage[].count", otel=""),
+    Field(
+        "damage[].mended",
+        "how many of these were mended or lifted",
+        _COUNT,
+        har="_toolcalls.damage[].mended",
+        otel="toolcalls.mended",
+    ),
     Field("summary", "the flow's comment", _TEXT, har="_toolcalls.summary", otel="toolcalls.summary", in_report=True),
     Field(
         "worst",
-        "the status that most needs a look",
+        "the status that most needs a look; `mended` or `damaged` for a reply whose native calls or end came so",
         {"enum": [*SEVERITY, None]},
         har="_toolcalls.worst",
         otel="toolcalls.worst",
@@ -406,3 +459,5 @@ VERDICT_FIELDS: Mapping[str, Field] = {
 }
 # Those of an exchange, by their names at the top of a line.
 EXCHANGE_FIELDS: Mapping[str, Field] = {field.path: field for field in FIELDS if "." not in field.path}
+# The kinds of damage of an exchange.
+DAMAGE: Field = next(field for field in FIELDS if field.path == "damage[].code")

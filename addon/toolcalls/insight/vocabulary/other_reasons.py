@@ -53,11 +53,11 @@ OTHER_REASONS = (
     ReasonEntry(
         code="missing_argument",
         sentence="an argument that the tool requires is missing",
-        in_docs="an argument that the tool requires is missing (`strict`)",
+        in_docs="an argument that the tool requires is missing: of a call in text (`strict`), or of a native one",
         condition=None,
         remedy=Remedy("the route has require without arguments", "`require` without `arguments`"),
         subject=A_CALL,
-        outcomes={"declined": "leak"},
+        outcomes={"declined": "leak", "native": "broken", "lowered": "broken"},
     ),
     ReasonEntry(
         code="not_terminal",
@@ -145,10 +145,10 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="unwritable",
-        sentence="the client's dialect cannot hold a value of this call",
+        sentence="the client's dialect cannot hold this call, or not in this place",
         in_docs=(
-            "the client's dialect cannot hold a value of this call, so the call passed as it was; one that a processor "
-            "changed so was not delivered (`blocked`)"
+            "the client's dialect cannot hold a value of this call, or no call behind the text before it, so the call "
+            "passed as it was; one that a processor changed so was not delivered (`blocked`)"
         ),
         condition=None,
         remedy=NO_REMEDY,
@@ -176,6 +176,15 @@ OTHER_REASONS = (
             "the tool's schema declares them, in the request or in tools",
             "the tool's schema, in the request or in `tools`",
         ),
+        subject=A_CALL,
+        outcomes={"declined": "leak"},
+    ),
+    ReasonEntry(
+        code="undeclared_arguments",
+        sentence="the tool declares none of its parameters",
+        in_docs="the call is an element named after a tool, with elements in it that the tool does not declare",
+        condition=None,
+        remedy=Remedy.take("undeclared_arguments"),
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),

@@ -14,7 +14,7 @@ _ENTRIES = (
         "native call did not come twice (`repeated`)",
     ),
     OutcomeEntry("leak", "text that a model meant as a call reached a client that waits for native calls"),
-    OutcomeEntry("broken", "the call was cut off, or cannot be read"),
+    OutcomeEntry("broken", "the call was cut off, cannot be read, or came damaged"),
     OutcomeEntry("blocked", "a rule, the loop guard or a reactor kept the call from the client"),
 )
 

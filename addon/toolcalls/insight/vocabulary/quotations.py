@@ -38,11 +38,13 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="block_quote",
-        sentence="it stands in a block quote, or in an element that quotes, such as <example>",
+        sentence="it stands in a block quote, in an element that quotes, such as <example>, or in a conversation",
         in_docs=(
             "the call stands in a block quote, or below a line that begins with an element whose name says that its "
             "text is shown: `<blockquote>`, `<example>`, `<sample>`, `<quote>`, `<excerpt>`, `<snippet>`, "
-            "`<document>`, `<template>`, `<transcript>`, `<file_content>` and the like, up to its closing tag"
+            "`<document>`, `<template>`, `<transcript>`, `<file_content>` and the like, up to its closing tag; or in a "
+            "conversation in which "
+            "the model plays both sides, with labels at the start of lines (`User:`, then `Assistant:`)"
         ),
         condition=4,
         remedy=Remedy.take("block_quote"),
@@ -61,7 +63,10 @@ QUOTATION_ENTRIES = (
     ReasonEntry(
         code="reasoning",
         sentence="it stands in the model's reasoning",
-        in_docs="the call stands in the model's reasoning",
+        in_docs=(
+            "the call stands in the model's reasoning; `policy: lenient` takes one in reasoning that never closes, if "
+            "only calls follow it"
+        ),
         condition=4,
         remedy=Remedy.take("reasoning"),
         subject=A_CALL,

@@ -9,13 +9,17 @@ from typing import get_args
 
 from toolcalls.events import Quotation, Reason
 from toolcalls.insight.vocabulary.condition_reasons import CONDITION_REASONS
+from toolcalls.insight.vocabulary.defect_reasons import DEFECT_REASONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber, ReasonEntry
 from toolcalls.insight.vocabulary.other_reasons import OTHER_REASONS
 from toolcalls.insight.vocabulary.quotations import QUOTATION_ENTRIES
 
 _DECLARED: tuple[Reason, ...] = get_args(Reason)
 _ENTRIES = tuple(
-    sorted((*CONDITION_REASONS, *QUOTATION_ENTRIES, *OTHER_REASONS), key=lambda one: _DECLARED.index(one.code))
+    sorted(
+        (*CONDITION_REASONS, *QUOTATION_ENTRIES, *OTHER_REASONS, *DEFECT_REASONS),
+        key=lambda one: _DECLARED.index(one.code),
+    )
 )
 
 # By their codes; a code of a file may be any.

@@ -13,7 +13,7 @@ _ENTRIES = (
     RepairEntry("duplicate_closer", "a closing tag was written twice"),
     RepairEntry("unclosed_tag", "an opening tag ended without its bracket"),
     RepairEntry("duplicate_argument", "an argument was written twice; the last one counts"),
-    RepairEntry("single_quotes", "strings of its JSON stood in single quotes"),
+    RepairEntry("single_quotes", "strings stood in single quotes"),
     RepairEntry("raw_newline", "strings of its JSON held raw control characters"),
     RepairEntry("trailing_comma", "its JSON had a comma behind the last member"),
     RepairEntry("python_literal", "its JSON had True, False or None"),
@@ -36,14 +36,22 @@ _ENTRIES = (
     RepairEntry("nested_quotes", "a string held its own quotes without escapes"),
     RepairEntry("missing_quote", "a string began without its delimiter, or stood in other quotes"),
     RepairEntry("unclosed_key", "the key of an argument had no closing tag"),
-    RepairEntry("missing_brace", "its JSON lacked the last braces, behind whole arguments"),
+    RepairEntry("unopened_key", "the key of an argument had no opening tag"),
+    RepairEntry("unopened_value", "a value had no opening tag"),
+    RepairEntry("escaped_line_end", "a line end between its tags or values was written as a backslash and an n"),
+    RepairEntry("escaped_quotes", "an object or array was escaped once more, as it would stand in a string"),
+    RepairEntry("lost_opener", "the token that begins a call was lost"),
+    RepairEntry("surplus_bracket", "a bracket or brace too many stood behind its JSON"),
+    RepairEntry("missing_brace", "its JSON lacked the last braces or brackets, behind whole arguments"),
     RepairEntry("other_brackets", "its arguments stood in other brackets"),
     RepairEntry("echoed", "the model said its calls once more as text behind them, which is not shown"),
-    RepairEntry("unclosed_value", "a value had no closing tag of its own"),
+    RepairEntry("unclosed_value", "a value had no closing tag or mark of its own"),
     RepairEntry("wrapped_arguments", "its arguments stood in one that the schema does not know"),
     RepairEntry("free_text", "its text stood without a parameter's tag"),
     RepairEntry("nameless_argument", "an argument without a name was the only one that was missing"),
     RepairEntry("misspelt_tag", "a tag or its name attribute was misspelt"),
+    RepairEntry("damaged_tag", "parts of its tags were lost, or its parameters stood in another form than the call"),
+    RepairEntry("entities", "a command in its JSON was escaped for HTML (`&gt;`), with nothing in it left as it is"),
     RepairEntry(
         "value_as_text",
         "a value that was no string became text, since neither its form nor the client's prompt says types",
@@ -51,7 +59,7 @@ _ENTRIES = (
     RepairEntry(
         "flat_arguments",
         "arguments that the tool declares stood beside its name",
-        "arguments that the tool declares stood beside its name in the JSON, and are arguments now",
+        "arguments that the tool declares stood beside its name, in the JSON or the tag, and are arguments now",
     ),
     RepairEntry(
         "left_out",
@@ -64,6 +72,30 @@ _ENTRIES = (
         "the tool's name differed from the declared one by case, by a prefix such as `functions.`, or by `-`, `_` and "
         "blanks",
     ),
+    # What `mend: [protocol]` changes of native calls.
+    RepairEntry("no_id", "the call came without an id, and was given one"),
+    RepairEntry("repeated_id", "another call, or another piece of it, had the same id"),
+    RepairEntry("changed_id", "pieces of the call came with ids of their own; it has one"),
+    RepairEntry("repeated_name", "its name came again with later pieces of it"),
+    RepairEntry("no_index", "the call came without its index in the stream"),
+    RepairEntry("shared_index", "another call came under the same index of the stream"),
+    RepairEntry("empty_arguments", "no arguments came for a tool that takes none; they are an empty object"),
+    RepairEntry("object_arguments", "its arguments came as an object, where the API has a string"),
+    RepairEntry("string_arguments", "its arguments came as a string, where the API has an object"),
+    RepairEntry("double_encoded", "its arguments were encoded twice: as a string that holds the object"),
+    RepairEntry("repeated_arguments", "its whole arguments came more than once"),
+    # What `mend: [types, names]` change of native calls; `json` repairs them as it does those in text.
+    RepairEntry("wrong_type", "values had another type than the schema declares, and are what they can only mean"),
+    RepairEntry(
+        "markup_in_name",
+        "a template's tokens or tags stood behind the tool's name",
+        "a template's tokens or tags stood behind the tool's name, and are gone; whole arguments in them are the "
+        "call's where it had no others",
+    ),
+    # What `mend: [reasoning]` finds.
+    RepairEntry("call_in_reasoning", "it stood in the reasoning of a reply that said nothing else"),
+    # What `mend: [errors]` makes of an error.
+    RepairEntry("call_in_error", "it stood in an error that quoted it, in the place of which the client got it"),
 )
 
 # By their codes; a code of a file may be any.

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from toolcalls.events import Status
-from toolcalls.insight.vocabulary.entries import Description, StatusEntry
+from toolcalls.insight.vocabulary.entries import Description, ReplyStatus, StatusEntry
 
 AS_WRITTEN = "got the text as the model wrote it"
 NOT_GOT = "did not get it"
-_AS_MADE = "got it as the model made it"
+AS_MADE = "got it as the model made it"
 
 
 _ENTRIES = (
@@ -18,9 +18,9 @@ _ENTRIES = (
         severity=2,
         in_summary=0,
         mark="wrench",
-        native=Description("made a native call", _AS_MADE, "native call"),
+        native=Description("made a native call", AS_MADE, "native call"),
         text=Description("wrote this call as text ({dialect})", "got a native call", "native call"),
-        changed="got a native call, changed",
+        changed="got a native call",
         outcome="success",
     ),
     StatusEntry(
@@ -34,27 +34,27 @@ _ENTRIES = (
         mark="wrench",
         native=Description("made a native call", "got it as text ({dialect})", "text ({dialect})"),
         text=Description("wrote this call as text ({dialect})", AS_WRITTEN, "text"),
-        changed="got it as text, changed",
+        changed="got it as text",
         outcome="success",
     ),
     StatusEntry(
         code="native",
-        in_docs="a native call passed as it was",
+        in_docs="a native call passed as it was, or mended (`repairs` says of what)",
         severity=0,
         in_summary=2,
         mark="",
-        native=Description("made a native call", _AS_MADE, "native call"),
+        native=Description("made a native call", AS_MADE, "native call"),
         text=Description("wrote this call as text ({dialect})", AS_WRITTEN, "native call"),
-        changed="got it, changed",
+        changed="got it",
         outcome="success",
     ),
     StatusEntry(
         code="declined",
         in_docs="a rule said no: the text stays text",
-        severity=3,
+        severity=4,
         in_summary=4,
         mark="eyes",
-        native=Description("made a native call", _AS_MADE, "stays as it is"),
+        native=Description("made a native call", AS_MADE, "stays as it is"),
         text=Description("wrote this call as text ({dialect})", AS_WRITTEN, "stays as it is"),
         changed="",
         outcome="leak",
@@ -62,10 +62,10 @@ _ENTRIES = (
     StatusEntry(
         code="truncated",
         in_docs="the reply ended inside the call; what the client got of it is never completed",
-        severity=4,
+        severity=6,
         in_summary=5,
         mark="warning",
-        native=Description("began a native call and did not end it", _AS_MADE, "never completed"),
+        native=Description("began a native call and did not end it", AS_MADE, "never completed"),
         text=Description("began a call as text ({dialect}) and did not end it", "got no call", "never completed"),
         changed="",
         outcome="broken",
@@ -73,10 +73,10 @@ _ENTRIES = (
     StatusEntry(
         code="malformed",
         in_docs="it begins like a call and is none, or a native call's arguments cannot be read",
-        severity=5,
+        severity=7,
         in_summary=6,
         mark="warning",
-        native=Description("made a native call with a fault", _AS_MADE, "stays as it is"),
+        native=Description("made a native call with a fault", AS_MADE, "stays as it is"),
         text=Description("wrote what begins like a call ({dialect}) and is none", AS_WRITTEN, "stays as it is"),
         changed="",
         outcome="broken",
@@ -87,7 +87,7 @@ _ENTRIES = (
             "the client did not get the call; `rule` names what blocked it ([processors.md](processors.md)), or it has "
             "the same call already (`repeated`)"
         ),
-        severity=6,
+        severity=8,
         in_summary=3,
         mark="warning",
         native=Description("made a native call", NOT_GOT, "not delivered"),
@@ -100,17 +100,42 @@ _ENTRIES = (
 # By their codes; a code of a file may be any.
 STATUSES: Mapping[str, StatusEntry] = {one.code: one for one in _ENTRIES}
 
-# What a reply has in the place of a verdict's status where the addon failed: it needs a look more than any.
+# What a reply has beside the statuses of its verdicts, where it needs a look for another reason.
+MENDED: Literal["mended"] = "mended"
+DAMAGED: Literal["damaged"] = "damaged"
 FAILED_STATUS: Literal["failed"] = "failed"
-FAILED_IN_DOCS = "a fault of the addon (in the log, and as the summary): the bytes passed unchanged from there on"
-_FAILED_MARK = "x"
+REPLY_STATUSES = (
+    ReplyStatus(
+        MENDED,
+        severity=3,
+        mark="wrench",
+        in_docs="of a reply, in its mark and on the page: a native call or the reply's end came damaged and was mended",
+    ),
+    ReplyStatus(
+        DAMAGED,
+        severity=5,
+        mark="warning",
+        in_docs="of a reply, in its mark and on the page: a native call or the reply as a whole came damaged "
+        "(`defects`, notes), and the client got it so",
+    ),
+    ReplyStatus(
+        FAILED_STATUS,
+        severity=9,
+        mark="x",
+        in_docs="a fault of the addon (in the log, and as the summary): the bytes passed unchanged from there on",
+    ),
+)
 
 # From the best to the one that most needs a look.
-SEVERITY: tuple[str, ...] = (*(one.code for one in sorted(_ENTRIES, key=lambda one: one.severity)), FAILED_STATUS)
+_BY_SEVERITY: Mapping[int, str] = {
+    **{one.severity: one.code for one in _ENTRIES},
+    **{one.severity: one.code for one in REPLY_STATUSES},
+}
+SEVERITY: tuple[str, ...] = tuple(_BY_SEVERITY[severity] for severity in sorted(_BY_SEVERITY))
 # The order in which a summary names them.
 IN_SUMMARY: tuple[Status, ...] = tuple(one.code for one in sorted(_ENTRIES, key=lambda one: one.in_summary))
-# mitmproxy's marks by the worst status of a reply; one that has only native calls bears none.
+# mitmproxy's marks by the worst of a reply; one that has only sound native calls bears none.
 MARKS: Mapping[str, str] = {
     **{one.code: f":{one.mark}:" for one in _ENTRIES if one.mark},
-    FAILED_STATUS: f":{_FAILED_MARK}:",
+    **{one.code: f":{one.mark}:" for one in REPLY_STATUSES},
 }

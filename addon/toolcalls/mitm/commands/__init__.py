@@ -1,7 +1,7 @@
 """The commands that mitmproxy gets from the addon, by name in its command line or by a key in its console.
 
     toolcalls.why FLOW                  each candidate of a reply with the seven conditions, met or failed
-    toolcalls.stats FLOWS               how many calls had which outcome, by model and dialect
+    toolcalls.stats FLOWS               how many calls had which outcome, how many replies came with which damage
     toolcalls.judge FLOWS               read recorded replies again with today's configuration
     toolcalls.policy FLOWS POLICY       another policy for their routes until mitmproxy stops, and judge them again
     toolcalls.copy FLOW FORM [CALL] [FILE]   a call as JSON or as text of a dialect, to the clipboard or to a file

@@ -22,7 +22,7 @@ from toolcalls.mitm.tables import (
     in_a_column,
     in_lines,
     outcome_counts,
-    reports_of,
+    reports_by_server,
 )
 
 _AT_ONCE = 64 * 1024  # bytes of a reply that is read while the proxy waits: some tens of milliseconds
@@ -73,8 +73,10 @@ class ExplainCommands:
 
     @command_named("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
-        """Count what became of the tool calls in flows: by model and dialect, and by reason."""
-        table = outcome_counts(reports_of(flows))
+        """Count what became of the tool calls in flows: by model and dialect, and by reason; and how many replies of
+        each model on each server came with which damage.
+        """
+        table = outcome_counts(reports_by_server(flows))
         return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else _fitting(table, in_lines))
 
 

@@ -2,6 +2,8 @@
 
 What they are compared with is what the addon wrote into each flow when it was recorded, or, with `--baseline`, an
 earlier output of `judge --json`. A flow that has no earlier verdicts is new, which is no change.
+
+`--mend KINDS` asks something else: what mending would have changed (`mending`).
 """
 
 import json
@@ -15,6 +17,7 @@ from toolcalls.insight import report
 from toolcalls.insight.redaction import redacted_value
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.mitm.offline.files import configuration, exchanges, recorded_report, today
+from toolcalls.mitm.offline.mending import show_mending
 from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.mitm.recorded_verdicts import COMPARED, same_verdicts
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
@@ -23,6 +26,8 @@ from toolcalls.mitm.websocket.upgrade import is_api_websocket
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
+    if arguments.mend is not None:
+        return show_mending(arguments.files, config, arguments.mend, as_data=arguments.json)
     baseline = None if arguments.baseline is None else _baseline(arguments.baseline)
     results = []
     for path, flow in exchanges(arguments.files):

@@ -139,6 +139,8 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow, own: OwnSecrets) -> Iter
             clean = redacted_body(body, own)
             same = same and (clean == body or name == flow_metadata.REQUEST)
             yield name, clean
+    if (status := flow_metadata.answered_status(flow)) is not None:
+        yield flow_metadata.ERROR, status
     if (client := flow_metadata.recognised_client(flow)) is not None:
         yield flow_metadata.CLIENT, own.text(redacted_text(client))
     times = flow.metadata.get(flow_metadata.TIMES)

@@ -20,17 +20,26 @@ from typing import Any
 from mitmproxy import contentviews
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
-from toolcalls.insight.descriptions import describe, describe_briefly, describe_change, did_you_mean, subject_of
+from toolcalls.insight.descriptions import (
+    describe,
+    describe_briefly,
+    describe_change,
+    did_you_mean,
+    is_changed,
+    subject_of,
+)
 from toolcalls.insight.formatting import counted, duration, token_counts
-from toolcalls.insight.replies import Tokens, tokens_of
 from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, visible
 from toolcalls.insight.turn import is_whole
+from toolcalls.insight.vocabulary.notes import NOTES
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.mitm.views.defects import defects
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
 from toolcalls.mitm.views.lines import block, clipped, folded, pretty, shortened, wrapped
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
+from toolcalls.values.usage import Tokens, tokens_of
 from toolcalls.wires import Wire
 
 _KINDS = {
@@ -38,7 +47,7 @@ _KINDS = {
     "lower": "native calls become text",
     "roundtrip": "calls in the text are read and written again as text",
     "process": "calls stay where they are; the route's rules and filters may change them",
-    "observe": "nothing is changed",
+    "observe": "nothing is changed, but what the route mends",
 }
 
 _NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its history holds calls as text"
@@ -82,6 +91,7 @@ def _lines(reply: Reply) -> Iterator[str]:
         got = _read(reply.wire, excerpt(reply.client, reply.form), streamed=reply.form != "whole")
     yield from _head(reply)
     yield from _verdicts(reply.report, sent)
+    yield from _error(reply)
     yield from _messages(got, live=reply.live)
     yield from _exchange(reply, got, sent)
 
@@ -123,6 +133,9 @@ def _head(reply: Reply) -> Iterator[str]:
         yield from named("current", f"by the current configuration: {current['summary'] or NO_CALLS}")
     for note in islice(report.get("notes", ()), _MOST_NOTES):
         yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
+        if (known := NOTES.get(note["rule"])) is not None:
+            yield from named("means", known.sentence)
+            yield from named("remedy", known.remedy)
     if report["failure"] or report.get("judged") or current or report.get("notes"):
         yield ""
     if len(report["verdicts"]) > 1:
@@ -194,8 +207,9 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
             yield from named("rule", f"{rule}{with_sentence(reason, unknown='no such reason is known here')}")
             if guess := did_you_mean(verdict):
                 yield from named("nearest", guess)
-            if unless := remedy_of(reason):
+            if (unless := remedy_of(reason)) and not is_changed(verdict):
                 yield from named("unless", unless)
+        yield from defects(verdict)
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
         for repair in verdict["repairs"]:
@@ -256,6 +270,16 @@ def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
         stops = _PARAGRAPH if verdict["reason"] in QUOTATIONS else ("\n",)
         end = min(place for place in (*(text.find(stop, end) for stop in stops), len(text)) if place >= 0)
     yield from shortened(text[start:end].rstrip("\n"), _WRITTEN_LINES, _WRITTEN_WIDTH)
+
+
+def _error(reply: Reply) -> Iterator[str]:
+    """The error that the client got a reply instead of."""
+    if reply.error is None:
+        return
+    yield f"SERVER SENT  status {reply.error}"
+    said = reply.upstream.decode("utf-8", "replace")
+    yield from (f"    {line}" for line in wrapped(folded(said, lines=40, tail=10, size=8192)))
+    yield ""
 
 
 def _messages(got: "_Message", *, live: bool) -> Iterator[str]:

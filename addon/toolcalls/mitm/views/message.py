@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import contentviews, ctx, hooks, http
 
 from toolcalls.insight import report as reports
-from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM
+from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM, answered_status
 from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.reply_forms import form_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
@@ -44,6 +44,7 @@ class Reply:
 
     progress   what a reply that is live does at the moment
     replied   seconds from the request's beginning to the reply's headers, from which the times count
+    error     the status of the error that the upstream sent, whose body is `upstream`; None where it sent none
     """
 
     report: Mapping[str, Any]
@@ -56,6 +57,7 @@ class Reply:
     live: bool
     progress: str = ""
     replied: float | None = None
+    error: int | None = None
 
     @property
     def changed(self) -> bool:
@@ -129,6 +131,7 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
         live=live,
         progress=progress_of(tap.exchange) if live else "",
         replied=_replied(flow.request.timestamp_start, flow.response.timestamp_start),
+        error=answered_status(flow),
     )
 
 

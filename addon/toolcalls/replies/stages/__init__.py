@@ -1,6 +1,7 @@
 """The stages of a reply's way, in the order in which `plan.py` puts them into a row.
 
     read    text → call events; a native call ends the text before it
+    thoughts  reasoning in tags, with which a message begins, goes to its field
     act     processors: rules, loop guard, reactors, filters
     reread  text that filters changed: no call may come of it
     twins   native calls that repeat a call that was made of text
@@ -36,9 +37,13 @@ class Native(msgspec.Struct, frozen=True, gc=False):
 
 
 class End(msgspec.Struct, frozen=True, gc=False):
-    """The end of a lane: the finish reason that the upstream gave, or None where the reply broke off."""
+    """The end of a lane: the finish reason that the upstream gave, or None where the reply broke off.
+
+    `is_part`: a part of the message ends, which has no reason of its own.
+    """
 
     reason: str | None
+    is_part: bool = False
 
     @property
     def cut(self) -> bool:

@@ -1,31 +1,82 @@
 """The verdicts of native calls that stayed native: each has one, at the lane's end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from toolcalls.events import Reason, Status, Verdict
+from toolcalls.events import FUNCTION_FORMS, Defect, Reason, Status, Verdict
+from toolcalls.mending.defects import defects_of
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Stage
+from toolcalls.values.toolbox import Toolbox
 
 
 class Judge(Stage):
-    """Judges the native calls of a lane that have no verdict yet."""
+    """Judges the native calls of a lane that have no verdict yet.
 
-    def __init__(self, calls: Calls) -> None:
+    undeclared   names that nobody declares are all right
+    """
+
+    def __init__(self, calls: Calls, tools: Toolbox, *, undeclared: bool = False) -> None:
         self._calls = calls
+        self._tools = tools
+        self._undeclared = undeclared
+        self._in_text: set[str] = set()  # the tools of the candidates in the lane's text
+
+    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Nothing changes; which tools the text calls is remembered."""
+        for item in items:
+            if isinstance(item, Verdict) and item.dialect is not None and item.name is not None:
+                self._in_text.add(self._tools.resolve(item.name))
+            yield item
 
     def finish(self, end: End) -> Iterator[Item]:
-        """A verdict for each native call."""
-        for came_as, call in self._calls.natives.items():
-            yield self._calls.mark(came_as, _verdict(call, end))
-        self._calls.judge_natives()
+        """A verdict for each native call, and for each entry that has begun none."""
+        calls = self._calls
+        for came_as, call in calls.natives.items():
+            yield calls.mark(came_as, self._verdict(came_as, call, end))
+        calls.judge_natives()
+        for index in [index for index in calls.damages if index not in calls.begun]:
+            defects = tuple(calls.damages.pop(index))
+            yield Verdict("malformed", defects[0].code, None, None, 0, 0, defects=defects)
+
+    def _verdict(self, came_as: int, call: ClientCall, end: End) -> Verdict:
+        status: Status = "native"
+        reason: Reason | None = call.stays
+        lost = end.reason is None and call.stays is not None  # it would have become text at the end
+        defects = self._defects(came_as, call, whole=call.complete or not end.cut)
+        if call.outgrown and not end.cut:
+            reason = "max_call_chars"
+        elif lost or not call.complete:
+            status, reason = ("truncated", "cut_off") if end.cut else ("malformed", None)
+        elif any(one.code == "no_name" for one in defects):  # nobody can run it
+            status = "malformed"
+        if reason is None and defects:
+            reason = defects[0].code
+        elif status == "malformed":
+            reason = "bad_arguments"
+        nearest = self._tools.nearest(call.name) if any(one.code == "undeclared" for one in defects) else ()
+        return Verdict(status, reason, None, call.name, 0, 0, index=call.index, nearest=nearest, defects=defects)
+
+    def _defects(self, came_as: int, call: ClientCall, *, whole: bool) -> tuple[Defect, ...]:
+        """What is wrong with a call: what the wire noticed, then what stands in it."""
+        noticed = tuple(
+            defect for defect in self._calls.damages.get(came_as, ()) if not (call.name and defect.code == "no_name")
+        )
+        if call.form not in FUNCTION_FORMS:  # a custom tool's, a shell's: not of the request's functions
+            return noticed
+        text = call.arguments if whole and not call.outgrown else None
+        found = defects_of(call.name, text, self._tools, undeclared=self._undeclared)
+        known = {defect.code for defect in noticed}
+        beside = (Defect("empty_beside_text"),) if text is not None and self._stands_in_text(call.name, text) else ()
+        return (*noticed, *beside, *(defect for defect in found if defect.code not in known))
+
+    def _stands_in_text(self, name: str, arguments: str) -> bool:
+        """Whether a call without arguments stands beside one of the same tool in the text, and the tool has some."""
+        if arguments.strip() and _members(arguments):
+            return False
+        tool = self._tools.resolve(name)
+        return tool in self._in_text and bool(self._tools.keys(tool))
 
 
-def _verdict(call: ClientCall, end: End) -> Verdict:
-    status: Status = "native"
-    reason: Reason | None = call.stays
-    lost = end.reason is None and call.stays is not None  # it would have become text at the end
-    if call.outgrown and not end.cut:
-        reason = "max_call_chars"
-    elif lost or not call.complete:
-        status, reason = ("truncated", "cut_off") if end.cut else ("malformed", "bad_arguments")
-    return Verdict(status, reason, None, call.name, 0, 0, index=call.index)
+def _members(arguments: str) -> bool:
+    """Whether arguments are anything but an empty object."""
+    return "".join(arguments.split()) != "{}"

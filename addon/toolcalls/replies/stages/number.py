@@ -76,7 +76,7 @@ class Number(Stage):
             return part if call.index == part.index else msgspec.structs.replace(part, index=call.index)
         if isinstance(part, Withdrawn):
             begun = calls.natives.get(part.index)
-            calls.renumbers = True
+            calls.renumbers = calls.had_native = True
             if begun is not None:
                 calls.broken_off = calls.broken_off or not begun.complete
                 begun.ended = True
@@ -84,6 +84,7 @@ class Number(Stage):
         if not isinstance(part, CallStart | CallPiece | CallEnd):
             return part
         if isinstance(part, CallStart):
+            calls.had_native = True
             begun = self._client_call(part, wanted=None if calls.renumbers else part.index)
             begun.room = self._room
             calls.natives[part.index] = calls.native_at[begun.index] = begun

@@ -4,14 +4,18 @@ Servers that read calls out of a reply's text sometimes leave the text standing 
 The text has become a call by then, so of the two it is the native one that is withdrawn (condition 6 the other way
 round: a native call that came first makes its text no call). Each call that was made of text covers one native call.
 
+A native call without arguments behind a text call of its name is what a server made that could not read the text: it
+goes, too, where the route mends that. In a whole reply native calls come before the text that stands beside them, so
+there one that lacks what its tool requires waits for the end.
+
 Only a native call of the name of such a call is held, until it is whole or has grown past anything that could mean the
 same. Native events behind it wait, so that their order stays.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reason, Verdict, Withdrawn
 from toolcalls.replies.calls import Calls
 from toolcalls.replies.stages import End, Item, Native, Stage
 
@@ -20,26 +24,40 @@ _GROWTH = 8
 _SPACE = 4096  # characters
 
 
+_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
+
+
 class _Suspect:
-    """A native call that may be a repetition. `repeats` is None until that is known."""
+    """A native call that may be a repetition. `repeats` is None until that is known; `lacks`: without arguments it
+    waits for the end.
+    """
 
-    __slots__ = ("name", "pieces", "repeats", "room")
+    __slots__ = ("lacks", "name", "pieces", "repeats", "room")
 
-    def __init__(self, name: str, room: int) -> None:
+    def __init__(self, name: str, room: int, *, lacks: bool) -> None:
         self.name = name
+        self.lacks = lacks
         self.pieces: list[str] = []
         self.repeats: bool | None = None
         self.room = room  # how many more characters of its arguments are compared
 
 
 class Twins(Stage):
-    """Withdraws the native calls of one lane that repeat a call that was made of its text."""
+    """Withdraws the native calls of one lane that repeat a call that was made of its text.
 
-    def __init__(self, calls: Calls) -> None:
+    mends_empty   those without arguments, too
+    lacking       whether a tool requires arguments, in a whole reply; None in a stream
+    """
+
+    def __init__(
+        self, calls: Calls, *, mends_empty: bool = False, lacking: Callable[[str], bool] | None = None
+    ) -> None:
         self._made = calls.repeatable
+        self._mends_empty = mends_empty
+        self._lacking = lacking if mends_empty else None
         self._suspects: dict[int, _Suspect] = {}
         self._queue: deque[Native] = deque()
-        self._withdrawn: list[str] = []  # names of repetitions that have no verdict yet
+        self._withdrawn: list[tuple[str, Reason]] = []  # names of repetitions that have no verdict yet
 
     @property
     def is_idle(self) -> bool:
@@ -72,13 +90,19 @@ class Twins(Stage):
         return any(self._is_suspect(part) for part in item.parts)
 
     def _is_suspect(self, part: Event | str) -> bool:
-        return isinstance(part, CallStart) and part.dialect is None and part.name in self._made
+        if not isinstance(part, CallStart) or part.dialect is not None:
+            return False
+        return part.name in self._made or self._lacks(part.name)
+
+    def _lacks(self, name: str) -> bool:
+        return self._lacking is not None and self._lacking(name)
 
     def _take(self, part: Event | str) -> None:
         if isinstance(part, CallStart):
             self._suspects.pop(part.index, None)  # some servers use an index again
             if self._is_suspect(part):
-                self._suspects[part.index] = _Suspect(part.name, _GROWTH * self._made.longest(part.name) + _SPACE)
+                room = _GROWTH * self._made.longest(part.name) + _SPACE
+                self._suspects[part.index] = _Suspect(part.name, room, lacks=self._lacks(part.name))
         elif isinstance(part, CallPiece | CallEnd) and (suspect := self._suspects.get(part.index)):
             self._compare(suspect, part)
 
@@ -86,7 +110,8 @@ class Twins(Stage):
         if suspect.repeats is not None:
             return
         if isinstance(part, CallEnd):
-            self._decide(suspect, whole=True)
+            if not (suspect.lacks and _is_empty(suspect.pieces)):
+                self._decide(suspect, whole=True)
             return
         suspect.pieces.append(part.json)
         suspect.room -= len(part.json)
@@ -95,17 +120,20 @@ class Twins(Stage):
 
     def _decide(self, suspect: _Suspect, *, whole: bool) -> None:
         suspect.repeats = whole and self._made.take(suspect.name, "".join(suspect.pieces))
-        suspect.pieces = []
         if suspect.repeats:
-            self._withdrawn.append(suspect.name)
+            self._withdrawn.append((suspect.name, "repeated"))
+        elif whole and self._mends_empty and _is_empty(suspect.pieces) and self._made.take_any(suspect.name):
+            suspect.repeats = True
+            self._withdrawn.append((suspect.name, "empty_beside_text"))
+        suspect.pieces = []
 
     def _decided(self) -> Iterator[Item]:
         """The native events up to the first that is undecided, and a verdict for each repetition."""
         while self._queue and all(self._is_decided(part) for part in self._queue[0].parts):
             yield Native(tuple(self._left(self._queue.popleft())))
         withdrawn, self._withdrawn = self._withdrawn, []
-        for name in withdrawn:
-            yield Verdict("blocked", "repeated", None, name, 0, 0)
+        for name, reason in withdrawn:
+            yield Verdict("blocked", reason, None, name, 0, 0)
 
     def _is_decided(self, part: Event | str) -> bool:
         suspect = self._suspects.get(_index(part))
@@ -119,6 +147,11 @@ class Twins(Stage):
                 yield part
             elif not isinstance(part, CallEnd):
                 yield Withdrawn(index)
+
+
+def _is_empty(pieces: Sequence[str]) -> bool:
+    """Whether these arguments say nothing."""
+    return "".join(pieces).translate(_BLANKS) in {"", "{}"}
 
 
 def _index(part: Event | str) -> int:

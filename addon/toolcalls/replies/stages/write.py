@@ -1,10 +1,11 @@
 """Calls as text, for a text client: those that were read from text in its dialect, native ones at the reply's end.
 
 A call that was read from text stays as it stands where that is the client's own dialect (`RoundTrip`). Native calls are
-written as one block; those that the dialect cannot hold stay native, behind it.
+written as blocks; those that the dialect cannot hold stay native, in their place between them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -22,30 +23,42 @@ from toolcalls.events import (
     Verdict,
     Withdrawn,
 )
+from toolcalls.mending.defects import defects_of
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
+from toolcalls.text.markdown import Position
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.writing.behind import TextBefore
 from toolcalls.writing.for_client import whole_for_client, write_for_client
 from toolcalls.writing.roundtrip import WITHHELD, ClientText, RoundTrip
-from toolcalls.writing.writer import held, separated
-
-_TAIL = 64  # characters of shown text that are kept for the line ends in front of a call
+from toolcalls.writing.writer import held
 
 
 class Write(Stage):
     """Writes a lane's calls for a text client."""
 
-    def __init__(self, calls: Calls, client: ClientText, tools: Toolbox, route: Route, *, acts: bool = True) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        client: ClientText,
+        tools: Toolbox,
+        route: Route,
+        *,
+        acts: bool = True,
+        place: Position | None = None,
+        structured: bool = False,
+    ) -> None:
+        """`place`, `structured`: as in `TextBefore`."""
         self._calls = calls
         self._client = client
         self._tools = tools
         self._route = route
         self._acts = acts
         self._has_written = False  # native calls
-        self._shown = ""  # the end of the text that the client has
+        self._before = TextBefore(place, structured=structured)  # what the client has
         self._trip = self.round_trip()
         # Texts of our own, for a client whose calls are a whole message: there they stand alone or not at all.
         alone = client.dialect is not None and all_dialects()[client.dialect].place == "message"
@@ -84,6 +97,8 @@ class Write(Stage):
             if isinstance(item, str) and self._texts is not None:
                 self._texts.append(item)
                 continue
+            if isinstance(item, Text | str):
+                self._before.add(item if isinstance(item, str) else item.text)
             if isinstance(item, Text) and self._trip.passes():
                 self._shows(item.text)
                 yield item
@@ -121,7 +136,7 @@ class Write(Stage):
         return outcome
 
     def _shows(self, text: str) -> None:
-        self._shown = (self._shown + text)[-_TAIL:]
+        self._before.ends_with(text)
 
     def _native(self, parts: Sequence[Event | str]) -> Iterator[Event | str]:
         """What leaves already of a native call's events."""
@@ -130,6 +145,7 @@ class Write(Stage):
                 self._texts.append(part)
                 continue
             if isinstance(part, str):
+                self._before.add(part)
                 self._shows(part)
             elif isinstance(part, Withdrawn):
                 continue
@@ -174,12 +190,15 @@ class Write(Stage):
         kept, repairs = held(self._dialect(), call, self._tools)
         return whole_for_client(self._dialect(), kept, self._tools), repairs
 
-    def _apart(self, text: str) -> str:
-        """A block as it stands behind what the client has."""
-        return separated(self._shown, text, self._route)
+    def _apart(self, text: str, calls: Sequence[Call], closer: str = "") -> str:
+        """A block of calls, which may still lack its closer, as it stands behind what the client has.
+
+        Raises `Unwritable`.
+        """
+        return self._before.placed(self._dialect(), text, calls, self._tools, self._route, closer=closer)
 
     def _written(self, *calls: Call) -> str:
-        return self._apart(write_for_client(self._dialect(), calls, self._tools))
+        return self._apart(write_for_client(self._dialect(), calls, self._tools), calls)
 
     def _is_writable(self, *calls: Call) -> bool:
         try:
@@ -228,20 +247,52 @@ class Write(Stage):
         if self._client.one_call:
             lowered = {} if self._trip.has_call else dict(list(lowered.items())[:1])
             yield from self._withhold_others(lowered)
-        if lowered:
-            text = self._written(*lowered.values())
-            self._has_written = True
-            self._shows(text)
-            yield text
-        for index in lowered:
-            call, repairs = natives.pop(index), kept[index][1]
-            verdict = Verdict("lowered", None, self._client.dialect, call.name, 0, 0, repairs, call.index)
-            yield self._calls.mark(index, verdict)
+        starts = {next(iter(block)): text for block, text in self._in_blocks(lowered)}
+        stay = [index for index in natives if index not in lowered]
+        for index, call in list(natives.items()):
+            if index in starts:
+                self._has_written = True
+                self._shows(starts[index])
+                yield starts[index]
+            if index in lowered:
+                yield self._lowered(index, kept[index][1])
+            elif not self.leaves(call):  # else it has left
+                place = stay.index(index)
+                yield CallStart(place, call.name, None, call.id, call.form, call.space)
+                yield CallPiece(place, call.arguments)
+                if call.complete:
+                    yield CallEnd(place)
         self._calls.all_lowered = not natives
-        for place, call in enumerate(natives.values()):
-            if self.leaves(call):
-                continue  # it has left
-            yield CallStart(place, call.name, None, call.id, call.form, call.space)
-            yield CallPiece(place, call.arguments)
-            if call.complete:
-                yield CallEnd(place)
+
+    def _in_blocks(self, lowered: Mapping[int, Call]) -> list[tuple[Mapping[int, Call], str]]:
+        """The calls as text: a block for each run of them that no other native call interrupts, so that they keep their
+        order. All are one block where such blocks would not be read back one behind the other.
+        """
+        if not lowered:
+            return []
+        blocks: list[dict[int, Call]] = []
+        for staying, run in groupby(self._calls.natives, key=lambda index: index not in lowered):
+            if not staying:
+                blocks.append({index: lowered[index] for index in run})
+        before, out = self._before, list[tuple[Mapping[int, Call], str]]()
+        self._before = before.copy()
+        try:
+            for block in blocks:
+                text = self._written(*block.values())
+                self._before.add(text)
+                self._shows(text)
+                out.append((block, text))
+        except Unwritable:
+            out = []
+        finally:
+            self._before = before
+        return out or [(lowered, self._written(*lowered.values()))]
+
+    def _lowered(self, index: int, repairs: tuple[Repair, ...]) -> Verdict:
+        """The verdict of a native call that became text, which is one no more."""
+        call = self._calls.natives.pop(index)
+        defects = defects_of(call.name, call.arguments, self._tools, undeclared=True)
+        reason = defects[0].code if defects else None
+        dialect = self._client.dialect
+        verdict = Verdict("lowered", reason, dialect, call.name, 0, 0, repairs, call.index, defects=defects)
+        return self._calls.mark(index, verdict)

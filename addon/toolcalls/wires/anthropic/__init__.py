@@ -27,6 +27,8 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
     request        what a request declares
     blocks         the content of a message, and why it ended
     decoding       a stream's frames as events
+    mending        damaged native calls, as they should have come
+    answer         a reply of our own making, for an error that quotes a call
     stream         a stream's frames, encoded from changed events
     client_stream  what the client of a stream has got, and new frames for it
     whole          a reply that comes as one body
@@ -36,6 +38,8 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
 from urllib.parse import urlsplit
 
 from toolcalls.wires import Wire
+from toolcalls.wires.anthropic import answer
+from toolcalls.wires.anthropic.mending import StreamMender, WholeMender
 from toolcalls.wires.anthropic.request import request_of
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
@@ -55,5 +59,7 @@ class _Anthropic(Wire):
 
 WIRE = _Anthropic(
     "anthropic", "/v1/messages", request_of, Stream, Whole,
-    has_event_names=True, sequential_lanes=True, call_id_prefix="toolu_",
+    answer=answer.whole, answering=answer.Answering,
+    mends_stream=StreamMender, mends_whole=WholeMender, has_event_names=True, sequential_lanes=True, says_calls=True,
+    call_id_prefix="toolu_",
 )  # fmt: skip

@@ -1,10 +1,10 @@
 """The content of a message: its blocks and the text in them; and why the message ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from toolcalls.events import Finish
+from toolcalls.events import Finish, Reason
 from toolcalls.values import rawjson
-from toolcalls.values.conversion import members
+from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 
@@ -17,6 +17,7 @@ _REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+_WORDS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 # They tell the client more than that there are calls.
 _KEPT = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
 
@@ -42,25 +43,45 @@ def cited(citation: object) -> str:
     return rawjson.word(rawjson.fields(citation), "cited_text")
 
 
+def is_other(kind: str) -> bool:
+    """Whether blocks of a type are neither text nor thinking nor calls of the client's."""
+    return kind not in {"text", "tool_use", "thinking", "redacted_thinking", ""}
+
+
 def is_call(block: Fields) -> bool:
     """Whether a block is a call of a tool of the client's."""
     return rawjson.word(block, "type") == "tool_use"
 
 
 def input_of(block: Fields) -> str:
-    """The argument JSON that the block of a call holds; `{}` where it holds no object.
+    """The argument JSON that the block of a call holds; `{}` where it holds nothing.
 
-    Some gateways give the object as a string, which clients such as Claude Code take apart.
+    Some gateways give the object as a string, which clients such as Claude Code take apart. What is neither is given as
+    it is, so that rules see what a client may make of it.
     """
     given = block.get("input")
-    if rawjson.is_object(given):
-        return rawjson.text_of(given)
-    text = rawjson.word(block, "input")
-    try:
-        members(text)
-    except ValueError:
+    if given is None or bytes(given) in {b"null", b'""'}:
         return "{}"
-    return text
+    text = rawjson.word(block, "input")
+    return text if is_object(text) else rawjson.text_of(given)
+
+
+def damages_of(block: Fields, ids: set[str]) -> Iterator[Reason]:
+    """What is wrong with the block of a call beside its name and its object. `ids` are those of the calls before it."""
+    id_ = rawjson.word(block, "id")
+    if not id_:
+        yield "no_id"
+    elif id_ in ids:
+        yield "repeated_id"
+    ids.add(id_)
+    given = block.get("input")
+    if given is None or rawjson.is_object(given) or bytes(given) == b"null":
+        return
+    text = rawjson.word(block, "input")
+    if not text and bytes(given) == b'""':
+        yield "empty_arguments"
+    else:
+        yield "double_encoded" if is_object(text) else "bad_arguments"
 
 
 def gap(text: str) -> str:
@@ -80,7 +101,7 @@ def reason_of(stop_reason: str) -> str:
 
 def ended(message: Fields, parts: Iterable[Part], *, lifted: bool, broken: bool, calls: int) -> Fields:
     """`message`, or what a stream says of its end, with the stop reason that fits what the client has got; itself
-    where that is the one that it has, or where it has none.
+    where that is the one that it has.
 
     parts    hold the reason that the lane gives; where it says that the reply was stopped, that counts
     lifted   a call was made of text, or made anew
@@ -88,15 +109,27 @@ def ended(message: Fields, parts: Iterable[Part], *, lifted: bool, broken: bool,
     calls    how many `tool_use` blocks there are
     """
     was = rawjson.word(message, "stop_reason")
-    reason = _stop_reason(was, parts, lifted=lifted, broken=broken, calls=calls) if was else was
+    if was:
+        reason = _stop_reason(was, parts, lifted=lifted, broken=broken, calls=calls)
+    else:
+        reason = word_of(parts)
     if reason == was:
         return message
     met = {"stop_sequence": None} if "stop_sequence" in message else {}  # that one was met is no longer why
     return {**message, "stop_reason": rawjson.string(reason), **met}
 
 
+def word_of(parts: Iterable[Part]) -> str:
+    """The stop reason that parts give, in the words of this API; "" for none."""
+    return _WORDS.get(_reason_in(parts), "")
+
+
+def _reason_in(parts: Iterable[Part]) -> str:
+    return next((event.reason for _, event in reversed(list(parts)) if isinstance(event, Finish)), "")
+
+
 def _stop_reason(was: str, parts: Iterable[Part], *, lifted: bool, broken: bool, calls: int) -> str:
-    reason = next((event.reason for _, event in reversed(list(parts)) if isinstance(event, Finish)), "")
+    reason = _reason_in(parts)
     stopped = reason == "stop" or (reason == "tool_calls" and was != "pause_turn")
     if was in _KEPT and not stopped:
         return was
@@ -104,6 +137,6 @@ def _stop_reason(was: str, parts: Iterable[Part], *, lifted: bool, broken: bool,
         was = "tool_use" if calls else "end_turn"
     if broken:
         return "max_tokens"
-    if lifted:
+    if lifted or (reason == "tool_calls" and calls):
         return "tool_use"
     return "end_turn" if was == "tool_use" and not calls else was

@@ -11,17 +11,21 @@ from toolcalls.events import (
     CallPiece,
     CallStart,
     CallUpdate,
+    Damage,
+    Defect,
     Fetched,
     Finish,
+    OtherContent,
     ParagraphEnd,
     PartEnd,
+    Reason,
     Reasoning,
     Text,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.anthropic.blocks import cited, fetched, input_of, reason_of
+from toolcalls.wires.anthropic.blocks import cited, damages_of, fetched, input_of, is_other, reason_of
 
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
 _CITED = b'"cited_text"'
@@ -79,9 +83,15 @@ def content_of(event: Fields) -> Sequence[Any]:
     return rawjson.items(rawjson.fields(event.get("message")).get("content"))
 
 
-def native_call(lane: int, index: int, block: Fields) -> Iterator[Part]:
-    """A call that is there as a whole."""
+def noticed(lane: int, index: int, codes: Iterable[Reason]) -> Iterator[Part]:
+    """What is noticed of a call."""
+    return ((lane, Damage(index, Defect(code))) for code in codes)
+
+
+def native_call(lane: int, index: int, block: Fields, ids: set[str]) -> Iterator[Part]:
+    """A call that is there as a whole. `ids` are those of the calls before it."""
     yield lane, CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
+    yield from noticed(lane, index, damages_of(block, ids))
     yield lane, CallPiece(index, input_of(block))
     yield lane, CallEnd(index)
 
@@ -104,6 +114,7 @@ class Reading:
     natives  how many of them are native calls
     lanes    the lane of each text block
     text     the text block that is open
+    usage    what the message has said last of its tokens
     given    the lane of each block that the message began with, None for those that are neither text nor a call
     """
 
@@ -113,6 +124,7 @@ class Reading:
         self.natives = 0
         self.lanes: dict[int, int] = {}
         self.text: int | None = None
+        self.usage: Any = {"output_tokens": 0}
         self.given: list[int | None] = []
         self._lane = 0
         self._used = False  # the lane has a text block
@@ -121,6 +133,7 @@ class Reading:
         self._fresh = False  # a text block was opened, and nothing of it came but white space
         self._calls: dict[int, _Native] = {}
         self._stopped: dict[int, _Native] = {}  # clients add what comes for these all the same
+        self._ids: set[str] = set()  # of the calls so far
         self._over = False
 
     def events(self, event: _Event, payload: bytes) -> Iterable[Part]:
@@ -137,7 +150,11 @@ class Reading:
         if kind == "message_start":
             self._over = False
             self.reply_id = event.message.id if event.message is not None else ""
-            return self._given(content_of(rawjson.fields(payload)))
+            message = rawjson.fields(payload)
+            self.usage = rawjson.fields(message.get("message")).get("usage", self.usage)
+            return self._given(content_of(message))
+        if kind == "message_delta":
+            self.usage = rawjson.fields(payload).get("usage", self.usage)
         if kind == "message_delta" and event.delta is not None and event.delta.stop_reason:
             return self._finish(reason_of(event.delta.stop_reason))
         if kind in {"message_stop", "error"} and not self._over:
@@ -160,30 +177,38 @@ class Reading:
             elif kind == "tool_use":
                 self._pending = self._behind_call = True
                 self._stopped[at] = _Native(self._lane, self.natives, rawjson.word(block, "name"), "{}")
-                yield from native_call(self._lane, self.natives, block)
+                yield from native_call(self._lane, self.natives, block, self._ids)
                 self.natives += 1
             else:
                 yield from self._ends()
                 yield from self._fetched(block)
+                if is_other(kind):
+                    yield self._lane, OtherContent()
             self.given.append(self._lane if kind in {"text", "tool_use"} else None)
 
     def _start(self, at: int, block: _Block, payload: bytes) -> Iterator[Part]:
         self.blocks = max(self.blocks, at + 1)
         self._fresh = False
         if block.type == "tool_use":
-            given = input_of(rawjson.fields(rawjson.fields(payload).get("content_block")))
-            native = _Native(self._lane, self.natives, block.name, given)
+            fields = rawjson.fields(rawjson.fields(payload).get("content_block"))
+            codes = [*damages_of(fields, self._ids)]
+            if at in self._calls or at in self._stopped:
+                codes.append("glued_calls")
+            native = _Native(self._lane, self.natives, block.name, input_of(fields))
             self._calls[at] = native
             self.natives += 1
             self.text = None
             self._pending = self._behind_call = True
             yield native.lane, CallStart(native.index, block.name, id=block.id)
+            yield from noticed(native.lane, native.index, codes)
             return
         self.lanes.pop(at, None)
         self.text = None
         if block.type != "text":
             yield from self._ends()
             yield from self._fetched(rawjson.fields(rawjson.fields(payload).get("content_block")))
+            if is_other(block.type):
+                yield self._lane, OtherContent()
             return
         yield from self._opened(at)
         if _CITED in payload:

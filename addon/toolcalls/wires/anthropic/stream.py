@@ -11,7 +11,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text
+from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text, word_of
 from toolcalls.wires.anthropic.client_stream import ClientStream, OpenBlock
 from toolcalls.wires.anthropic.decoding import DELTA, START, STOP, Reading, content_of, event_of
 
@@ -213,8 +213,12 @@ class Stream:
         client.forward(event if made is delta else {**event, "delta": made})
 
     def _over(self, event: Fields, parts: Sequence[Part]) -> None:
+        """The stream has ended; where it said no reason, the parts may hold one."""
         self._client.emit(parts)
         self._client.close()
+        if rawjson.word(event, "type") == "message_stop" and (word := word_of(parts)):
+            delta = {"stop_reason": rawjson.string(word), "stop_sequence": None}
+            self._client.send("message_delta", delta=delta, usage=self._reading.usage)
         self._client.forward(event)
 
     def _other(self, event: Fields, parts: Sequence[Part]) -> None:

@@ -12,6 +12,7 @@ from toolcalls.events import (
     Fetched,
     Finish,
     Markup,
+    OtherContent,
     ParagraphEnd,
     PartEnd,
     Reasoning,
@@ -20,7 +21,7 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec
-from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_text, reason_of
+from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_other, is_text, reason_of
 from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
 from toolcalls.wires.replacement import Replacements
@@ -39,6 +40,7 @@ class Whole(WholeCodec):
         self.reply_id = rawjson.word(message, "id")
         rows: list[tuple[list[Part], str]] = []
         index = 0
+        ids: set[str] = set()
         behind_call = False  # a native call came since the latest text block
         results: list[str] = []  # of the provider's own tools, since then
         for lane, raw in _in_lanes(rawjson.items(message["content"])):
@@ -53,14 +55,19 @@ class Whole(WholeCodec):
                 rows[lane][0].extend((lane, Fetched(result)) for result in results)
                 behind_call, results = False, []
             elif lane is not None:
-                rows[lane][0].extend(native_call(lane, index, block))
+                rows[lane][0].extend(native_call(lane, index, block, ids))
                 index += 1
                 behind_call = True
             else:
                 results += fetched(block)
         reason = reason_of(rawjson.word(message, "stop_reason"))
-        kinds = {rawjson.word(rawjson.fields(raw), "type") for raw in rawjson.items(message["content"])}
-        parts: list[Part] = [(0, Reasoning(""))] if kinds & _THINKING else []
+        blocks = [*map(rawjson.fields, rawjson.items(message["content"]))]
+        thoughts = [rawjson.word(block, "thinking") for block in blocks if rawjson.word(block, "type") in _THINKING]
+        parts: list[Part] = [(0, Reasoning("", said="\n".join(thoughts)))] if thoughts else []
+        if any(is_other(rawjson.word(block, "type")) for block in blocks):
+            parts.append((0, OtherContent()))
+        if not rows:
+            parts.append((0, Finish(reason)))
         for lane, (natives, text) in enumerate(rows):
             parts += natives
             if text:

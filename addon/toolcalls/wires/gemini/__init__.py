@@ -24,17 +24,21 @@ fields (a signature) and its id.
     parts         a candidate's parts: text, thoughts, calls; and why it ended
     partial_args  the arguments of a call that come in pieces, put together
     request       what a request declares
+    mending       damaged native calls, as they should have come
+    answer        a reply of our own making, and calls that the API refused in their place
     decoding      a reply's frames as events
     encoding      a reply's candidates, streamed or whole, encoded from changed events
     placing       a candidate's parts, merged with what has become of its calls and its text
 """
 
 from functools import partial
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from toolcalls.wires import Wire, form_of
 from toolcalls.wires.frames import Form
+from toolcalls.wires.gemini import answer
 from toolcalls.wires.gemini.encoding import Candidates
+from toolcalls.wires.gemini.mending import Mender
 from toolcalls.wires.gemini.request import request_of
 
 _STREAM = ":streamGenerateContent"
@@ -48,6 +52,12 @@ class _Gemini(Wire):
         form = form_of(content_type)
         return "json_array" if form == "whole" and _method(path).endswith(_STREAM) else form
 
+    def asked_form(self, path: str, body: bytes) -> Form:  # noqa: ARG002 - the path says it
+        """As the method and its `alt` say."""
+        if not _method(path).endswith(_STREAM):
+            return "whole"
+        return "sse" if parse_qs(urlsplit(path).query).get("alt") == ["sse"] else "json_array"
+
     def matches(self, path: str) -> bool:
         """Any path that ends in one of the two methods: versions, projects and gateways stand before it."""
         return _method(path).endswith((_STREAM, self.path))
@@ -59,5 +69,5 @@ def _method(path: str) -> str:
 
 WIRE = _Gemini(
     "gemini", ":generateContent", request_of, partial(Candidates, streamed=True), partial(Candidates, streamed=False),
-    calls_are_whole=True,
+    answer=answer.whole, answering=answer.Answering, mends_stream=Mender, mends_whole=Mender, calls_are_whole=True,
 )  # fmt: skip

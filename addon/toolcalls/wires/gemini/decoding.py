@@ -4,7 +4,21 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Fetched, Finish, Place, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Damage,
+    Defect,
+    Event,
+    Fetched,
+    Finish,
+    Note,
+    OtherContent,
+    Place,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
@@ -19,6 +33,10 @@ from toolcalls.wires.gemini.parts import (
     unwrapped,
 )
 from toolcalls.wires.gemini.request import RESULTS
+
+# Finish reasons of replies whose call the server did not accept.
+_MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
+_SAYS_NOTHING = frozenset({"text", "thought", "thoughtSignature"})  # members of a part
 
 
 class _Partial:
@@ -43,6 +61,8 @@ class Reading:
         self._streamed = streamed
         self._next: dict[int, int] = {}  # by lane, the index of its next native call
         self._partial: dict[int, _Partial] = {}  # by lane
+        self._ids: dict[int, set[str]] = {}  # by lane, those of its calls
+        self._nameless = 0  # calls without a name
 
     def events(self, payload: bytes) -> list[Part]:
         """The events of one `GenerateContentResponse`. In a whole reply native calls come first, so that a text that
@@ -52,7 +72,8 @@ class Reading:
         reply, _ = unwrapped(payload)
         candidates = rawjson.items(reply.get("candidates"))
         if not candidates:
-            return []
+            blocked = rawjson.word(rawjson.fields(reply.get("promptFeedback")), "blockReason")
+            return [(0, OtherContent())] if blocked else []
         self.reply_id = self.reply_id or rawjson.word(reply, "responseId") or "-"
         parts: list[Part] = []
         for place, raw in enumerate(candidates):
@@ -60,7 +81,7 @@ class Reading:
             lane = rawjson.number(candidate, "index", place)
             events = list(self._events(lane, candidate))
             if not self._streamed:
-                events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd))
+                events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd | Damage))
             parts.extend((lane, event) for event in events)
         self.can_omit = (
             len(candidates) == 1 and self._is_alone(parts) and has_only_content(reply, rawjson.fields(candidates[0]))
@@ -71,7 +92,7 @@ class Reading:
         """Whether these are one text, or in a stream nothing but calls."""
         if len(parts) == 1 and isinstance(parts[0][1], Text):
             return True
-        calls = (isinstance(event, CallStart | CallPiece | CallEnd) for _, event in parts)
+        calls = (isinstance(event, CallStart | CallPiece | CallEnd | Damage) for _, event in parts)
         return self._streamed and bool(parts) and all(calls)
 
     def _events(self, lane: int, candidate: Fields) -> Iterator[Event]:
@@ -84,6 +105,8 @@ class Reading:
                 yield from map(Fetched, fetched)
             elif text and is_thought(part):
                 yield Reasoning(text)
+            elif not text and part.keys() - _SAYS_NOTHING:
+                yield OtherContent()
             elif text:
                 if apart:
                     yield Place(place)
@@ -94,6 +117,10 @@ class Reading:
         for chunk in map(rawjson.fields, rawjson.items(grounding.get("groundingChunks"))):
             yield from map(Fetched, rawjson.strings(chunk.get("retrievedContext")))
         reason = rawjson.word(candidate, "finishReason")
+        if reason in _MALFORMED:
+            said = len(rawjson.word(candidate, "finishMessage"))
+            told = f", with {said:,} characters about it" if said else ""
+            yield Note("malformed_function_call", f"{reason}{told}", warns=True)
         if reason:
             yield Finish(reason_of(reason))
 
@@ -105,13 +132,19 @@ class Reading:
         if name:
             index = self._next.get(lane, 0)
             self._next[lane] = index + 1
-            yield CallStart(index, name, id=rawjson.word(call, "id"))
+            id_, ids = rawjson.word(call, "id"), self._ids.setdefault(lane, set())
+            yield CallStart(index, name, id=id_)
+            if id_ and id_ in ids:
+                yield Damage(index, Defect("repeated_id"))
+            ids.add(id_)
             if not goes_on and "partialArgs" not in call:
                 yield CallPiece(index, arguments_of(call))
                 yield CallEnd(index)
                 return
             partial = self._partial[lane] = _Partial(index)
         if partial is None:
+            self._nameless += 1
+            yield Damage(-self._nameless, Defect("no_name"))
             return
         if rawjson.is_object(call.get("args")):  # not beside pieces, but a client would take them
             partial.args.update(rawjson.value(call["args"]) or {})

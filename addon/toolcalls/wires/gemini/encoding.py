@@ -118,16 +118,26 @@ class Candidates:
         return merged_groups(own, calls, groups)
 
     def _parts_by_content(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
-        """The parts where native calls that stay are found by their content; beside a withdrawn one only whole ones."""
+        """The parts where native calls that stay are found by their content; beside a withdrawn one only whole ones.
+
+        One of which the frame has no part stands where its events do.
+        """
         derived: Row = []
         natives: dict[int, Call] = {}
+        elsewhere: dict[int, Fields] = {}  # the parts of native calls that came in other frames
+        has_calls = any("functionCall" in part for part in own)
         for event in events:
             if isinstance(event, CallStart) and event.dialect is None:
                 natives[event.index] = Call(event.index, event.name)
+                if event.name and not has_calls:
+                    elsewhere[event.index] = {}
+                    derived.append(elsewhere[event.index])
             elif isinstance(event, CallPiece) and (lane, event.index) not in self._new_calls:
                 natives.setdefault(event.index, Call(event.index, "")).pieces.append(event.json)
             elif (made := self._add_event(lane, event, derived)) is not None:
                 derived.append(made.part())
+        for index, part in elsewhere.items():
+            part.update(natives.pop(index).part())
         left = list(natives.values())
         sure = any(isinstance(event, Withdrawn) for event in events)
         calls = {

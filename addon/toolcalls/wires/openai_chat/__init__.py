@@ -15,13 +15,21 @@ To a client that declares its tools as `functions`, the first lifted call of a m
     choices    the content of a choice, and why it ended
     request    what a request declares
     decoding   a reply's frames as events
+    mending    damaged native calls, as they should have come
+    answer     a reply of our own making, for an error that quotes a call
     stream     a stream's chunks, written again
     whole      a reply that comes as one body
 """
 
 from toolcalls.wires import Wire
+from toolcalls.wires.openai_chat import answer
+from toolcalls.wires.openai_chat.mending import StreamMender, WholeMender
 from toolcalls.wires.openai_chat.request import request_of
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
 
-WIRE = Wire("openai_chat", "/chat/completions", request_of, Stream, Whole, shows_open_calls=True)
+WIRE = Wire(
+    "openai_chat", "/chat/completions", request_of, Stream, Whole,
+    answer=answer.whole, answering=answer.Answering,
+    mends_stream=StreamMender, mends_whole=WholeMender, shows_open_calls=True, says_calls=True, stop_names_choice=True,
+)  # fmt: skip

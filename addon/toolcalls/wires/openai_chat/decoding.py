@@ -8,11 +8,26 @@ A few lines over 300, since the types stand beside their reader.
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, CallUpdate, Event, Fetched, Finish, Reasoning, Text
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    CallUpdate,
+    Damage,
+    Defect,
+    Event,
+    Fetched,
+    Finish,
+    OtherContent,
+    Reason,
+    Reasoning,
+    Text,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
 from toolcalls.values.nesting import Nesting
@@ -23,8 +38,15 @@ from toolcalls.wires.openai_chat.choices import content_events, fetched, reason_
 
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
+_SMALL = 16 * 1024  # bytes of a payload whose typed form is remembered for a moment
 _NOTHING_ELSE = (None, None, None, None, None)
 _LEGACY_PLACE = -(1 << 53)  # where such calls are remembered: they have no `index`, and some servers' others have -1
+
+
+class ObjectText(str):
+    """Arguments that came as an object, as it is written; the API has a string for them."""
+
+    __slots__ = ()
 
 
 class _Function(msgspec.Struct):
@@ -53,15 +75,27 @@ class Message(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    thinking: Any = None
     tool_calls: list[Call] | None = None
     function_call: _Function | None = None
     annotations: Any = None
     executed_tools: Any = None
+    refusal: Any = None
+    audio: Any = None
+    images: Any = None
 
-    def fetched(self) -> Iterator[Event]:
-        """What the provider's own tools gave back."""
+    @property
+    def thought(self) -> str:
+        """The model's reasoning; servers have several names for its field."""
+        said = self.reasoning_content or self.reasoning or self.thinking
+        return said if isinstance(said, str) else ""
+
+    def others(self) -> Iterator[Event]:
+        """What the provider's own tools gave back, and whether there is anything else than text and calls."""
         if self.annotations or self.executed_tools:
             yield from map(Fetched, fetched(self.annotations, self.executed_tools))
+        if self.refusal or self.audio or self.images or self.executed_tools:
+            yield OtherContent()
 
 
 class _Choice(msgspec.Struct):
@@ -81,7 +115,20 @@ _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
 def reply_of(payload: bytes) -> _Reply | None:
-    """The typed reply or chunk, None for a payload that is none."""
+    """The typed reply or chunk, None for a payload that is none. It is shared, so nobody changes it.
+
+    What mends a chunk asks first, and what reads it asks for the same one, mostly unchanged, right behind.
+    """
+    return latest(payload) if len(payload) <= _SMALL else _typed(payload)
+
+
+@lru_cache(maxsize=8)
+def latest(payload: bytes) -> _Reply | None:
+    """The reply of a small payload, remembered over replies and sessions for as long as no eight others came."""
+    return _typed(payload)
+
+
+def _typed(payload: bytes) -> _Reply | None:
     try:
         return _with_objects(_decode_reply(payload), payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -106,12 +153,12 @@ def _with_objects(reply: _Reply, payload: bytes) -> _Reply:
         for key, message in (("delta", choice.delta), ("message", choice.message)):
             if message and message.function_call and isinstance(message.function_call.arguments, dict):
                 function = rawjson.fields(_written(payload, place, key)[LEGACY])
-                message.function_call.arguments = rawjson.text_of(function["arguments"])
+                message.function_call.arguments = ObjectText(rawjson.text_of(function["arguments"]))
             for number, call in enumerate(message.tool_calls or () if message else ()):
                 if call.function is not None and isinstance(call.function.arguments, dict):
                     entry = rawjson.items(_written(payload, place, key)["tool_calls"])[number]
                     function = rawjson.fields(rawjson.fields(entry)["function"])
-                    call.function.arguments = rawjson.text_of(function["arguments"])
+                    call.function.arguments = ObjectText(rawjson.text_of(function["arguments"]))
     return reply
 
 
@@ -142,6 +189,7 @@ class _Native:
         self.unsaid = ""
         self.open = False
         self.form = form
+        self.noticed: set[Reason] = set()
         self._nesting = Nesting(sys.maxsize)
         self._begun = False  # there are arguments
 
@@ -149,6 +197,21 @@ class _Native:
     def unclosed(self) -> bool:
         """Whether more of its arguments must come. A custom tool's are whole where its reply says so."""
         return self.form != CUSTOM and not (self._begun and self._nesting.depth <= 0)
+
+    def is_followed_by(self, call: Call, name: str) -> bool:
+        """Whether an entry under the same index begins another call: it has an id and a name of its own, and all of
+        this one is there, or its name is another. Some servers make a new id for each piece of one call.
+        """
+        if not (name and call.id and self.name) or self.id in {"", call.id}:
+            return False
+        return name != self.name or not self.unclosed
+
+    def damages(self, *codes: Reason) -> Iterator[Damage]:
+        """What is noticed of it, each thing once."""
+        for code in codes:
+            if code not in self.noticed:
+                self.noticed.add(code)
+                yield Damage(self.index, Defect(code))
 
     def named(self, name: str) -> CallUpdate | None:
         """More of its name, which comes in pieces, or once more with every chunk; None for what says nothing new."""
@@ -178,6 +241,15 @@ class _Native:
         yield CallEnd(self.index)
 
 
+def _of_id(id_: str, ids: set[str], form: str) -> Iterator[Reason]:
+    """What is wrong with the id of a call that begins. One of the older form has none."""
+    if not id_ and form != LEGACY:
+        yield "no_id"
+    elif id_ and id_ in ids:
+        yield "repeated_id"
+    ids.add(id_)
+
+
 def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
     """Whether more of the name may come behind the entry that a call begins with."""
     if native.unsaid:
@@ -186,11 +258,14 @@ def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
     return "perhaps" if begun else "likely"
 
 
-def native_call(index: int, call: Call, form: str = "") -> Iterator[Event]:
-    """A call that is there as a whole."""
+def native_call(index: int, call: Call, ids: set[str], form: str = "") -> Iterator[Event]:
+    """A call that is there as a whole. `ids` are those of the calls before it."""
     native = _Native(index, form)
     native.take(call)
     yield CallStart(index, _name(call), id=call.id or "", form=native.form)
+    if call.function is not None and isinstance(call.function.arguments, ObjectText):
+        yield from native.damages("object_arguments")
+    yield from native.damages(*_of_id(call.id or "", ids, form))
     yield CallPiece(index, native.unsaid)
     yield from native.ends()
 
@@ -208,6 +283,7 @@ class Reading:
         self.outer: Fields = {}
         self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
         self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
+        self._ids: dict[int, set[str]] = {}  # by lane, those that calls have
         self._free: dict[int, int] = {}  # by lane, the one behind the highest of them
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
 
@@ -237,7 +313,8 @@ class Reading:
             and delta.content
             and (delta.role, delta.tool_calls, delta.function_call, delta.reasoning_content, delta.reasoning)
             == _NOTHING_ELSE
-            and not (delta.annotations or delta.executed_tools)
+            and not (delta.annotations or delta.executed_tools or delta.refusal or delta.audio or delta.images)
+            and delta.thinking is None
         ):
             self.can_omit = True
             self._unfinished.setdefault(choice.index or 0, True)
@@ -248,10 +325,9 @@ class Reading:
         lane, delta = place if choice.index is None else choice.index, choice.delta
         self._unfinished.setdefault(lane, True)
         if delta is not None:
-            for event in delta.fetched():
+            for event in delta.others():
                 yield lane, event
-            thought = delta.reasoning_content or delta.reasoning
-            if thought:
+            if thought := delta.thought:
                 yield lane, Reasoning(thought)
             for event in content_events(delta.content):
                 yield lane, event
@@ -267,7 +343,8 @@ class Reading:
     def _native(self, lane: int, index: int, call: Call) -> Iterable[Event]:
         name = _name(call)
         native = self._natives.get((lane, index))
-        if native is None or (name and call.id and native.name and native.id not in {"", call.id}):
+        glued = native is not None and native.is_followed_by(call, name)
+        if native is None or glued:
             # Some servers number no calls, or all of them 0: another id is another call.
             if native is not None and native.open:
                 yield from native.ends()
@@ -277,6 +354,17 @@ class Reading:
             native = self._natives[lane, index] = _Native(free if form or index in taken else index, form)
             taken.add(native.index)
             self._free[lane] = max(free, native.index + 1)
+            if glued and call.index is not None:
+                yield from native.damages("glued_calls")
+            if call.index is None and not form:
+                yield from native.damages("no_index")
+        else:
+            if native.id and call.id and call.id != native.id:
+                yield from native.damages("changed_id")
+            if native.open and name and name == native.name:
+                yield from native.damages("repeated_name")
+            if native.open and call.id and call.id == native.id:
+                yield from native.damages("repeated_id")
         native.id = native.id or call.id or ""
         native.take(call)
         begins = not native.open and bool(name)
@@ -284,6 +372,11 @@ class Reading:
         if begins:
             native.open, update = True, None
             yield CallStart(native.index, native.name, id=native.id, form=native.form, more=_more(call, native))
+            yield from native.damages(*_of_id(native.id, self._ids.setdefault(lane, set()), native.form))
+        elif not native.name:
+            yield from native.damages("no_name")
+        if call.function is not None and isinstance(call.function.arguments, ObjectText):
+            yield from native.damages("object_arguments")
         # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
         if native.open and (native.unsaid or not begins):
             yield CallPiece(native.index, native.unsaid, update)
@@ -304,6 +397,11 @@ class Reading:
         if says is not None:
             self._unfinished[lane] = False
             yield (lane, Finish(says))
+
+    def is_legacy(self, lane: int) -> bool:
+        """Whether the native call of a choice is of the older form."""
+        places = [place for of, place in self._natives if of == lane]
+        return places == [_LEGACY_PLACE]
 
     def _open(self, lane: int) -> list[_Native]:
         return [native for (of, _), native in self._natives.items() if of == lane and native.open]

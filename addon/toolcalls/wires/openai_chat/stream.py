@@ -114,7 +114,7 @@ class Stream:
             for delta in deltas:
                 made.append({**outer, "choices": [{"index": lane, "delta": delta, **rest, "finish_reason": None}]})
             if reason is not None:
-                legacy = next(iter(self._calls.get(lane, {}).values()), False)
+                legacy = next(iter(self._calls.get(lane, {}).values()), self._reading.is_legacy(lane))
                 made[-1]["choices"][0]["finish_reason"] = written_reason(choice, reason, legacy=legacy)
         if not is_null(chunk.get("usage")):
             made = made or [{**outer, "choices": []}]

@@ -56,13 +56,14 @@ class Whole(WholeCodec):
 
 def _told(message: Message) -> Iterator[Event]:
     """The events of a message."""
-    yield from message.fetched()
+    yield from message.others()
     calls = message.tool_calls or []
+    ids: set[str] = set()
     for index, call in enumerate(calls):
-        yield from native_call(index, call)
+        yield from native_call(index, call, ids)
     if message.function_call is not None:
-        yield from native_call(len(calls), Call(function=message.function_call), LEGACY)
-    if thought := message.reasoning_content or message.reasoning:
+        yield from native_call(len(calls), Call(function=message.function_call), ids, LEGACY)
+    if thought := message.thought:
         yield Reasoning(thought)
     yield from content_events(message.content)
 

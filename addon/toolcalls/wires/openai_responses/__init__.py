@@ -24,6 +24,8 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
     request         what a request declares
     calls           the kinds of items that are calls of the client's
     items           messages, reasoning, the response around them
+    mending         damaged native calls, as they should have come
+    answer          a reply of our own making, for an error that quotes a call
     decoding        a stream's frames as events
     stream          a stream's frames, encoded from changed events, by the handlers in
     message_frames    text, its parts and messages
@@ -38,7 +40,9 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
 from urllib.parse import urlsplit
 
 from toolcalls.wires import Wire
+from toolcalls.wires.openai_responses import answer
 from toolcalls.wires.openai_responses.decoding import Events
+from toolcalls.wires.openai_responses.mending import StreamMender, WholeMender
 from toolcalls.wires.openai_responses.request import request_of
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole
@@ -60,6 +64,10 @@ WIRE = _OpenAIResponses(
     Stream,
     Whole,
     Events,
+    answer=answer.whole,
+    answering=answer.Answering,
+    mends_stream=StreamMender,
+    mends_whole=WholeMender,
     has_event_names=True,
     sequential_lanes=True,
     shows_open_calls=True,

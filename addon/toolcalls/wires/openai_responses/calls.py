@@ -59,7 +59,8 @@ class CallKind:
     def arguments(self, item: Fields) -> str:
         """The argument JSON that an item holds, "" for none."""
         if self is FUNCTION:
-            return rawjson.word(item, "arguments")
+            given = item.get("arguments")
+            return rawjson.text_of(given) if rawjson.is_object(given) else rawjson.word(item, "arguments")
         if self is CUSTOM:
             ends = "" if rawjson.word(item, "status") == "incomplete" else INPUT_ENDS
             return f"{INPUT_BEGINS}{escape(rawjson.word(item, 'input'))}{ends}"

@@ -6,10 +6,12 @@ counts only if none came since the item began, and one of the whole response onl
 
 A call's name and arguments, too, are said up to three times more, and many clients take what the item's end or the
 whole response says. Where that is another call than before, it is `CallUpdate`.
+
+Past 300 lines by a little: what says a text or a call again must know of all that said it before.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from toolcalls.events import (
@@ -17,10 +19,15 @@ from toolcalls.events import (
     CallPiece,
     CallStart,
     CallUpdate,
+    Damage,
+    Defect,
     Fetched,
     Finish,
+    Note,
+    OtherContent,
     ParagraphEnd,
     PartEnd,
+    Reason,
     Reasoning,
     Text,
 )
@@ -30,6 +37,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,
+    FUNCTION,
     INPUT_BEGINS,
     INPUT_ENDS,
     PIECES,
@@ -37,7 +45,7 @@ from toolcalls.wires.openai_responses.calls import (
     kind_of,
     namespaces,
 )
-from toolcalls.wires.openai_responses.items import fetched, is_text, parts_of, reason_of
+from toolcalls.wires.openai_responses.items import fetched, is_other, is_text, parts_of, reason_of, thought_in
 
 DELTA = "response.output_text.delta"
 TEXT_DONE = "response.output_text.done"
@@ -50,9 +58,30 @@ def place_of(event: Fields, key: str = "output_index") -> int:
     return rawjson.number(event, key, 0)
 
 
-def whole_call(lane: int, index: int, kind: CallKind, item: Fields) -> Iterator[Part]:
-    """A call that is there as a whole."""
-    yield lane, CallStart(index, kind.name(item), id=rawjson.word(item, "call_id"), form=kind.form)
+def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
+    """What is noticed of a call."""
+    return ((lane, Damage(index, Defect(code))) for code in codes)
+
+
+def of_id(id_: str, ids: Container[str]) -> Iterator[Reason]:
+    """What is wrong with the id of a call that begins. `ids` are those of the calls before it."""
+    if not id_:
+        yield "no_id"
+    elif id_ in ids:
+        yield "repeated_id"
+
+
+def of_item(kind: CallKind, item: Fields) -> Iterator[Reason]:
+    """What is wrong with an item, or an event, by itself."""
+    if kind is FUNCTION and rawjson.is_object(item.get("arguments")):
+        yield "object_arguments"
+
+
+def whole_call(lane: int, index: int, kind: CallKind, item: Fields, ids: Container[str]) -> Iterator[Part]:
+    """A call that is there as a whole. `ids` are those of the calls before it."""
+    id_ = rawjson.word(item, "call_id")
+    yield lane, CallStart(index, kind.name(item), id=id_, form=kind.form)
+    yield from damages(lane, index, *of_id(id_, ids), *of_item(kind, item))
     yield lane, CallPiece(index, kind.arguments(item))
     if rawjson.word(item, "status") != "incomplete":
         yield lane, CallEnd(index)
@@ -66,6 +95,7 @@ class _Call:
     index: int
     kind: CallKind
     name: str
+    id: str
     texts: list[str] = field(default_factory=list, init=False)
 
     def correction(self, end: Fields) -> Iterator[Part]:
@@ -98,6 +128,7 @@ class Reading:
         self._calls: dict[int, _Call] = {}  # by place
         self._with_arguments: set[int] = set()  # the places of calls whose arguments have begun to come
         self._ids: dict[str, list[_Call]] = {}  # the calls that came; some servers give several the same id
+        self._items_done = False  # an item has come as a whole
         self._ended = False
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
@@ -185,9 +216,14 @@ class Reading:
         self._behind_call = True
         index = len(self._calls)
         name, id_ = kind.name(item), rawjson.word(item, "call_id")
-        call = self._calls[place_of(event)] = _Call(self._lane, index, kind, name)
+        place = place_of(event)
+        codes: list[Reason] = [*of_id(id_, self._ids), *of_item(kind, item)]
+        if place in self._calls:
+            codes.append("glued_calls")
+        call = self._calls[place] = _Call(self._lane, index, kind, name, id_)
         self._ids.setdefault(id_, []).append(call)
         yield self._lane, CallStart(index, name, id=id_, form=kind.form)
+        yield from damages(self._lane, index, *codes)
 
     def _arguments(self, event: Fields, kind: CallKind, piece: bool) -> Iterator[Part]:
         place = place_of(event)
@@ -207,10 +243,12 @@ class Reading:
 
     def _done(self, event: Fields) -> Iterator[Part]:
         item, place = rawjson.fields(event.get("item")), place_of(event)
+        self._items_done = True
         if (kind := kind_of(item)) is not None:
             yield from self._call_done(event, item, kind)
             return
         yield from ((self._lane, Fetched(text)) for text in fetched(item))
+        yield from self._aside(item)
         if not self._text_in_item:
             yield from self._message(item, place)
         self._text_in_item = False
@@ -222,6 +260,10 @@ class Reading:
         call = self._calls[place]
         is_whole = rawjson.word(item, "status") != "incomplete"
         arguments = kind.arguments(item)
+        yield from damages(call.lane, call.index, *of_item(kind, item))
+        if (id_ := rawjson.word(item, "call_id")) not in {"", call.id}:
+            self._ids.setdefault(id_, []).append(call)  # the whole response may know it by either
+            yield from damages(call.lane, call.index, "changed_id")
         if place not in self._with_arguments:
             if arguments:
                 call.texts.append(rawjson.word(item, kind.holds[0]) if kind is CUSTOM else arguments)
@@ -231,6 +273,13 @@ class Reading:
         if is_whole:
             yield from call.correction(item)
             yield call.lane, CallEnd(call.index)
+
+    def _aside(self, item: Fields) -> Iterator[Part]:
+        """What is only to be known of an item that is no call: its reasoning, or that it is something else."""
+        if thought := thought_in(item):
+            yield self._lane, Reasoning("", said=thought)
+        elif is_other(item):
+            yield self._lane, OtherContent()
 
     def _message(self, item: Fields, place: int) -> Iterator[Part]:
         """The texts of a message that is there as a whole."""
@@ -252,6 +301,7 @@ class Reading:
         response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
         silent = not self._streamed
         met: Counter[str] = Counter()
+        silent_ids: set[str] = set()  # of calls that only the whole response holds
         for place, item in enumerate(map(rawjson.fields, rawjson.items(response.get("output")))):
             kind_of_call, id_ = kind_of(item), rawjson.word(item, "call_id")
             if kind_of_call is not None and id_ in self._ids:
@@ -261,17 +311,23 @@ class Reading:
             elif kind_of_call is not None:
                 self._open = bool(self.unstreamed_texts)
                 self._behind_call = True
-                yield from whole_call(self._lane, len(self._calls) + len(self.unstreamed_calls), kind_of_call, item)
+                index = len(self._calls) + len(self.unstreamed_calls)
+                yield from whole_call(self._lane, index, kind_of_call, item, silent_ids)
+                silent_ids.add(id_)
                 self.unstreamed_calls[place] = item
             elif silent:
                 if rawjson.word(item, "type") == "reasoning":
                     yield self._lane, Reasoning("")
+                yield from self._aside(item) if not self._items_done else ()
                 yield from ((self._lane, Fetched(text)) for text in fetched(item))
                 for part in self._message(item, place):
                     if isinstance(part[1], Text):
                         self.unstreamed_texts.setdefault(place, set()).add(part[0])
                     yield part
         self._open = False
+        if self._calls and "output" in response and not (met or self.unstreamed_calls):
+            said = "the whole response holds none of its calls, and some clients read nothing else"
+            yield self._lane, Note("finish_denies_calls", said, warns=True)
         yield self._lane, Finish(reason_of(response, calls=bool(self._calls or self.unstreamed_calls)))
 
 

@@ -17,6 +17,8 @@ MESSAGE: Fields = {"type": "message", "status": "in_progress", "role": "assistan
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
+_THOUGHTS = ("content", "summary")  # of a reasoning item
+
 # Items of what the provider runs itself, with the members that hold what came of it.
 _RESULTS = {
     "file_search_call": ("results",),
@@ -31,6 +33,21 @@ def fetched(item: Mapping[str, Any]) -> list[str]:
     kind = rawjson.word(item, "type")
     members = ("output",) if kind.endswith("_call_output") else _RESULTS.get(kind, ())
     return [text for key in members for text in rawjson.strings(item.get(key))]
+
+
+def thought_in(item: Fields) -> str | None:
+    """What a reasoning item says, all of it, else its summary; None for any other item."""
+    if rawjson.word(item, "type") != "reasoning":
+        return None
+    rows = ([rawjson.word(rawjson.fields(part), "text") for part in rawjson.items(item.get(key))] for key in _THOUGHTS)
+    return next(("\n".join(row) for row in rows if any(row)), "")
+
+
+def is_other(item: Fields) -> bool:
+    """Whether an item that is no call of the client's says or does more than text and reasoning do."""
+    if rawjson.word(item, "type") == "message":
+        return any(not is_text(part) for part in parts_of(item))
+    return rawjson.word(item, "type") not in {"", "reasoning"}
 
 
 def text_part(like: Mapping[str, Any], text: str) -> Fields:

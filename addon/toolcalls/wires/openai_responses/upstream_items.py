@@ -3,7 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolcalls.events import CallStart, Event, Fetched, Finish, ParagraphEnd, Text, Withdrawn
+from toolcalls.events import (
+    CallStart,
+    Damage,
+    Event,
+    Fetched,
+    Finish,
+    Note,
+    OtherContent,
+    ParagraphEnd,
+    Reasoning,
+    Text,
+    Withdrawn,
+)
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
@@ -17,12 +29,20 @@ from toolcalls.wires.openai_responses.items import (
     parts_of,
 )
 
+# Events that say nothing of a frame's other content.
+_SILENT = Text | Fetched | Finish | ParagraphEnd | Damage | Note | OtherContent
+
 
 def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
     """The content of a frame's events: its text, whether it opens a place for text, and its other events."""
     text = "".join(event.text for _, event in parts if isinstance(event, Text))
-    others: list[Event] = [event for _, event in parts if not isinstance(event, Text | Fetched | Finish | ParagraphEnd)]
+    others: list[Event] = [event for _, event in parts if not (isinstance(event, _SILENT) or _is_aside(event))]
     return text, opens_text(parts), others
+
+
+def _is_aside(event: Event) -> bool:
+    """Whether it only says that there is reasoning."""
+    return isinstance(event, Reasoning) and not event.text
 
 
 def withdrawn_at(parts: Sequence[Part]) -> int:

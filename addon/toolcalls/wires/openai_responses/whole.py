@@ -10,6 +10,7 @@ from toolcalls.events import (
     Event,
     Fetched,
     Finish,
+    OtherContent,
     ParagraphEnd,
     PartEnd,
     Reasoning,
@@ -23,12 +24,14 @@ from toolcalls.wires.openai_responses.decoding import whole_call
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
     fetched,
+    is_other,
     is_stopped,
     is_text,
     reason_of,
     response_with,
     text_part,
     texts_of,
+    thought_in,
     thought_item,
 )
 from toolcalls.wires.openai_responses.replacement import ItemCall
@@ -48,12 +51,16 @@ class Whole(WholeCodec):
         texts: list[str] = []
         behind_call = False  # a call came since the latest text
         results: list[str] = []  # of the provider's own tools, since then
+        ids: set[str] = set()
         index = 0
         for item in map(rawjson.fields, rawjson.items(response["output"])):
             if (kind := kind_of(item)) is not None:
-                natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item)
+                natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item, ids)
+                ids.add(rawjson.word(item, "call_id"))
                 index += 1
                 behind_call = True
+            elif is_other(item):
+                natives[-1].append((max(0, len(texts) - 1), OtherContent()))
             results += fetched(item)
             for part in texts_of(item):
                 if texts:
@@ -62,8 +69,11 @@ class Whole(WholeCodec):
                 behind_call, results = False, []
                 texts.append(rawjson.word(part, "text"))
         reason = reason_of(response, calls=index > 0)
-        kinds = {rawjson.word(rawjson.fields(raw), "type") for raw in rawjson.items(response["output"])}
-        parts: list[Part] = [(0, Reasoning(""))] if "reasoning" in kinds else []
+        items = [*map(rawjson.fields, rawjson.items(response["output"]))]
+        thoughts = [thought for item in items if (thought := thought_in(item)) is not None]
+        parts: list[Part] = [(0, Reasoning("", said="\n".join(thoughts)))] if thoughts else []
+        if rawjson.word(response, "status") in {"queued", "in_progress"}:
+            parts.append((0, OtherContent()))  # it says nothing yet
         for lane, calls in enumerate(natives):
             parts += calls
             if lane < len(texts) and texts[lane]:

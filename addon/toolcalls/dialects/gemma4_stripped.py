@@ -1,0 +1,50 @@
+"""`gemma4_stripped`: calls in Gemma's own notation without its special tokens, as Gemini and Gemma leak them.
+
+`call:default_api:N{…}` and `declaration:default_api:N{…}`. Strings stand in quotes, or between what is left of the
+model's marks. It could be prose, so it counts at the start of a line only, and with a bracket directly behind the name
+of a declared tool.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes.keyed import Keyed
+from toolcalls.shapes.words import NAME, word
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="notations",
+    since="0.1.0",
+    written_by="Gemini and Gemma 4, where a server takes the special tokens away",
+    source="public reports",
+    example="""\
+call:default_api:read_file{path:<|"|>src/a.ts<|"|>}""",
+)
+
+_API = "default_api"
+_BEFORE = tuple(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:"))
+_BRACKETS = ("{", "(")
+
+
+@dataclass(frozen=True)
+class _Stripped(Keyed):
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        before = yield from scan.among(self.opening)
+        if before is None:
+            return False
+        name = yield from word(scan, NAME, len(before))
+        if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
+            return False
+        return (yield from super().read(scan, sink, tools))
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One call a line."""
+        return "\n".join(self._write_call(call, tools) for call in calls)
+
+
+DIALECT = _Stripped(
+    "gemma4_stripped", opening=_BEFORE, closing=("<tool_call|>",), delimiter='<|"|>', before="", place="start"
+)

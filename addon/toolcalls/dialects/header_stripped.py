@@ -1,0 +1,51 @@
+"""`header_stripped`: a tool's name and its arguments with the mark between them left, and what begins the call lost.
+
+The marks are Mistral's `[ARGS]` and DeepSeek's `<｜tool▁sep｜>`, which no prose holds behind a tool's name. A name
+could begin any line, so it counts only directly in front of such a mark, at the start of a line, and if it is
+declared.
+"""
+
+import re
+from dataclasses import dataclass
+
+from toolcalls.shapes import About
+from toolcalls.shapes.header import Header, Opening
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="header and JSON",
+    since="0.1.0",
+    written_by="servers that cut off the beginning of Mistral's and DeepSeek's calls",
+    source="public reports",
+    example="""\
+read_file[ARGS]{"path": "src/a.ts"}""",
+)
+
+_MARKS = ("[ARGS]", "[CALL_ID]", "<｜tool▁sep｜>", "<|tool▁sep|>", "<|tool_sep|>")
+
+
+@dataclass(frozen=True)
+class _Stripped(Header):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Each declared name with a mark behind it."""
+        heads = [f"{name}{gap}" for name in names for gap in ("", "\n")]
+        return tuple(f"{head}{mark}" for head in heads for mark in (_MARKS[2:] if head[-1] == "\n" else _MARKS))
+
+    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
+        """The white space before such a name: it is the call's first mark itself."""
+        space = yield from scan.space()
+        opener = yield from scan.among(self.openers(tools.names), space)
+        return None if opener is None else Opening(space, section=False)
+
+
+DIALECT = _Stripped(
+    "header_stripped",
+    opening=(),
+    header=re.compile(
+        r"(?P<name>[\w.:/-]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]|<[｜|]tool[▁_]sep[｜|]>)\s*(?:```json)?\s*"
+    ),
+    end=(),
+    template="{name}[ARGS]{arguments}",
+    place="start",
+)

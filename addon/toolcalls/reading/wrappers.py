@@ -1,0 +1,72 @@
+"""Elements around calls that no grammar takes: those of agents' own prompts, and closers that words stand before.
+
+A prompt may show its calls in an element of its own (`<toolbridge_calls>`). Right in front of a call, at the start of a
+line, its tag goes with the call, and so does its closer behind it. A grammar that knows its wrapper stops at text or at
+a call that is none; the closer of the wrapper, of which the opener is gone, goes then as well (law 8), once.
+"""
+
+from collections.abc import Iterable
+
+from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.ledger import Ledger
+from toolcalls.text.scanner import Scanner
+
+# Wrappers that agents teach in prompts which a request may not show.
+KNOWN = ("toolbridge_calls",)
+
+
+class Wrappers:
+    """The wrappers of one text.
+
+    tags      their opening tags
+    closers   the closing tags of the one that is open, () for none
+    """
+
+    def __init__(self, names: Iterable[str], *, remove: bool) -> None:
+        """`names`: the elements that the request's prompt shows around calls. `remove`: False, and all stay text."""
+        self._remove = remove
+        self._closer_of = {f"<{name}>": f"</{name}>" for name in (*KNOWN, *names)} if remove else {}
+        self.tags = tuple(self._closer_of)
+        self.closers: tuple[str, ...] = ()
+        self._call: Candidate | None = None
+        self._held = ""  # a tag that goes with the call behind it, if one follows
+
+    @property
+    def stray(self) -> tuple[str, ...]:
+        """The closing tags, which go with a call that stands right before one."""
+        return tuple(self._closer_of.values())
+
+    def hold(self, scan: Scanner, ledger: Ledger, tag: str) -> None:
+        """Take an opening tag, which goes with a call if one follows."""
+        scan.take(len(tag))
+        ledger.hold()
+        self._held = tag
+
+    def begin_block(self) -> str:
+        """A block of calls begins. Returns the tag that was held in front of it, "" for none."""
+        held, self._held = self._held, ""
+        return held
+
+    def leave_open(self, closers: tuple[str, ...], call: Candidate | None) -> None:
+        """A block has ended before its closer; `call` is its first one. () where the closer was read."""
+        self.closers, self._call = closers if self._remove else (), call
+
+    def end_block(self, held: str, call: Candidate | None) -> None:
+        """A block has ended that `held` stood before."""
+        if held:
+            self.leave_open((self._closer_of[held],), call)
+
+    def close(self, scan: Scanner, ledger: Ledger, closer: str, *, quoted: bool) -> bool:
+        """Take the closer of the wrapper that is open. Returns whether it goes with the calls before it."""
+        scan.take(len(closer))
+        call = self._call
+        if quoted or call is None or (call.index is None and not call.waits):
+            ledger.show()
+            return False
+        if call.waits:
+            ledger.hold()
+        else:
+            ledger.take()
+            ledger.hold()
+        self.closers = ()
+        return True

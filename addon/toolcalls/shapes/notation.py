@@ -1,0 +1,37 @@
+"""The marks of `keyed`'s notation: what strings stand between, and what ends a call."""
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+QUOTE = "'"  # models put it in the place of a string's mark
+
+
+@dataclass(frozen=True)
+class Notation:
+    """What strings stand between, and the markers that end a call and begin one."""
+
+    delimiter: str
+    closing: tuple[str, ...]
+    opening: tuple[str, ...]
+
+    @cached_property
+    def ends(self) -> tuple[str, ...]:
+        """The markers that end a call, with or without its bracket."""
+        return (*self.closing, *self.opening)
+
+    @cached_property
+    def ends_quoted(self) -> re.Pattern[str]:
+        """What may end a value that began with a single quote."""
+        return any_of(QUOTE + self.delimiter[0])
+
+    @cached_property
+    def key_quotes(self) -> tuple[str, ...]:
+        """What may stand on both sides of a key."""
+        return (self.delimiter, '"')
+
+
+@cache
+def any_of(characters: str) -> re.Pattern[str]:
+    """Finds one of these characters."""
+    return re.compile(f"[{re.escape(characters)}]")

@@ -1,0 +1,225 @@
+"""The argument JSON of one native call as its API should have sent it, out of the pieces in which it came.
+
+What has exactly one reading is mended: a whole object that comes again, a JSON string that holds the object, and no
+arguments at all for a tool that takes none. A sound text passes as it came, each piece at once. From the first
+character on that no sound text can have, what may still turn out otherwise is held. Nothing that is missing is added:
+what was cut off stays cut off (law 6).
+"""
+
+import json
+import re
+
+from toolcalls.events import Repair
+
+_KEPT = 64 * 1024  # characters that are kept: of longer arguments a repetition is not known
+_SPACE = " \t\r\n"
+_SIGN = re.compile(r'[\[{]|[\]}]|"')
+_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_WHOLE_ESCAPES = re.compile(r'(?:[^"\\]++|(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})))*+')
+_HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
+
+
+class ValueEnd:
+    """Where the first container of a JSON text that comes in pieces is closed."""
+
+    __slots__ = ("_depth", "_escaped", "_in_string")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False  # the last piece ended behind a backslash
+
+    def feed(self, piece: str) -> int:
+        """The offset in this piece behind the bracket that closes the container, -1 for none."""
+        at, end = 0, len(piece)
+        while at < end:
+            if self._in_string or self._escaped:
+                at = _STRING.match(piece, at + self._escaped).end()  # type: ignore[union-attr] # it matches anything
+                self._escaped = at < end and piece[at] == "\\"
+                self._in_string = at >= end
+                if self._in_string or self._escaped:
+                    return -1
+                at += 1
+            found = _SIGN.search(piece, at)
+            if found is None:
+                return -1
+            at = found.end()
+            if found[0] == '"':
+                self._in_string = True
+            elif found[0] in "]}":
+                self._depth -= 1
+                if self._depth <= 0:
+                    return at
+            else:
+                self._depth += 1
+        return -1
+
+
+class NativeArguments:
+    """The arguments of one call, as they come.
+
+    takes_nothing   the tool has no parameters, so no arguments are `{}`; known with its name
+    mends           False: all of it passes as it came; only what has come is known
+
+    repairs   what was mended of them
+    whole     an object has come, and has closed
+    begun     something of them has come
+    """
+
+    def __init__(self, *, takes_nothing: bool = False, mends: bool = True) -> None:
+        self._mends = mends
+        self.repairs: list[Repair] = []
+        self.whole = False
+        self.begun = False
+        self.takes_nothing = takes_nothing
+        self._end: ValueEnd | None = None  # of the object that is coming
+        self._first: list[str] | None = []  # the object so far; None where it is too long
+        self._object = ""  # it as a whole, as long as what follows may repeat it
+        self._matched = 0  # how many characters of it have come again
+        self._object_room = self._room = _KEPT
+        self._again = ""  # the start of what may be a string that holds the object
+        self._quoted = False  # inside a string that holds the object
+        self._escape = ""  # the start of an escape in it
+        self._came: list[str] | None = []
+        self._left: list[str] | None = []
+
+    @property
+    def change(self) -> tuple[str, str] | None:
+        """The arguments as they came and as they left; None where they are the same, or were not kept."""
+        if self._came is None or self._left is None or not self.repairs:
+            return None
+        return "".join(self._came), "".join(self._left)
+
+    def feed(self, piece: str) -> str:
+        """The next piece; returns what of it leaves."""
+        if not piece:
+            return piece
+        if not self._mends:
+            self.begun = self.begun or not piece.isspace()
+            self._end = self._end or ValueEnd()
+            self.whole = self.whole or self._end.feed(piece) >= 0
+            return piece
+        left = self._feed(piece)
+        self._keep(piece, left)
+        return left
+
+    def end(self, *, cut: bool) -> str:
+        """Nothing follows; returns what still leaves. `cut`: the reply was cut off."""
+        if not self._mends:
+            return ""
+        left = self._again + self._object[: self._matched]
+        self._again, self._matched, self._object = "", 0, ""
+        if not (self.begun or left or cut) and self.takes_nothing:
+            self._repaired("empty_arguments")
+            self.begun = self.whole = True
+            left = self._object = "{}"
+        self._keep("", left)
+        return left
+
+    def unwrapped(self, repair: Repair) -> None:
+        """The API wants them in another form than they came in: a string, say, where an object came."""
+        self._repaired(repair)
+
+    def _repaired(self, repair: Repair) -> None:
+        if repair not in self.repairs:
+            self.repairs.append(repair)
+
+    def _keep(self, came: str, left: str) -> None:
+        if self._came is None or self._left is None:
+            return
+        self._room -= len(came) + len(left)
+        if self._room < 0:
+            self._came = self._left = None
+            return
+        self._came.append(came)
+        self._left.append(left)
+
+    def _feed(self, piece: str) -> str:
+        if self._quoted:
+            return self._unquoted(piece)
+        if self.whole:
+            return self._behind(piece)
+        if self._end is None:
+            text = self._again + piece
+            start = text.lstrip(_SPACE)
+            if not start:
+                return piece
+            if start.startswith('"'):
+                return self._begins_string(text, start)
+            self._again = ""
+            self.begun = True
+            self._end = ValueEnd()
+            piece = text
+        return self._inside(piece)
+
+    def _inside(self, piece: str) -> str:
+        """A piece of the object that is coming."""
+        at = self._end.feed(piece) if self._end is not None else -1
+        if self._first is not None:
+            self._first.append(piece if at < 0 else piece[:at])
+            self._object_room -= len(piece)
+            if self._object_room < 0:
+                self._first = None
+        if at < 0:
+            return piece
+        self.whole = True
+        if self._first is not None:
+            self._object = "".join(self._first).strip(_SPACE)
+            self._first = None
+        return piece[:at] + self._behind(piece[at:])
+
+    def _behind(self, piece: str) -> str:
+        """A piece behind the whole object: the same object again goes."""
+        left = ""
+        while piece and self._object:
+            if not self._matched:
+                rest = piece.lstrip(_SPACE)
+                left += piece[: len(piece) - len(rest)]
+                piece = rest
+            size = min(len(piece), len(self._object) - self._matched)
+            if not self._object.startswith(piece[:size], self._matched):
+                left += self._object[: self._matched]
+                self._matched, self._object = 0, ""
+                break
+            self._matched += size
+            piece = piece[size:]
+            if self._matched == len(self._object):
+                self._matched = 0
+                self._repaired("repeated_arguments")
+        return left + piece
+
+    def _begins_string(self, text: str, start: str) -> str:
+        """The arguments begin with a quotation mark: a string, which holds the object where it begins like one."""
+        inside = start[1:].lstrip(_SPACE)
+        escapes = inside.removeprefix("\\n").removeprefix("\\t")
+        if inside and not escapes.startswith("{"):
+            if escapes == "\\" or not escapes:
+                self._again = text
+                return ""
+            self._again, self.begun, self._first = "", True, None
+            self.whole = True  # whatever it is, it is no object, and nothing of it is mended
+            return text
+        if not inside:
+            self._again = text
+            return ""
+        self._repaired("double_encoded")
+        self._again, self._quoted, self.begun = "", True, True
+        self._end = ValueEnd()
+        return self._unquoted(start[1:])
+
+    def _unquoted(self, piece: str) -> str:
+        """A piece of the string that holds the object."""
+        text = self._escape + piece
+        found = _WHOLE_ESCAPES.match(text)
+        end = found.end() if found else 0
+        closes = text.startswith('"', end)
+        if not closes and found and found[1] and found.end(1) == end and _HIGH.fullmatch(found[1]):
+            end = found.start(1)  # one half of a character; the other may come
+        inner: str = json.loads(f'"{text[:end]}"', strict=False)
+        if closes:
+            self._quoted, self._escape = False, ""
+            left = self._behind(inner) if self.whole else self._inside(inner)
+            self._object, self.whole = "", True
+            return left + text[end + 1 :]
+        self._escape = text[end:]
+        return self._behind(inner) if self.whole else self._inside(inner)

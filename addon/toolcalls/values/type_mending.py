@@ -1,0 +1,276 @@
+"""Arguments whose values have another type than the schema declares, as what they can only mean.
+
+A string that is exactly one JSON value of the type that is wanted, and where no string is, is that value; an object,
+array, number or boolean where only a string is wanted is the string of its own characters. Nothing else is touched:
+what stands around a value, and the value's own spelling, stay as the model wrote them.
+
+`TypeWatch` finds the first such value while the arguments come, by its first character; `mended_types` mends all of
+them when all is there. Both decide by the same rule, so what has left before the first one is right. Each change is
+checked: the schema must refuse the value before it, and nothing that it refuses afterwards may be new or concern that
+value.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolcalls.values.conversion import STRING, Types, is_json, quote
+from toolcalls.values.json_schema import Place, SchemaCheck
+from toolcalls.values.spans import spans
+from toolcalls.values.validation import Mismatch, Validator, allows
+
+_MAX_DEPTH = 64  # values inside values
+_MOST_CHANGES = 500  # of one call
+_MOST_ROUNDS = 8  # in which changes are taken back that the schema refuses
+_SPACE = " \t\n\r"
+_NUMBERS = frozenset("-0123456789")
+_NULL = frozenset({"null"})
+_NUMERIC = frozenset({"integer", "number"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OF_MANY = frozenset({"anyOf", "oneOf"})
+
+# The way to a value as `Toolbox.types` takes it: a key for each object, None for the items of an array.
+type Path = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """What is asked about the arguments of one tool. `types_at`: the types that are declared for a place."""
+
+    validator: Validator
+    check: SchemaCheck
+    types_at: Callable[[Path], Types | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TypesMended:
+    """Arguments as they were meant, and what was wrong with them."""
+
+    text: str
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """`text[start:end]` becomes `new`."""
+
+    start: int
+    end: int
+    new: str
+    steps: Place
+
+
+def contradicts(types: Types | None, char: str) -> bool:
+    """Whether a value that begins so has another type than these, and one that may be mended. `null` may not."""
+    if not types or char == "n":
+        return False
+    if char in _NUMBERS:
+        return not types & _NUMERIC
+    kind = {'"': "string", "{": "object", "[": "array", "t": "boolean", "f": "boolean"}.get(char)
+    return kind is not None and kind not in types
+
+
+def mended_types(text: str, schema: ToolSchema) -> TypesMended | None:
+    """The arguments, a strict JSON object, with what can be mended for sure; None where nothing can."""
+    text_at = len(text) - len(text.lstrip(_SPACE))
+    changes = list(_changes(text, text_at, (), (), schema, 0))
+    if not changes or len(changes) > _MOST_CHANGES:
+        return None
+    before = _refused(text, schema)
+    refused = {one.steps for one in before.mismatches if one.wanted is not None}
+    changes = [change for change in changes if change.steps in refused and before.says(change.steps)]
+    for _ in range(_MOST_ROUNDS):
+        if not changes:
+            return None
+        made = _applied(text, changes)
+        after = _refused(made, schema)
+        kept = [change for change in changes if not after.concerns(change.steps)]
+        if len(kept) == len(changes):
+            touched = {change.steps for change in changes}
+            found = tuple(one for one in before.mismatches if one.steps in touched)
+            return None if after.adds_to(before) else TypesMended(made, found)
+        changes = kept
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """What a schema refuses of arguments: by `validation`, and by `json_schema`, None where that gives no answer."""
+
+    mismatches: list[Mismatch]
+    errors: set[tuple[Place, str]] | None
+
+    def says(self, steps: Place) -> bool:
+        """Whether the value there is refused, or something around it."""
+        return self.errors is None or any(steps[: len(place)] == place for place, _ in self.errors)
+
+    def concerns(self, steps: Place) -> bool:
+        """Whether something is refused there or inside, or no branch takes what is around it."""
+        inside = [one.steps for one in self.mismatches if one.wanted is not None]
+        inside += [place for place, _ in self.errors or ()]
+        around = [place for place, word in self.errors or () if word in _OF_MANY]
+        return any(place[: len(steps)] == steps for place in inside) or any(
+            steps[: len(place)] == place for place in around
+        )
+
+    def adds_to(self, before: "_Refused") -> bool:
+        """Whether anything is refused that was not before."""
+        known = {(one.steps, one.wanted is None) for one in before.mismatches}
+        if any((one.steps, one.wanted is None) not in known for one in self.mismatches):
+            return True
+        return self.errors is not None and before.errors is not None and not self.errors <= before.errors
+
+
+def _refused(text: str, schema: ToolSchema) -> _Refused:
+    value = _decoded(text)
+    return _Refused(schema.validator.mismatches(value, most=None), schema.check.errors(value, len(text)))
+
+
+def _changes(text: str, start: int, path: Path, steps: Place, schema: ToolSchema, depth: int) -> Iterator[_Change]:
+    """What may be changed inside the container that begins at `start`."""
+    for step, begin, end in spans(text, start):
+        place: Path = (*path, None if isinstance(step, int) else step)
+        types, char = schema.types_at(place), text[begin]
+        if types and contradicts(types, char):
+            new = _meant(text[begin:end], types, place, schema, depth)
+            if new is not None:
+                yield _Change(begin, end, new, (*steps, step))
+        elif char in "{[" and depth < _MAX_DEPTH:
+            yield from _changes(text, begin, place, (*steps, step), schema, depth + 1)
+
+
+def _meant(raw: str, types: Types, path: Path, schema: ToolSchema, depth: int) -> str | None:
+    """The value of one of these types that another value can only mean; None where there is none."""
+    if not raw.startswith('"'):
+        return quote(raw) if types - _NULL == STRING else None
+    inner = str(json.loads(raw)).strip(_SPACE)
+    if inner[:1] in {"", '"'} or contradicts(types, inner[0]) or not is_json(inner):
+        return None
+    if not allows(types, _decoded(inner)):
+        return None
+    if inner[0] in "{[" and depth < _MAX_DEPTH:
+        inner = _applied(inner, list(_changes(inner, 0, path, (), schema, depth + 1)))
+    return inner if inner.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", inner)
+
+
+def _applied(text: str, changes: Sequence[_Change]) -> str:
+    pieces, at = [], 0
+    for change in changes:
+        pieces += [text[at : change.start], change.new]
+        at = change.end
+    return "".join([*pieces, text[at:]])
+
+
+def _decoded(text: str) -> Any:
+    """The value of strict JSON. Raises ValueError for what is nested too deep."""
+    try:
+        return json.loads(text, parse_int=_number)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def _number(written: str) -> int:
+    return int(written) if len(written) < 4000 else int(written[:4000])  # of its type and size, roughly
+
+
+# --- while they come --------------------------------------------------------------------------------------------------
+
+_RUN = re.compile(r'[^"\\]*+')
+_GAP = re.compile(r"[ \t\n\r]*+")
+_SCALAR = re.compile(r"[^\s,\]}]*+")
+_CLOSERS: Mapping[str, str] = {"{": "}", "[": "]"}
+
+
+class TypeWatch:
+    """Looks for the first value whose first character contradicts the schema. What is no JSON ends the search."""
+
+    def __init__(self, types_at: Callable[[Path], Types | None]) -> None:
+        self._types_at = types_at
+        self._open: list[tuple[str, Path]] = []  # the closer of each container, and the way to it
+        self._expects = "value"  # or "key", "colon", "behind"
+        self._fresh = True  # nothing has come in the latest container
+        self._in = ""  # "string", "key" or "scalar"
+        self._escaped = False
+        self._key: list[str] = []
+        self._over = False
+
+    def feed(self, piece: str) -> int:
+        """The offset in this piece of such a value, -1 for none."""
+        at, end = 0, len(piece)
+        while at < end and not self._over:
+            if self._in in {"string", "key"}:
+                at = self._string(piece, at)
+                continue
+            if self._in == "scalar":
+                at = self._match(_SCALAR, piece, at)
+                self._in = "" if at < end else "scalar"
+                continue
+            at = self._match(_GAP, piece, at)
+            if at == end:
+                break
+            if self._expects == "value" and self._open and piece[at] not in "]," and self._contradicts(piece[at]):
+                return at
+            self._token(piece[at])
+            at += self._in != "scalar"
+        return -1
+
+    @staticmethod
+    def _match(pattern: re.Pattern[str], piece: str, at: int) -> int:
+        found = pattern.match(piece, at)
+        return found.end() if found is not None else at
+
+    def _path(self) -> Path:
+        closer, path = self._open[-1]
+        return (*path, None if closer == "]" else _text("".join(self._key)))
+
+    def _contradicts(self, char: str) -> bool:
+        return len(self._open) <= _MAX_DEPTH and contradicts(self._types_at(self._path()), char)
+
+    def _string(self, piece: str, at: int) -> int:
+        start = at
+        at = self._match(_RUN, piece, at + self._escaped)
+        self._escaped = False
+        closes = at < len(piece) and piece[at] == '"'
+        if at < len(piece) and not closes:
+            self._escaped, at = True, at + 1
+        if self._in == "key":
+            self._key.append(piece[start:at])
+        if closes:
+            self._expects = "colon" if self._in == "key" else "behind"
+            self._in, at = "", at + 1
+        return at
+
+    def _token(self, char: str) -> None:
+        """One character between values, or the first one of a value."""
+        fresh, self._fresh = self._fresh, False
+        if self._open and char == self._open[-1][0] and (self._expects == "behind" or fresh):
+            self._open.pop()
+            self._expects = "behind"
+            self._over = not self._open
+        elif self._expects == "value" and char in _CLOSERS and (self._open or char == "{"):
+            path = self._path() if self._open else ()
+            self._open.append((_CLOSERS[char], path))
+            self._expects, self._fresh = ("key" if char == "{" else "value"), True
+        elif self._expects == "value" and self._open and char not in ",:]}":
+            self._in = "string" if char == '"' else "scalar"
+            self._expects = "behind"
+        elif self._expects == "key" and char == '"':
+            self._in, self._key = "key", []
+        elif (self._expects, char) == ("colon", ":"):
+            self._expects = "value"
+        elif (self._expects, char) == ("behind", ","):
+            self._expects = "key" if self._open[-1][0] == "}" else "value"
+        else:
+            self._over = True
+
+
+def _text(raw: str) -> str:
+    """The text of a key as it is written in JSON."""
+    if "\\" not in raw:
+        return raw
+    try:
+        return str(json.loads(f'"{raw}"', strict=False))
+    except ValueError:
+        return raw

@@ -1,0 +1,140 @@
+"""Forms that no template writes and models do, as people pasted them: each is read, in `auto` and however it is cut.
+
+Each table is one kind of damage over the dialects that share the shape it hits. What quotes such forms is guarded by
+`test_texts_without_calls.py` and `tests/cases/quoting*.yaml`.
+"""
+
+import json
+
+import pytest
+
+from support.strategies import tool
+from toolcalls.events import CallStart
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.writing.writer import calls_in
+
+TOOLS = (
+    tool("Bash", command="string", timeout="integer"),
+    tool("Read", file_path="string"),
+    tool("write_file", path="string", content="string"),
+    tool("now"),
+)
+LS = '{"command": "ls"}'
+LOST = '{"command": "echo "hi""}'
+ESCAPED = r"{\"command\": \"ls\"}"
+
+
+def call(arguments: str) -> str:
+    return f'{{"name": "Bash", "arguments": {arguments}}}'
+
+
+def escaped_call() -> str:
+    return r"{\"name\": \"Bash\", \"arguments\": " + ESCAPED + "}"
+
+
+AROUND_ARGUMENTS = {
+    "mistral": "[TOOL_CALLS]Bash[ARGS]{}",
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>{}"
+    "<|tool_call_end|><|tool_calls_section_end|>",
+    "deepseek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>Bash<｜tool▁sep｜>{}"
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "harmony": "<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{}<|call|>",
+    "function tag": "<function=Bash>{}</function>",
+    "react": "Action: Bash\nAction Input: {}",
+}
+AROUND_CALL = {
+    "hermes": "<tool_call>\n{}\n</tool_call>",
+    "on one line": "<tool_call>{}</tool_call>",
+    "array": "[TOOL_CALLS][{}]",
+    "granite": "<|tool_call|>{}<|/tool_call|>",
+    "python tag": "<|python_tag|>{}",
+}
+
+
+def read(text: str, size: int, dialects: tuple[str, ...] | None = None) -> tuple[list[tuple[str, object]], set[str]]:
+    route = Route(client="native", upstream="text", dialects=dialects)
+    reader = Reader(CallPolicy(route, Request(tools=TOOLS), open_calls=True))
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    events = [*(event for piece in pieces for event in reader.feed(piece)), *reader.finish(cut=False)]
+    spoken = {event.dialect for event in events if isinstance(event, CallStart) and event.dialect}
+    return [(one.name, json.loads(one.arguments)) for one in calls_in(events)], spoken
+
+
+def assert_read(text: str, *wanted: tuple[str, object]) -> None:
+    spoken: set[str] = set()
+    for size in (len(text), 1, 5):
+        found, spoken = read(text, size)
+        assert found == list(wanted), f"in pieces of {size}"
+    assert read(text, 1, tuple(spoken))[0] == list(wanted), "by name"
+
+
+def filled(form: str, content: str) -> str:
+    return form.replace("{}", content)
+
+
+@pytest.mark.parametrize("form", AROUND_ARGUMENTS.values(), ids=AROUND_ARGUMENTS)
+def test_arguments_that_lost_escapes(form: str) -> None:
+    assert_read(filled(form, LOST), ("Bash", {"command": 'echo "hi"'}))
+
+
+@pytest.mark.parametrize("form", [*AROUND_CALL.values(), "{}", "```json\n{}\n```"], ids=[*AROUND_CALL, "bare", "fence"])
+def test_calls_that_lost_escapes(form: str) -> None:
+    assert_read(filled(form, call(LOST)), ("Bash", {"command": 'echo "hi"'}))
+
+
+@pytest.mark.parametrize("form", AROUND_ARGUMENTS.values(), ids=AROUND_ARGUMENTS)
+def test_arguments_that_are_escaped_as_a_whole(form: str) -> None:
+    assert_read(filled(form, ESCAPED), ("Bash", {"command": "ls"}))
+
+
+@pytest.mark.parametrize("form", AROUND_CALL.values(), ids=AROUND_CALL)
+def test_calls_that_are_escaped_as_a_whole(form: str) -> None:
+    assert_read(filled(form, escaped_call()), ("Bash", {"command": "ls"}))
+
+
+ATTRIBUTES = (
+    '<invoke name="Bash" command="ls &amp; a" />',
+    '<invoke name="Bash" command="ls &amp; a"></invoke>',
+    "<invoke name='Bash' id='c1' command='ls &amp; a'>\n</invoke>",
+    '<function_calls>\n<invoke name="Bash" command="ls &amp; a"/>\n</function_calls>',
+    '<tool_call name="Bash" command="ls &amp; a"/>',
+)
+
+
+@pytest.mark.parametrize("text", ATTRIBUTES)
+def test_attributes_of_the_calls_tag_are_arguments(text: str) -> None:
+    assert_read(text, ("Bash", {"command": "ls & a"}))
+
+
+def test_attributes_and_parameters_are_arguments_together() -> None:
+    text = '<invoke name="Bash" timeout="5">\n<parameter name="command">ls</parameter>\n</invoke>'
+    assert_read(text, ("Bash", {"timeout": 5, "command": "ls"}))
+
+
+@pytest.mark.parametrize("text", ['<invoke name="Bash" cmd="ls" />', '<invoke name="Bash" cmd="ls"></invoke>'])
+def test_a_call_of_nothing_but_unknown_attributes_is_none(text: str) -> None:
+    for size in (len(text), 1):
+        assert read(text, size)[0] == []
+    assert_read('<invoke name="now" id="c1"/>', ("now", {}))
+
+
+@pytest.mark.parametrize("word", ["call", "court", "count"])
+def test_a_stray_word_between_a_calls_tag_and_its_parameters(word: str) -> None:
+    tag, rest = '<invoke name="Bash">', '<parameter name="command">ls</parameter>\n</invoke>'
+    assert_read(f"{tag}\n{word}\n{rest}", ("Bash", {"command": "ls"}))
+    assert_read(f"<function_calls>\n{tag}\n{word}\n{rest}\n</function_calls>", ("Bash", {"command": "ls"}))
+    assert not read(f"{tag}\n{word} it so:\n{rest}", 1)[0]
+
+
+@pytest.mark.parametrize("broken", ['{"command": "ls", oops [}', '{"command": "ls" "timeout": 5}', '{"command": "ls}'])
+def test_a_broken_call_does_not_swallow_the_one_behind_it(broken: str) -> None:
+    texts = [
+        *(filled(form, broken) + filled(form, LS) for form in AROUND_ARGUMENTS.values()),
+        *(filled(form, call(broken)) + filled(form, call(LS)) for form in AROUND_CALL.values()),
+    ]
+    for text in texts:
+        for size in (len(text), 1):
+            assert all(arguments == {"command": "ls"} for _, arguments in read(text, size)[0])

@@ -1,0 +1,225 @@
+"""Damaged native calls come out as their API would have sent them: each wire, each damage, wherever the bytes are cut.
+
+Strategy: sound calls are damaged in every way of `support.damaging`, and a strict reading of the wire must find them:
+the same names and arguments, ids of their own, indices of their own, each said once. Then what must stay as it is:
+sound replies with mending on, damaged ones with it off, and what was cut off.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from support import damaging
+from support.damaging import CAT, CHAT, CHAT_WHOLE, HALF, LS, NOW, Sound
+from support.exchanges import in_pieces, of_request, run, same_wherever_it_is_cut
+from support.processorcases import exchange_for as processed
+from support.processorcases import route_of
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+from toolcalls.wires.openai_chat.mending import StreamMender
+
+CALLS = {"one": (LS,), "two": (LS, CAT), "three": (CAT, LS, NOW)}
+counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
+
+type Heard = list[tuple[str, str, str]]
+
+
+def exchange(wire: str, form: str = "sse", **route: Any) -> Exchange:
+    request = Request(tools=damaging.TOOLS, model="m")
+    return of_request(all_wires()[wire], request, Route(**route), form=form, seed=b"s")  # type: ignore[arg-type]
+
+
+def repairs(one: Exchange) -> set[str]:
+    return {repair for _, verdict in one.verdicts for repair in verdict.repairs}
+
+
+def same_calls(heard: Heard, calls: Sequence[Sound]) -> None:
+    """Assert that these calls were heard, each with an id of its own."""
+    assert [(name, json.loads(text)) for _, name, text in heard] == [
+        (call.name, json.loads(call.arguments)) for call in calls
+    ]
+    ids = [id_ for id_, _, _ in heard]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+
+
+def heard_chat(body: bytes) -> Heard:
+    """The calls of a stream to a strict client: an index, an id and a name where each begins, and nowhere else."""
+    calls: list[list[str]] = []
+    for line in body.splitlines():
+        if not line.startswith(b"data: {"):
+            continue
+        for choice in json.loads(line[6:])["choices"]:
+            for one in choice["delta"].get("tool_calls") or ():
+                if one["index"] == len(calls):
+                    calls.append([one["id"], one["function"]["name"], ""])
+                else:
+                    assert not one.get("id")
+                    assert not one["function"].get("name")
+                assert isinstance(one["function"].get("arguments") or "", str)
+                calls[one["index"]][2] += one["function"].get("arguments") or ""
+    return [(id_, name, text) for id_, name, text in calls]
+
+
+def heard_chat_whole(body: bytes) -> Heard:
+    calls = json.loads(body)["choices"][0]["message"]["tool_calls"]
+    return [(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls]
+
+
+def _sound_chat(calls: Sequence[Sound]) -> bytes:
+    deltas = [{"tool_calls": [one]} for place, call in enumerate(calls) for one in damaging.entries(call, place)]
+    return damaging.chat_stream(deltas)
+
+
+@counted
+@pytest.mark.parametrize("damage", CHAT.values(), ids=CHAT)
+def test_chat_stream(damage: Callable[[Sequence[Sound]], list[Mapping[str, Any]]], calls: Sequence[Sound]) -> None:
+    body = damaging.chat_stream(damage(calls))
+    one = exchange("openai_chat")
+    out = run(one, [body])
+    same_calls(heard_chat(out), calls)
+    assert [verdict.status for _, verdict in one.verdicts] == ["native"] * len(calls)
+    assert all(bool(verdict.reason) == bool(verdict.repairs) for _, verdict in one.verdicts)
+    if out != body:
+        assert repairs(one)
+        off = exchange("openai_chat", mend=())
+        assert run(off, in_pieces(body, 50)) == body
+        assert not repairs(off)
+    same_wherever_it_is_cut(lambda: exchange("openai_chat"), body, step=7)
+
+
+@counted
+@pytest.mark.parametrize("damage", CHAT_WHOLE.values(), ids=CHAT_WHOLE)
+def test_chat_whole(damage: Callable[[Sequence[Sound]], list[dict[str, Any]]], calls: Sequence[Sound]) -> None:
+    body = damaging.chat_whole(damage(calls))
+    one = exchange("openai_chat", "whole")
+    out = run(one, [body])
+    same_calls(heard_chat_whole(out), calls)
+    assert (out != body) == bool(repairs(one))
+    assert run(exchange("openai_chat", "whole", mend=()), [body]) == body
+
+
+@pytest.mark.parametrize("damage", CHAT.values(), ids=CHAT)
+def test_each_damage_is_one(damage: Callable[[Sequence[Sound]], list[Mapping[str, Any]]]) -> None:
+    body = damaging.chat_stream(damage((LS, CAT)))
+    with pytest.raises((AssertionError, KeyError, IndexError, ValueError, TypeError)):
+        same_calls(heard_chat(body), (LS, CAT))
+
+
+@counted
+def test_a_sound_stream_leaves_as_it_came(calls: Sequence[Sound]) -> None:
+    body = _sound_chat(calls)
+    one = exchange("openai_chat")
+    out = [one.feed(body[at : at + 1]) for at in range(len(body))]
+    assert b"".join(out) + one.close() == body
+    ends = [at + 1 for at in range(len(body)) if body[: at + 1].endswith(b"\n\n")]
+    assert [at + 1 for at, left in enumerate(out) if left] == ends  # each event at once
+    assert not repairs(one)
+    assert not [verdict for _, verdict in one.verdicts if verdict.changes]
+
+
+def test_no_arguments_of_a_tool_without_parameters() -> None:
+    for arguments in ({}, {"arguments": ""}, {"arguments": None}):
+        begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", **arguments}}
+        one = exchange("openai_chat")
+        out = run(one, [damaging.chat_stream([{"tool_calls": [begins]}])])
+        assert heard_chat(out) == [("a", "now", "{}")]
+        assert repairs(one) == {"empty_arguments"}
+        (change,) = [change for _, verdict in one.verdicts for change in verdict.changes]
+        assert (change.rule, change.before, change.after) == ("mend", ("now", ""), ("now", "{}"))
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter", None])
+def test_what_was_cut_off_is_not_completed(reason: str | None) -> None:
+    begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", "arguments": ""}}
+    body = damaging.chat_stream([{"tool_calls": [begins]}], reason)
+    if reason is not None:
+        assert run(exchange("openai_chat"), [body]) == body
+    cut = body.removesuffix(b"data: [DONE]\n\n").removesuffix(damaging.chat_chunk({}, reason))
+    assert run(exchange("openai_chat"), [cut]) == cut
+    half = damaging.chat_stream([{"tool_calls": [one]} for one in damaging.entries(HALF, 0)], reason)
+    assert run(exchange("openai_chat"), [half]) == half
+    twice = json.dumps(HALF.arguments)[:-1]
+    begins["function"] = {"name": "Bash", "arguments": twice}
+    (heard,) = heard_chat(run(exchange("openai_chat"), [damaging.chat_stream([{"tool_calls": [begins]}], reason)]))
+    assert heard == ("a", "Bash", HALF.arguments)
+
+
+def test_an_empty_call_of_a_tool_with_parameters_stays() -> None:
+    begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "Bash", "arguments": ""}}
+    body = damaging.chat_stream([{"tool_calls": [begins]}])
+    assert run(exchange("openai_chat"), [body]) == body
+
+
+def test_two_objects_that_differ_stay() -> None:
+    begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "Bash", "arguments": '{"a":1}{"b":2}'}}
+    body = damaging.chat_stream([{"tool_calls": [begins]}])
+    assert run(exchange("openai_chat"), [body]) == body
+
+
+def test_a_name_in_pieces_is_one_name() -> None:
+    deltas = [
+        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "Re"}}]},
+        {"tool_calls": [{"index": 0, "function": {"name": "ad", "arguments": ""}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": CAT.arguments}}]},
+    ]
+    body = damaging.chat_stream(deltas)
+    assert run(exchange("openai_chat"), [body]) == body
+
+
+def test_the_older_form() -> None:
+    for given in ({"command": "a"}, json.dumps(CAT.arguments), CAT.arguments * 2):
+        body = damaging.chat_stream([{"function_call": {"name": "Read", "arguments": given}}], "function_call")
+        one = exchange("openai_chat")
+        out = run(one, [body])
+        said = [json.loads(line[6:])["choices"][0]["delta"] for line in out.splitlines() if line.startswith(b"data: {")]
+        (call,) = [delta["function_call"] for delta in said if "function_call" in delta]
+        assert (call["name"], json.loads(call["arguments"])) == ("Read", {"command": "a"})
+        assert repairs(one)
+
+
+def test_a_text_client_gets_the_mended_calls() -> None:
+    body = damaging.chat_stream(CHAT["one index for all"]((LS, CAT)))
+    one = exchange("openai_chat", client="text", client_dialect="invoke", upstream="native")
+    out = run(one, [body])
+    assert out.count(b"<invoke name=") == 2
+    assert [(verdict.status, verdict.repairs) for _, verdict in one.verdicts] == [
+        ("lowered", ()),
+        ("lowered", ("shared_index",)),
+    ]
+
+
+RULE = {"name": "no-rm", "action": "block", "tools": "Bash", "arguments": {"command": "rm"}}
+
+
+@pytest.mark.parametrize(
+    "damage", ["encoded twice", "encoded twice, in pieces", "an object", "the whole in each delta"]
+)
+def test_rules_see_the_mended_call(damage: str) -> None:
+    """What a careless reader would make of the damaged arguments is what the rule is about."""
+    route = route_of({"name": "r", "access": {"rules": [RULE]}})
+    blocked, passes = (Sound("a", "Bash", (json.dumps({"command": command}),)) for command in ("rm -r /", "ls"))
+    one = processed(route, "process")
+    assert b"/" not in run(one, [damaging.chat_stream(CHAT[damage]((blocked,)))]).replace(b"rule", b"")
+    assert [(verdict.status, verdict.rule) for _, verdict in one.verdicts] == [("blocked", "no-rm")]
+    assert repairs(one)
+    one = processed(route, "process")
+    same_calls(heard_chat(run(one, [damaging.chat_stream(CHAT[damage]((passes,)))])), (passes,))
+    assert [verdict.status for _, verdict in one.verdicts] == ["native"]
+    assert repairs(one)
+
+
+def test_a_fault_of_mending_loses_nothing() -> None:
+    body = damaging.chat_stream(CHAT["one index for all"]((LS, CAT)))
+    for size in (0, 9):
+        one = exchange("openai_chat")
+        with patch.object(StreamMender, "_entry", side_effect=ZeroDivisionError):
+            pieces = in_pieces(body, size)
+            out = b"".join([one.feed(piece) for piece in pieces]) + one.close()
+        assert out == body
+        assert isinstance(one.failure, ZeroDivisionError)

@@ -1,0 +1,154 @@
+"""Damaged native calls of the wires beside Chat Completions (`test_protocol_mending.py`), by the same strategy."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from support import damaging
+from support.damagedwires import ALL, Damaged, Heard
+from support.damaging import CAT, LS, NOW, Sound
+from support.exchanges import of_request, run, same_wherever_it_is_cut
+from support.processorcases import exchange_for as processed
+from support.processorcases import route_of
+from toolcalls.insight.descriptions import describe, describe_briefly
+from toolcalls.insight.report import make_report
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+
+CALLS = {"one": (LS,), "two": (LS, CAT), "three": (CAT, LS, NOW)}
+counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
+EACH = [pytest.param(of, name, id=f"{form}: {name}") for form, of in ALL.items() for name in of.damages]
+KINDS: dict[str, dict[str, Any]] = {
+    "observed": {},
+    "lifted": {"client": "native", "upstream": "text"},
+}
+
+
+def exchange(of: Damaged, **route: Any) -> Exchange:
+    request = Request(tools=damaging.TOOLS, model="m")
+    return of_request(all_wires()[of.wire], request, Route(**route), form=of.form, seed=b"s")  # type: ignore[arg-type]
+
+
+def repairs(one: Exchange) -> set[str]:
+    return {repair for _, verdict in one.verdicts for repair in verdict.repairs}
+
+
+def same_calls(heard: Heard, calls: Sequence[Sound]) -> None:
+    """Assert that these calls were heard, each with an id of its own."""
+    assert [(name, json.loads(text)) for _, name, text in heard] == [
+        (call.name, json.loads(call.arguments)) for call in calls
+    ]
+    ids = [id_ for id_, _, _ in heard]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+
+
+@counted
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("of", "name"), EACH)
+def test_the_calls_come_back(of: Damaged, name: str, kind: str, calls: Sequence[Sound]) -> None:
+    body = of.damages[name](calls)
+    one = exchange(of, **KINDS[kind])
+    out = run(one, [body])
+    same_calls(of.heard(out), calls)
+    assert [verdict.status for _, verdict in one.verdicts] == ["native"] * len(calls)
+    assert all(bool(verdict.reason) == bool(verdict.repairs) for _, verdict in one.verdicts)
+    assert (out != body) == bool(repairs(one))
+    assert run(exchange(of, **KINDS[kind], mend=()), [body]) == body
+    if kind == "observed":
+        same_wherever_it_is_cut(lambda: exchange(of), body, step=11)
+
+
+@pytest.mark.parametrize(("of", "name"), EACH)
+def test_each_damage_is_one(of: Damaged, name: str) -> None:
+    with pytest.raises((AssertionError, KeyError, IndexError, ValueError, TypeError)):
+        same_calls(of.heard(of.damages[name]((LS, CAT))), (LS, CAT))
+
+
+@counted
+@pytest.mark.parametrize("of", ALL.values(), ids=ALL)
+def test_a_sound_reply_leaves_as_it_came(of: Damaged, calls: Sequence[Sound]) -> None:
+    body = of.sound(calls)
+    one = exchange(of)
+    assert run(one, [body[at : at + 1] for at in range(len(body))]) == body
+    assert not repairs(one)
+    same_calls(of.heard(body), calls)
+
+
+@pytest.mark.parametrize(("of", "name"), EACH)
+def test_a_text_client_gets_the_mended_calls(of: Damaged, name: str) -> None:
+    one = exchange(of, client="text", client_dialect="invoke", upstream="native")
+    out = run(one, [of.damages[name]((LS, CAT))])
+    assert out.count(b"<invoke name=") + out.count(b"\\u003cinvoke name=") >= 2
+    assert [verdict.status for _, verdict in one.verdicts] == ["lowered"] * 2
+
+
+def test_no_arguments_of_a_tool_without_parameters() -> None:
+    """Where the API has a string for them, or an object; what was cut off stays as it is."""
+    none = Sound("c", "now", ())
+    for form in ("openai_responses", "openai_responses whole"):
+        of = ALL[form]
+        one = exchange(of)
+        assert of.heard(run(one, [of.sound((none,))])) == [("c", "now", "{}")]
+        assert repairs(one) == {"empty_arguments"}
+    for form, key in (("anthropic whole", "input"), ("gemini whole", "args"), ("ollama", "arguments")):
+        of = ALL[form]
+        empty = of.sound((NOW,)).replace(f'"{key}": {{}}'.encode(), f'"{key}": ""'.encode())
+        empty = empty.replace(f'"{key}":{{}}'.encode(), f'"{key}":""'.encode())
+        one = exchange(of)
+        ((_, name, arguments),) = of.heard(run(one, [empty]))
+        assert (name, arguments, repairs(one)) == ("now", "{}", {"empty_arguments"}), form
+
+
+def test_an_empty_input_behind_a_limit_is_not_completed() -> None:
+    block = {"type": "tool_use", "id": "a", "name": "now", "input": ""}
+    body = json.dumps({"type": "message", "content": [block], "stop_reason": "max_tokens"}).encode()
+    assert run(exchange(ALL["anthropic whole"]), [body]) == body
+
+
+@counted
+@pytest.mark.parametrize("name", ALL["openai_responses"].damages)
+def test_messages_over_websocket(name: str, calls: Sequence[Sound]) -> None:
+    """They are read like the lines of a stream."""
+    of = ALL["openai_responses"]
+    body = of.damages[name](calls)
+    lines = b"".join(line[6:] + b"\n" for line in body.splitlines() if line.startswith(b"data: "))
+    request = Request(tools=damaging.TOOLS, model="m")
+    one = of_request(all_wires()[of.wire], request, Route(), form="ndjson", seed=b"s")
+    out = run(one, lines.splitlines(keepends=True))
+    same_calls(of.heard(b"".join(b"data: " + line + b"\n\n" for line in out.splitlines())), calls)
+
+
+@pytest.mark.parametrize(("of", "name"), EACH)
+def test_it_says_which_calls_were_mended(of: Damaged, name: str) -> None:
+    for mend in (("protocol",), ()):
+        one = exchange(of, mend=mend)
+        run(one, [of.damages[name]((CAT, LS, NOW))])
+        told = make_report(one)
+        for verdict in told["verdicts"]:
+            if verdict["status"] == "native":
+                mended = bool(verdict["repairs"])
+                assert describe(verdict, told)[1] == ("got it, mended" if mended else "got it as the model made it")
+                assert describe_briefly(verdict, told).endswith(", mended") == mended
+        assert any(verdict["repairs"] for verdict in told["verdicts"]) == bool(mend)
+
+
+NO_RM = {"name": "no-rm", "action": "block", "tools": "Bash", "arguments": {"*": "rm"}}
+
+
+@pytest.mark.parametrize(("of", "name"), EACH)
+def test_rules_hold_for_damaged_calls(of: Damaged, name: str) -> None:
+    """Mending brings no call past a rule; and each call has one verdict, mended or not."""
+    removes = Sound("a", "Bash", (json.dumps({"command": "rm x"}),))
+    for mend in (["protocol"], []):
+        route = route_of({"mend": mend, "access": {"message": "No.", "rules": [NO_RM]}})
+        one = processed(route, "process", form=of.form, wire=of.wire)
+        out = run(one, [of.damages[name]((removes,))])
+        (verdict,) = [verdict for _, verdict in one.verdicts]
+        if mend:
+            assert b"rm x" not in out
+            assert (verdict.status, verdict.rule) == ("blocked", "no-rm")

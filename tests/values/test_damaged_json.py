@@ -1,0 +1,131 @@
+"""JSON whose strings lost their escapes, or that is escaped as a whole: read where only one reading is left.
+
+Strategy: sound objects lose the escapes of their quotes, and what is read is what was meant, or nothing. Sound objects
+lose a comma, a colon or a quote of their own instead, and then no such repair may make something of them.
+"""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from support.strategies import law
+from toolcalls.values.damaged_json import DamagedJson
+from toolcalls.values.transducer import Transducer
+
+WORDS = ["hi", "a b", "", " ", "{x}", "[1]", "say: ", "x, ", "k", "1", "; ", "print(", ")", "\n", "é", "</b>", "'"]
+plain = st.lists(st.sampled_from(WORDS), max_size=4).map("".join)
+quoting = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(['"hi"', '"a", "b"', '""', '"'])), max_size=5)
+keys = st.sampled_from(["command", "path", "a b", "k", "x/y"])
+
+
+def objects(texts: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, object]]:
+    values = st.one_of(texts, st.integers(0, 9), st.lists(texts, max_size=2), st.dictionaries(keys, texts, max_size=2))
+    return st.dictionaries(keys, values, max_size=3)
+
+
+def read(pieces: list[str], reader: Transducer | None = None) -> tuple[str, bool, tuple[str, ...], int]:
+    """What leaves, whether it is whole, its repairs, and how much was consumed; as the grammars feed it."""
+    reader = DamagedJson() if reader is None else reader
+    made, unread, consumed = "", "", 0
+    for number, piece in enumerate([*pieces, ""]):
+        unread += piece
+        last = number == len(pieces)
+        out, end = reader.feed(unread, final=last) if isinstance(reader, DamagedJson) else reader.feed(unread)
+        made, unread, consumed = made + out, unread[end:], consumed + end
+        if reader.done or reader.failed:
+            break
+    return made, reader.done, tuple(reader.repairs), consumed
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    ends = sorted({0, *(place for place in places if place < len(text)), len(text)})
+    return [text[start:end] for start, end in pairwise(ends)]
+
+
+def unescaped(text: str) -> str:
+    return text.replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('{"command": "echo "hi""}', {"command": 'echo "hi"'}),
+        ('{"command": ""ls""}', {"command": '"ls"'}),
+        ('{"command": "grep "a b" x.txt | head", "timeout": 5}', {"command": 'grep "a b" x.txt | head', "timeout": 5}),
+        ('{"content": "print("hi")\\nprint("x", 1)\\n"}', {"content": 'print("hi")\nprint("x", 1)\n'}),
+        ('{"content": "x = {"a": 1, "b": 2}"}', {"content": 'x = {"a": 1, "b": 2}'}),
+        ('{"content": "<a href="x">y</a>", "k": 1}', {"content": '<a href="x">y</a>', "k": 1}),
+        ('{"a": "say "hi", then go", "k": 1}', {"a": 'say "hi", then go', "k": 1}),
+    ],
+)
+def test_quotes_that_lost_their_escapes_are_text(text: str, meant: object) -> None:
+    for size in (len(text), 1, 3):
+        made, done, repairs, consumed = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert (done, repairs, consumed) == (True, ("nested_quotes",), len(text))
+        assert json.loads(made) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "x" "k": "y"}',  # a comma is missing
+        '{"a": "x"; "k": "y"}',
+        '{"a": "x", k": "y"}',  # a quote is
+        '{"a": "x", k: 1, "b": "y"}',
+        '{"a": "x, "k": "y"}',
+        '{"a": "say "hi}',
+        '{"a": "say "hi", "k": 1}',  # one of two is: which one?
+        '{"a": "b" c\n"}',
+        '{"a": "x" y}}</tool_call><tool_call>{"name": "z"}',
+        '{"a": "x" y<|im_end|>"z"}',
+        '{"a": ["say "b" c", "d"]}',
+    ],
+)
+def test_what_may_be_meant_in_two_ways_is_left(text: str) -> None:
+    for size in (len(text), 1):
+        _, done, repairs, _ = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert (done, repairs) == (False, ())
+
+
+@law
+@given(objects(plain), st.booleans(), st.lists(st.integers(0, 90), max_size=6))
+def test_sound_json_is_read_as_it_stands(value: dict[str, object], dense: bool, places: list[int]) -> None:
+    text = json.dumps(value, separators=(",", ":") if dense else None, ensure_ascii=dense)
+    assert read(cut(text, places)) == read([text], Transducer(entities=True)) == (text, True, (), len(text))
+
+
+@law
+@given(objects(quoting.map("".join)), st.lists(st.integers(0, 90), max_size=6))
+def test_what_lost_its_escapes_is_read_as_it_was_meant_or_not_at_all(
+    value: dict[str, object], places: list[int]
+) -> None:
+    text = unescaped(json.dumps(value))
+    made, done, repairs, consumed = read([text])
+    assert (made, done, repairs, consumed) == read(cut(text, places))
+    if done and "nested_quotes" in repairs and consumed == len(text):
+        assert json.loads(made) == value
+
+
+@law
+@given(objects(plain), st.integers(0, 30))
+@example({"k": "x", "command": "y"}, 1)
+def test_a_comma_colon_or_quote_that_is_missing_is_not_made_up_for(value: dict[str, object], which: int) -> None:
+    text = json.dumps(value)
+    signs = [at for at, char in enumerate(text) if char in ',:"']
+    if signs:
+        at = signs[which % len(signs)]
+        assert "nested_quotes" not in read([text[:at] + text[at + 1 :]])[2]
+
+
+@law
+@given(objects(quoting.map("".join)), st.lists(st.integers(0, 200), max_size=6))
+def test_an_object_that_is_escaped_as_a_whole_is_read_as_what_it_says(
+    value: dict[str, object], places: list[int]
+) -> None:
+    if value:
+        text = json.dumps(json.dumps(value))[1:-1]
+        made, done, repairs, consumed = read(cut(text, places))
+        assert (json.loads(made), done, repairs, consumed) == (value, True, ("escaped_quotes",), len(text))

@@ -1,0 +1,116 @@
+"""What the schema and a value's own characters decide, and what is left alone."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcalls.request import Tool
+from toolcalls.values.json_schema import SchemaCheck
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
+
+
+def schema_of(**properties: Any) -> ToolSchema:
+    schema = {"type": "object", "properties": properties}
+    tools = Toolbox([Tool("t", schema)])
+    validator = tools.validator("t")
+    assert validator is not None
+    return ToolSchema(validator, SchemaCheck(schema), lambda path: tools.types("t", *path))
+
+
+def mended(text: str, **properties: Any) -> str | None:
+    made = mended_types(text, schema_of(**properties))
+    return None if made is None else made.text
+
+
+INTEGER, ARRAY, STRING = {"type": "integer"}, {"type": "array"}, {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "wanted"),
+    [
+        ('{"a": "5"}', {"anyOf": [INTEGER, ARRAY]}, '{"a": 5}'),
+        ('{"a": "5"}', {"anyOf": [INTEGER, STRING]}, None),
+        ('{"a": 5}', {"anyOf": [STRING, {"type": "null"}]}, '{"a": "5"}'),
+        ('{"a": 5}', {"anyOf": [STRING, ARRAY]}, None),
+        ('{"a": "5"}', {"type": "integer", "maximum": 3}, None),
+        ('{"a": "5"}', {"enum": [4, 5]}, '{"a": 5}'),
+        ('{"a": "5"}', {"enum": [4]}, None),
+        ('{"a": "5"}', {"type": "INTEGER"}, '{"a": 5}'),
+        ('{"a": "5.0"}', INTEGER, '{"a": 5.0}'),
+        ('{"a": "5.5"}', INTEGER, None),
+        ('{"a": "NaN"}', {"type": "number"}, None),
+        ('{"a": "1e400"}', {"type": "number"}, '{"a": 1e400}'),
+        ('{"a": "[1, 2,]"}', ARRAY, None),
+        ('{"a": "[[\\"1\\"]]"}', {"type": "array", "items": {"type": "array", "items": INTEGER}}, '{"a": [[1]]}'),
+        ('{"a": null}', STRING, None),
+        ('{"a": "5", "a": "6"}', INTEGER, '{"a": 5, "a": 6}'),
+        ('{"a": "\\ud800[]"}', ARRAY, None),
+        ('{"a": "[\\"\\ud800\\"]"}', ARRAY, '{"a": ["\\ud800"]}'),
+        ('{"a": {"x": "5"}}', {"type": "object", "additionalProperties": INTEGER}, '{"a": {"x": 5}}'),
+        ('{"a": "5"}', {"$ref": "#/properties/b"}, '{"a": 5}'),
+        ('{"a": "5"}', {"$ref": "https://example.invalid/s"}, None),
+        ('{"a": "{\\"k\\": 1}"}', {"type": "object", "required": ["k"]}, '{"a": {"k": 1}}'),
+        ('{"a": "{}"}', {"type": "object", "required": ["k"]}, None),
+    ],
+)
+def test_one_value(text: str, schema: dict[str, Any], wanted: str | None) -> None:
+    assert mended(text, a=schema, b=INTEGER) == wanted
+
+
+def test_the_branch_that_another_member_names_decides() -> None:
+    branches = {
+        "oneOf": [
+            {"type": "object", "properties": {"kind": {"const": kind}, "n": inner}, "required": ["kind", "n"]}
+            for kind, inner in (("one", INTEGER), ("all", ARRAY))
+        ]
+    }
+    assert mended('{"a": {"kind": "one", "n": "5"}}', a=branches) == '{"a": {"kind": "one", "n": 5}}'
+    assert mended('{"a": {"kind": "all", "n": "[5]"}}', a=branches) == '{"a": {"kind": "all", "n": [5]}}'
+    assert mended('{"a": {"kind": "one", "n": "[5]"}}', a=branches) is None
+
+
+def test_work_is_bounded() -> None:
+    """A schema that refers to itself without end, and one that doubles with each reference."""
+    doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/properties/d{n + 1}"}] * 2} for n in range(40)}
+    assert mended('{"d0": "x", "a": "5"}', **doubling, d40=INTEGER, a=INTEGER) in {None, '{"d0": "x", "a": 5}'}
+    assert mended('{"a": "5"}', a={"$ref": "#/properties/a"}) is None
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS: dict[str, type | tuple[type, ...]] = {"array": list, "object": dict, "boolean": bool}
+
+
+@given(values, st.integers(min_value=1, max_value=9))
+def test_a_value_that_was_encoded_comes_back(value: Any, size: int) -> None:
+    """Whatever it holds, and however it is cut: the watch finds where it begins."""
+    kind = next((name for name, of in KINDS.items() if isinstance(value, of)), "number")
+    if value is None or isinstance(value, str):
+        return
+    schema = schema_of(a={"type": kind}, s=STRING)
+    raw = json.dumps(value)
+    text = json.dumps({"s": '{"a": ', "a": raw, "z": [raw]})
+    made = mended_types(text, schema)
+    assert made is not None
+    assert made.text == json.dumps({"s": '{"a": ', "a": value, "z": [raw]})
+    watch, at = TypeWatch(schema.types_at), 0
+    while (found := watch.feed(text[at : at + size])) < 0:
+        at += size
+        assert at < len(text)
+    assert text[at + found :].startswith(json.dumps(raw))
+
+
+@given(values, st.integers(min_value=1, max_value=9))
+def test_a_sound_value_is_nothing_to_the_watch(value: Any, size: int) -> None:
+    schema = schema_of(a=STRING, b={"type": "array", "items": INTEGER}, c={})
+    text = json.dumps({"a": json.dumps(value), "b": [1, 2], "c": value, "d": {"a": value}})
+    watch = TypeWatch(schema.types_at)
+    assert all(watch.feed(text[at : at + size]) < 0 for at in range(0, len(text), size))
+    assert mended_types(text, schema) is None
