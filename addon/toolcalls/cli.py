@@ -171,6 +171,9 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "read recorded flows again by today's configuration; exit status 1 when verdicts changed",
         "  toolcalls judge recordings/*.flow\n  toolcalls judge --json *.flow > before.json; "
         "toolcalls judge --baseline before.json *.flow\n"
+        "  toolcalls judge --against old.yaml --config new.yaml recordings/*.flow\n"
+        "  toolcalls judge --against-python ../old/.venv recordings/*.flow\n"
+        "  toolcalls judge --summary --junit junit.xml --github recordings/*.flow\n"
         "  toolcalls judge --mend all recordings/*.flow",
         "toolcalls.mitm.offline.judge",
     )
@@ -183,7 +186,25 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         help="say what mending would have changed, by flow and in sum: all, or kinds with commas in between; exit "
         "status 1 when something would have",
     )
-    judge.add_argument("--json", action="store_true", help="as JSON")
+    judge.add_argument(
+        "--against",
+        metavar="CONFIG",
+        help="compare with what this configuration says, not with the recorded verdicts",
+    )
+    judge.add_argument(
+        "--against-python",
+        metavar="PATH",
+        help="compare with what another installed version says: a Python that has toolcalls, or its venv's folder. It "
+        "reads the files by itself, with --against's configuration, else with --config's",
+    )
+    judge.add_argument(
+        "--summary", action="store_true", help="also count by dialect, model, agent, reason and kind of defect"
+    )
+    judge.add_argument("--junit", metavar="FILE", help="also write JUnit XML: a test for each flow")
+    form = judge.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as one JSON object")
+    form.add_argument("--jsonl", action="store_true", help="as JSON lines: a version, each flow as it is read, the sum")
+    form.add_argument("--github", action="store_true", help="as annotations of GitHub Actions")
 
     stats = command(
         "stats",

@@ -4,6 +4,7 @@ Nothing is decided by these. Most agents send a header with the id of their sess
 that sends neither is grouped by how its conversation begins. Many send their SDK's User-Agent only, and are named so.
 """
 
+from collections.abc import Callable
 from hashlib import blake2b
 
 from toolcalls.insight.conversation import RequestSummary
@@ -33,16 +34,21 @@ _AGENTS = {
 
 def agent_of(record: ExchangeRecord) -> str:
     """The agent's name; the library's where the agent does not say who it is; "" for nothing."""
-    for header in ("user-agent", "x-title", "originator"):
-        said = record.header(header).lower()
-        for piece, name in _AGENTS.items():
+    return agent_named(record.header)
+
+
+def agent_named(header: Callable[[str], str]) -> str:
+    """The same, by a function that gives the request's header of a name, "" for none."""
+    for name in ("user-agent", "x-title", "originator"):
+        said = header(name).lower()
+        for piece, agent in _AGENTS.items():
             if piece in said:
-                return name
-    if record.header("agent-session-id"):
+                return agent
+    if header("agent-session-id"):
         return "Goose"
-    if record.header("x-initiator"):
+    if header("x-initiator"):
         return "Copilot CLI"
-    product = record.header("user-agent").partition(" ")[0]
+    product = header("user-agent").partition(" ")[0]
     return redacted_text(product)[:_LENGTH]
 
 

@@ -1,7 +1,7 @@
 """Flow files in and out. What is written holds what people and models said, so only its owner can read it."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -36,8 +36,10 @@ def configuration(path: str | None) -> Config:
         raise BadInput(wrong.errors[0]) from wrong
 
 
-def flows(path: str) -> Iterator[Flow]:
+def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow]:
     """The flows of a file (or HAR) that mitmproxy reads, one after the other. `-` is standard input. Raises BadInput.
+
+    seen   is told how many bytes of the file have been read, before each flow
 
     A file that ends in the middle of a flow, as one does whose writer was killed, gives the flows before that, and a
     line on standard error.
@@ -46,6 +48,8 @@ def flows(path: str) -> Iterator[Flow]:
     with open_input(path) as source:
         try:
             for flow in FlowReader(source).stream():
+                if seen is not None and source.seekable():
+                    seen(source.tell())
                 yield flow
                 count += 1
         except (FlowReadException, ValueError) as error:

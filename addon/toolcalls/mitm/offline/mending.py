@@ -21,7 +21,7 @@ from toolcalls.insight.redaction import redacted_value
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.mitm.judging import Recorded, replies
-from toolcalls.mitm.offline.files import exchanges
+from toolcalls.mitm.offline.progress import Progress
 from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
 from toolcalls.route import Config, Mended
@@ -50,20 +50,21 @@ def show_mending(files: Sequence[str], config: Config, kinds: str, *, as_data: b
     mended: Counter[str] = Counter()
     left: Counter[str] = Counter()
     unread = 0
-    for path, flow in exchanges(files):
-        if wire_for(flow.request) is None and not is_api_websocket(flow):
-            continue
-        try:
-            made = [*_of_flow(flow, config, mend)]
-        except ReplyNotParsed:
-            unread += 1
-            continue
-        about = {"file": path, "flow": flow.id, "path": flow.request.path.partition("?")[0]}
-        for one in made:
-            mended.update(one.mended)
-            left.update(one.left)
-            counts = {"changed": one.changed, "mended": dict(one.mended), "left": dict(one.left)}
-            found.append({**about, **counts, "verdicts": one.verdicts, "notes": one.notes})
+    with Progress(files) as progress:
+        for path, _, flow in progress.exchanges():
+            if wire_for(flow.request) is None and not is_api_websocket(flow):
+                continue
+            try:
+                made = [*_of_flow(flow, config, mend)]
+            except ReplyNotParsed:
+                unread += 1
+                continue
+            about = {"file": path, "flow": flow.id, "path": flow.request.path.partition("?")[0]}
+            for one in made:
+                mended.update(one.mended)
+                left.update(one.left)
+                counts = {"changed": one.changed, "mended": dict(one.mended), "left": dict(one.left)}
+                found.append({**about, **counts, "verdicts": one.verdicts, "notes": one.notes})
     changed = sum(one["changed"] for one in found)
     total = {"replies": len(found), "unread": unread, "changed": changed, "mended": dict(mended), "left": dict(left)}
     if as_data:

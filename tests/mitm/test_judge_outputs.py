@@ -1,0 +1,147 @@
+"""`toolcalls judge`: what it compares with, its sums, and its output for CI systems and for other programs."""
+
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from support import manyflows
+from toolcalls import cli
+from toolcalls.mitm.offline.judge_summary import Summary
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A session and others. A lenient configuration lifts calls of them that the built-in one leaves."""
+    return manyflows.write(tmp_path / "many.flow", [*manyflows.session(), *manyflows.others()])
+
+
+@pytest.fixture
+def lenient(tmp_path: Path) -> Path:
+    path = tmp_path / "lenient.yaml"
+    path.write_text("defaults: {policy: lenient}\n")
+    return path
+
+
+def judged(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    status = cli.main(["judge", *arguments])
+    return status, capfd.readouterr().out
+
+
+def test_against_another_configuration(recording: Path, lenient: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What differs is the same whichever of the two is the other one, and says which was before."""
+    assert judged([str(recording), "--against", str(lenient), "--config", str(lenient)], capfd)[0] == 0
+    status, out = judged([str(recording), "--against", str(lenient)], capfd)
+    assert status == 1
+    assert "lifted Bash (invoke) → 1 declined: inline" in out
+    status, back = judged([str(recording), "--config", str(lenient)], capfd)
+    assert status == 1
+    assert back.splitlines()[-1] == out.splitlines()[-1]
+
+
+def test_a_reply_that_only_the_other_one_reads_has_changed(
+    tmp_path: Path, recording: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = json.loads(judged([str(recording), "--json"], capfd)[1])
+    flows = [*manyflows.session(), *manyflows.others()]
+    assert flows[0].response is not None
+    flows[0].response.status_code = 500
+    path = manyflows.write(tmp_path / "broken.flow", flows)
+    baseline = tmp_path / "before.json"
+    baseline.write_text(json.dumps(before))
+    status, out = judged([str(path), "--baseline", str(baseline)], capfd)
+    assert status == 1
+    assert "→ not read: it is an error with status 500" in out
+    assert judged([str(path)], capfd)[1].splitlines()[-1].endswith("1 unread")
+
+
+def test_the_sum_counts_what_the_flows_hold(recording: Path, lenient: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each number can be counted again from the flows of the same output."""
+    found = json.loads(judged([str(recording), "--config", str(lenient), "--json"], capfd)[1])
+    flows, total = found["flows"], found["summary"]
+    assert total["flows"]["changed"] == sum(flow["change"] == "changed" for flow in flows) > 0
+    invoke = [flow["change"] for flow in flows for verdict in flow["verdicts"] if verdict["dialect"] == "invoke"]
+    assert total["dialect"]["invoke"] == {"count": len(invoke), "changed": invoke.count("changed")}
+    assert sum(one["count"] for one in total["model"].values()) == len(flows)
+    assert sum(one["count"] for one in total["agent"].values()) == len(flows)
+    assert total["defect"]["call_in_text"]["count"] == sum(flow["damage"].get("call_in_text", 0) for flow in flows)
+    assert total["reason"]
+    halves = Summary()
+    for part in (flows[:5], flows[5:]):
+        one = Summary()
+        for flow in part:
+            one.add(flow)
+        halves.merge(one)
+    assert halves.data() == total
+    status, table = judged([str(recording), "--config", str(lenient), "--summary"], capfd)
+    assert status == 1
+    rows = [line.split() for line in table.splitlines()]
+    assert ["invoke", str(len(invoke)), str(invoke.count("changed"))] in rows
+    assert ["defect", "times", "changed"] in rows
+
+
+def test_junit(recording: Path, lenient: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "junit.xml"
+    status, out = judged([str(recording), "--config", str(lenient), "--junit", str(path)], capfd)
+    assert status == 1
+    root = ET.fromstring(path.read_text())
+    changed = [case for case in root.iter("testcase") if case.find("failure") is not None]
+    assert f"{len(changed)} changed" in out
+    assert root.get("failures") == str(len(changed))
+    assert root.get("tests") == str(len([*root.iter("testcase")]))
+    failures = [case.find("failure") for case in changed]
+    assert any("status declined → lifted" in (one.text or "") for one in failures if one is not None)
+
+
+def test_annotations_of_github(recording: Path, lenient: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One line for each change: line ends of the message are escaped, so that the runner reads it as one."""
+    status, out = judged([str(recording), "--config", str(lenient), "--github"], capfd)
+    *annotations, last = out.splitlines()
+    assert status == 1
+    assert f"{len(annotations)} changed" in last
+    assert all(line.startswith(f"::error file={recording},title=toolcalls%3A changed") for line in annotations)
+    assert any("%0A± lifted Bash (invoke): status declined → lifted" in line for line in annotations)
+
+
+def test_lines_are_flows_with_a_version_before_and_the_sum_behind(
+    recording: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, *flows, last = map(json.loads, judged([str(recording), "--jsonl"], capfd)[1].splitlines())
+    whole = json.loads(judged([str(recording), "--json"], capfd)[1])
+    assert first["version"] == 1
+    assert flows == whole["flows"]
+    assert last == {"summary": whole["summary"]}
+
+
+def test_a_terminal_has_a_bar(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    assert cli.main(["judge", str(recording)]) == 0
+    assert "B/s" in shown.getvalue()
+    shown.seek(0)
+    shown.truncate()
+    monkeypatch.setattr(shown, "isatty", lambda: False)
+    assert cli.main(["judge", str(recording)]) == 0
+    assert shown.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--baseline", "a", "--against", "b"], "--baseline and --against each name what to compare with"),
+        (["--mend", "all", "--junit", "a"], "--mend compares with nothing, so it takes no --junit"),
+        (["--against", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_options_that_ask_two_things(
+    options: list[str], message: str, recording: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["judge", str(recording), *options]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"toolcalls judge: {message}")
