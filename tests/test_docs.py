@@ -22,6 +22,8 @@ from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 
+pytestmark = pytest.mark.whole
+
 REPO = Path(__file__).parents[1]
 PACKAGE = REPO / "addon" / "toolcalls"
 PAGES = (

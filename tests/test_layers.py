@@ -20,6 +20,8 @@ import pytest
 
 from toolcalls.wires import SHARED
 
+pytestmark = pytest.mark.whole
+
 REPO = Path(__file__).parents[1]
 PACKAGE = REPO / "addon" / "toolcalls"
 

@@ -28,6 +28,8 @@ from toolcalls.mitm.reply_forms import form_of
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
+pytestmark = pytest.mark.whole
+
 FOLDER = REPO / "recordings"
 FILES = sorted(FOLDER.glob("*.flow"))
 NAMES = [path.stem for path in FILES]

@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from support.repository import REPO
+from support.sampling import EACH
 
 PRODUCT = """
 import pytest
@@ -21,6 +23,15 @@ from support.sampling import examples, some
 def test_a_case(case, way):
     print("ran", case, way, *some(range(1000), 3, case))
 
+@pytest.mark.parametrize("way", range(60))
+def test_by_itself(way):
+    print("ran itself", way)
+
+@pytest.mark.whole
+@pytest.mark.parametrize("way", range(60))
+def test_as_a_whole(way):
+    print("ran whole", way)
+
 @examples(60)
 @given(strategies.integers())
 def test_a_law(number):
@@ -31,7 +42,9 @@ def test_a_law(number):
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     (tmp_path / "test_product.py").write_text(PRODUCT)
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -rP -p support.sampling -p no:cacheprovider\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = -rP -p support.sampling -p no:cacheprovider\nmarkers =\n    sampled: \n    whole: \n"
+    )
     return tmp_path
 
 
@@ -57,8 +70,9 @@ def test_a_sample_holds_every_case_and_says_its_seed(suite: Path) -> None:
     other, _ = ran(suite, TESTS="some")
     assert other != lines
     rows = [line.split() for line in lines if line.startswith("ran")]
-    assert sorted(row[1] for row in rows) == ["a", "a", "b", "b", "c", "c"]
-    assert {len(row[3:]) for row in rows} == {3}
+    ran_of = Counter(row[1] for row in rows)
+    assert ran_of == {"a": 2, "b": 2, "c": 2, "itself": EACH, "whole": 60}
+    assert {len(row[3:]) for row in rows if row[1] in "abc"} == {3}
     seeds = re.findall(r"make test SEED=(\d+)", printed)
     assert len(seeds) == 2
     assert len(set(seeds)) == 1
@@ -67,8 +81,8 @@ def test_a_sample_holds_every_case_and_says_its_seed(suite: Path) -> None:
 def test_without_a_sample_everything_runs(suite: Path) -> None:
     lines, printed = ran(suite)
     rows = [line.split() for line in lines if line.startswith("ran")]
-    assert len(rows) == 90
-    assert {len(row[3:]) for row in rows} == {1000}
+    assert Counter(row[1] for row in rows) == {"a": 30, "b": 30, "c": 30, "itself": 60, "whole": 60}
+    assert {len(row[3:]) for row in rows if row[1] in "abc"} == {1000}
     assert "SEED" not in printed
 
 

@@ -18,6 +18,8 @@ from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import About, Form
 
+pytestmark = pytest.mark.whole
+
 FOLDER = REPO / "addon" / "toolcalls" / "dialects"
 every_dialect = pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[!_]*.py")))
 

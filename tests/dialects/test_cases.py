@@ -9,7 +9,7 @@ decoded by `chatclient`, not by our own codec. Calls, text, verdicts, spans and 
 Through the wire only some of the cuts are made, since the reader has seen them all and `wires/test_cases.py`
 cuts the frames; TESTS=deep makes every one.
 
-A sampled run (`make test`) cuts each case at fewer places.
+A sampled run (`make test`) reads each case as a whole, cuts some cases of each dialect, and those at fewer places.
 """
 
 import json
@@ -45,7 +45,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("name", "written"), rows, ids=[f"{name}-{case.title}" for name, case in rows])
     elif "case" in metafunc.fixturenames:
         rows = [(name, case) for name in names for case in dialect_cases(name)]
-        metafunc.parametrize("case", [case for _, case in rows], ids=[f"{name}-{case.title}" for name, case in rows])
+        ids = [f"{name}-{case.title}" for name, case in rows]
+        if "name" in metafunc.fixturenames:
+            metafunc.parametrize(("name", "case"), rows, ids=ids)
+        else:
+            metafunc.parametrize("case", [case for _, case in rows], ids=ids)
 
 
 def test_a_dialect_is_two_files() -> None:
@@ -53,6 +57,7 @@ def test_a_dialect_is_two_files() -> None:
     assert [path.stem for path in sorted((FOLDER / "dialects").glob("*.yaml"))] == sorted(NAMES)
 
 
+@pytest.mark.whole
 def test_a_file_has_the_format(file: CaseFile) -> None:
     """A case with a mistake fails here, and in no other test."""
     no_mistakes(file)
@@ -62,6 +67,7 @@ def halves(at: int) -> Callable[[bytes], Iterable[bytes]]:
     return lambda body: (body[:at], body[at:])
 
 
+@pytest.mark.whole
 def test_a_case_comes_out_as_its_author_says(case: Case) -> None:
     shown, calls, verdicts, reasoning = read(case, [case.text])
     assert shown == case.shown
@@ -77,7 +83,8 @@ def test_a_case_comes_out_as_its_author_says(case: Case) -> None:
         assert dialect in NAMES or (dialect is None and reason in {"invented_result", "dropped_result"})
 
 
-def test_it_is_the_same_however_the_text_is_cut(case: Case) -> None:
+@pytest.mark.sampled(5, per="name")
+def test_it_is_the_same_however_the_text_is_cut(name: str, case: Case) -> None:  # noqa: ARG001 - a sample for each
     expected = read(case, [case.text])
     assert read(case, chunks(case.text, 1)) == expected, "chunks of 1"
     ways = [(f"chunks of {size}", chunks(case.text, size)) for size in (3, 7)]
@@ -87,7 +94,8 @@ def test_it_is_the_same_however_the_text_is_cut(case: Case) -> None:
         assert read(case, pieces) == expected, way
 
 
-def test_it_is_the_same_through_the_wire(case: Case) -> None:
+@pytest.mark.sampled(4, per="name")
+def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa: ARG001 - a sample for each
     """The reader has seen every cut; the frames need not see them all in each of a thousand cases."""
     expected = read(case, [case.text])
     body = stream([case.text], None if case.finish == "broken" else case.finish)
@@ -103,6 +111,7 @@ def test_it_is_the_same_through_the_wire(case: Case) -> None:
         assert exchanged(case, pieces, cuts) == expected, way
 
 
+@pytest.mark.whole
 def test_calls_are_written_as_their_author_says(name: str, written: Written) -> None:
     request = WIRE.request(json.dumps({"messages": [], "tools": written.tools}).encode())
     tools = Toolbox(request.tools)

@@ -33,6 +33,8 @@ from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
 from toolcalls.mitm import flow_metadata
 
+pytestmark = pytest.mark.whole
+
 ADDON = REPO / "addon" / "toolcalls"
 CODES = {"status": set(get_args(Status)), "reason": set(get_args(Reason)), "repairs": set(get_args(Repair))}
 

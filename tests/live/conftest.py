@@ -20,7 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Tests that start processes of their own are for a run of everything.
     """
+    here = str(Path(__file__).parent)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             shared = {"running", "proxy"} & set(getattr(item, "fixturenames", ()))
             item.add_marker(pytest.mark.sampled(1 if shared else 0))

@@ -2,7 +2,8 @@
 
 The environment says which, so xdist's workers know it too:
 
-    TESTS=some SEED=17   `make test`: a part of each large product, and of each law's examples
+    TESTS=some SEED=17   `make test`: a part of each large product, and of each law's examples; of a test with more
+                         parameters than EACH, so many, where no mark says otherwise
     TESTS=quick          `make quick`: the same, always with seed 0, and the fewest examples
     TESTS=mutate         `make mutate`: the tests of `make quick`, and all examples of each law
     TESTS=all            `make test-all`, and pytest by itself
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 AMOUNT = os.environ.get("TESTS", "all")
+EACH = 40
 EXAMPLES = {
     "quick": lambda _: 5,
     "mutate": int,
@@ -75,27 +77,36 @@ def smaller(size: int) -> int:
 
 
 def sampled(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """The tests that run. Of those marked `@pytest.mark.sampled(2, per="case")` it is two for each `case`."""
+    """The tests that run.
+
+    Of those marked `@pytest.mark.sampled(2, per="case")` it is two for each `case`; all that are marked `whole`; of any
+    other test at most `EACH`, in `make test`.
+    """
     groups: dict[str, dict[int, list[pytest.Item]]] = {}
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
-            per = mark.kwargs.get("per")
+        mark = item.get_closest_marker("sampled")
+        if mark or (AMOUNT == "some" and not item.get_closest_marker("whole")):
+            per = mark.kwargs.get("per") if mark else None
             value = item.callspec.params[per] if per else None  # type: ignore[attr-defined]
             groups.setdefault(item.nodeid.partition("[")[0], {}).setdefault(id(value), []).append(item)
     out: set[pytest.Item] = set()
     for test, several in groups.items():
         for number, members in enumerate(several.values()):
-            (count,) = members[0].get_closest_marker("sampled").args  # type: ignore[union-attr]
+            mark = members[0].get_closest_marker("sampled")
+            (count,) = mark.args if mark else (EACH,)
             out.update(set(members) - set(some(members, count, f"{test} {number}")))
     return [item for item in items if item not in out]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not in the sample, behind -k and --last-failed; draw the laws' examples by the seed."""
+    """Leave out what is not in the sample, behind -k and --last-failed; draw the laws' examples by the seed.
+
+    What `--case` asks for is in every sample.
+    """
     if not SAMPLED:
         return
-    stay = sampled(items)
+    stay = list(items) if config.getoption("case", None) else sampled(items)
     kept = set(stay)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = stay

@@ -33,6 +33,7 @@ def test_a_file_has_the_format(file: CaseFile) -> None:
     no_mistakes(file)
 
 
+@pytest.mark.whole
 @cases({**SENT, **ALSO_SENT})
 def test_a_client_receives_what_the_author_says(sent: Sent, case: dict[str, Any]) -> None:
     exchange, body = sent.exchange(case), sent.body(case)
