@@ -59,7 +59,7 @@ OWN = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
 # --- the cases of all wires -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3, per="case")
+@pytest.mark.sampled(1, per="case")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,7 +85,7 @@ def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, for
         assert again.verdicts == exchange.verdicts
 
 
-@pytest.mark.sampled(1, per="case")
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
 def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> None:

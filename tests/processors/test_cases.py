@@ -52,7 +52,7 @@ def test_a_file_has_the_format(file: CaseFile) -> None:
     no_mistakes(file)
 
 
-@pytest.mark.sampled(3, per="case")
+@pytest.mark.sampled(2, per="case")
 @pytest.mark.parametrize("form", ["sse", "whole"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)

@@ -45,7 +45,7 @@ from toolcalls.route import Reactor, Route
 from toolcalls.wires.frames import Form
 
 
-@pytest.mark.sampled(3, per="case")
+@pytest.mark.sampled(1, per="case")
 @pytest.mark.parametrize(("wire", "form"), FORMS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)

@@ -19,6 +19,7 @@ import zstandard
 from support.chatclient import HEAD, chunk, ending, event
 from support.loopback import encoded
 from support.repository import REPO
+from support.sampling import some
 from support.spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
@@ -489,7 +490,8 @@ def test_memory_does_not_grow_with_a_reply_that_passes(start: str, name: str) ->
 @pytest.mark.parametrize("policy", ["standard", "strict"])
 def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], policy: Any) -> None:
     """A call that is never closed, in every dialect: 600 kB come, and 50 kB are allowed."""
-    for name, dialect in all_dialects().items():
+    for name in some(tuple(all_dialects()), 16, f"{tools} {policy}"):
+        dialect = all_dialects()[name]
         try:
             text = dialect.write((Call("Bash", '{"command": "START"}'),), Toolbox((Tool("Bash"),)))
         except Unwritable:

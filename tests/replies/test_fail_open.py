@@ -25,7 +25,7 @@ from mitmproxy.test import taddons, tflow, tutils
 import toolcalls
 from support.chatclient import HEAD, chunk, ending, event
 from support.loopback import EVENTS, PATH, asked, streamed
-from support.sampling import some
+from support.sampling import SAMPLED, some
 from support.spoken import SPOKEN, Spoken, through
 from support.spoken import exchange as lifting
 from toolcalls.mitm.addon import ToolCalls
@@ -246,16 +246,20 @@ def called(look: Callable[[CodeType], None]) -> Iterator[None]:
 
 
 def everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> Iterator[tuple[CodeType, int, Exchange, bytes]]:
-    """What leaves, for a fault in the first two calls, one in the middle and the last of every function."""
+    """What leaves, for a fault in the first two calls, one in the middle and the last of every function.
+
+    A sampled run takes 50 functions, and one call of each.
+    """
     through(make(), body, size)  # what is made once for all is made here
     counts: Counter[CodeType] = Counter()
     one = make()
     latest.cache_clear()
     with called(lambda code: counts.update([code])):
         through(one, body, size)
-    for code, count in counts.items():
-        if code.co_qualname in ENTRANCES or code.co_name.startswith("<"):
-            continue
+    codes = [code for code in counts if code.co_qualname not in ENTRANCES and not code.co_name.startswith("<")]
+    assert len(codes) > 100
+    for code in some(codes, 50, body):
+        count = counts[code]
         numbers = sorted({1, min(2, count), (count + 1) // 2, count})
         for number in some(numbers, 1, code.co_qualname):
             left = number
@@ -289,8 +293,7 @@ def struck_everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> s
 def test_a_fault_in_any_function_loses_nothing(name: str, size: int) -> None:
     spoken = SPOKEN[name]
     found = struck_everywhere(lambda: lifting(spoken, REQUEST.tools), spoken.said(TEXT), size)
-    assert found >= {"Exchange._take", "Exchange._apply", "Lane.text", "Reader.read", "Block.begin"}
-    assert len(found) > 100
+    assert SAMPLED or found >= {"Exchange._take", "Exchange._apply", "Lane.text", "Reader.read", "Block.begin"}
 
 
 @pytest.mark.parametrize("processed", [False, True], ids=["observed", "processed"])
@@ -304,14 +307,19 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
         return lifting(SPOKEN["openai_chat"], REQUEST.tools, processors=processors)
 
     found = struck_everywhere(make, body, 90)
-    assert found >= {"LaneFrames.native", "Lane.native", "Reading._choice", "Reading._native"}
-    assert not processed or found >= {
-        "Chain.native",
-        "CallDecisions.add_piece",
-        "CallDecisions.end",
-        "Reactors.react",
-        "Filters.feed",
-    }
+    assert SAMPLED or found >= {"LaneFrames.native", "Lane.native", "Reading._choice", "Reading._native"}
+    assert (
+        SAMPLED
+        or not processed
+        or found
+        >= {
+            "Chain.native",
+            "CallDecisions.add_piece",
+            "CallDecisions.end",
+            "Reactors.react",
+            "Filters.feed",
+        }
+    )
 
 
 # --- the hooks --------------------------------------------------------------------------------------------------------
