@@ -174,10 +174,16 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls judge --against old.yaml --config new.yaml recordings/*.flow\n"
         "  toolcalls judge --against-python ../old/.venv recordings/*.flow\n"
         "  toolcalls judge --summary --junit junit.xml --github recordings/*.flow\n"
-        "  toolcalls judge --mend all recordings/*.flow",
+        "  toolcalls judge --mend all recordings/*.flow\n"
+        "  toolcalls judge --jobs 8 --state archive.state --parquet verdicts/ archive/",
         "toolcalls.mitm.offline.judge",
     )
-    judge.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    judge.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="flows or HAR, folders of them, and URLs that fsspec reads (s3://, gs://)",
+    )
     judge.add_argument("--config", metavar="FILE", help=config)
     judge.add_argument("--baseline", metavar="FILE", help="an earlier output of --json (default: the flows' own)")
     judge.add_argument(
@@ -199,6 +205,21 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     )
     judge.add_argument(
         "--summary", action="store_true", help="also count by dialect, model, agent, reason and kind of defect"
+    )
+    judge.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
+    )
+    judge.add_argument(
+        "--state", metavar="FILE", help="write down what is done, and go on from there in a run with the same options"
+    )
+    judge.add_argument(
+        "--parquet", metavar="FOLDER", help="also write a row for each exchange, as Parquet; a URL of fsspec, too"
+    )
+    judge.add_argument(
+        "--engine", choices=("local", "dask"), default="local", help="who does the work (default: this machine)"
+    )
+    judge.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of Dask's scheduler (default: a cluster of --jobs processes here)"
     )
     judge.add_argument("--junit", metavar="FILE", help="also write JUnit XML: a test for each flow")
     form = judge.add_mutually_exclusive_group()

@@ -4,8 +4,8 @@ What they are compared with is what the addon wrote into each flow when it was r
 earlier output of `judge --json`; or, with `--against`, what another configuration says of the same flows, and with
 `--against-python` what another installed version does. A flow that has no earlier verdicts is new, which is no change.
 
-Strategy: flows are read, judged and compared one at a time (`judged_flow`), and each result goes to whoever shows it
-(`judge_output`), so that only `--json` and `--junit` hold anything of all flows.
+Strategy: flows are read, judged (`judged_flow`) and compared one at a time, here or in other processes (`archive`), and
+each result goes to whoever shows it (`judge_output`), so that only `--json` and `--junit` hold anything of all flows.
 
 `--mend KINDS` asks something else: what mending would have changed (`mending`).
 """
@@ -13,41 +13,68 @@ Strategy: flows are read, judged and compared one at a time (`judged_flow`), and
 import json
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from hashlib import blake2b
 from typing import Any
 
-from mitmproxy import http
-
-from toolcalls.commands.streams import BadInput, read_json
+from toolcalls import __version__
+from toolcalls.commands.streams import BadInput, print_error, read_json
+from toolcalls.insight.formatting import counted
+from toolcalls.mitm.offline.archive.judging import Judging
+from toolcalls.mitm.offline.archive.parts import files_of
+from toolcalls.mitm.offline.archive.spreading import Spreading
 from toolcalls.mitm.offline.files import configuration
 from toolcalls.mitm.offline.judge_output import Output
-from toolcalls.mitm.offline.judged_flow import compare, judge_flow
+from toolcalls.mitm.offline.judged_flow import compare
 from toolcalls.mitm.offline.mending import show_mending
 from toolcalls.mitm.offline.other_python import OtherPython
 from toolcalls.mitm.offline.progress import Progress
 
 # What another reading says of a flow; None for nothing.
-type Before = Callable[[dict[str, Any], http.HTTPFlow], Mapping[str, Any] | None]
+type Before = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
+    """The command: exit status 1 when verdicts changed, 2 when some of the files cannot be read. Raises BadInput."""
     _one_question(arguments)
     config = configuration(arguments.config)
+    files = files_of(arguments.files)
+    names = [file.path for file in files]
     if arguments.mend is not None:
-        return show_mending(arguments.files, config, arguments.mend, as_data=arguments.json)
-    files = list(dict.fromkeys(arguments.files))
+        return show_mending(names, config, arguments.mend, as_data=arguments.json)
+    broken: set[str] = set()
     with ExitStack() as stack:
-        before = _before(arguments, files, stack)
-        progress = stack.enter_context(Progress(files))
+        baseline = None if arguments.baseline is None else _baseline(arguments.baseline)
+        against = None if arguments.against is None else configuration(arguments.against)
+        before = _before(arguments, names, baseline, stack)
+        job = Judging(config, None if before is not None else against, arguments.parquet, baseline)
+        progress = stack.enter_context(Progress(names, [file.size for file in files]))
         output = Output(arguments, progress.line)
-        for path, number, flow in progress.exchanges():
-            result = judge_flow(path, number, flow, config)
-            if result is not None:
-                earlier = None if before is None else before(result, flow)
-                output.add(compare(result, earlier, other=before is not None))
-    output.end()
-    return 1 if output.summary.changes["changed"] else 0
+        for judged in stack.enter_context(closing(_spreading(arguments, job).judged(files, job))):
+            progress.add(judged.size, judged.flows)
+            for result, other in judged.results:
+                earlier = other if before is None else before(result)
+                output.add(compare(result, earlier, other=before is not None or against is not None))
+            for file, line, torn in judged.broken:
+                print_error("toolcalls" if torn else "toolcalls judge", line)
+                if not torn:
+                    broken.add(file)
+        output.end()
+    if broken and len(files) > 1:
+        print_error("toolcalls judge", f"{len(broken)} of {counted(len(files), 'file')} cannot be read as a whole")
+    return 2 if broken else 1 if output.summary.changes["changed"] else 0
+
+
+def _spreading(arguments: Namespace, job: Judging) -> Spreading:
+    """How the options want it spread. Raises BadInput."""
+    if arguments.scheduler is not None and arguments.engine != "dask":
+        raise BadInput("--scheduler is for --engine dask")
+    if job.parquet is not None and arguments.against_python is not None:
+        raise BadInput("--parquet takes no --against-python: what another version says is known here alone")
+    known = {"config": repr(job.config), "against": repr(job.against), "baseline": repr(job.baseline)}
+    digests = {key: blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest() for key, text in known.items()}
+    asked = {"toolcalls": __version__, **digests, "parquet": job.parquet}
+    return Spreading(arguments.engine, arguments.jobs, arguments.scheduler, arguments.state, asked)
 
 
 def _one_question(arguments: Namespace) -> None:
@@ -71,18 +98,16 @@ def _one_question(arguments: Namespace) -> None:
             raise BadInput(f"--mend compares with nothing, so it takes no {option}")
 
 
-def _before(arguments: Namespace, files: list[str], stack: ExitStack) -> Before | None:
-    """What is compared with; None for the flows' own verdicts. Raises BadInput."""
+def _before(
+    arguments: Namespace, names: list[str], baseline: Mapping[str, Any] | None, stack: ExitStack
+) -> Before | None:
+    """What is compared with; None for the flows' own verdicts, and for what the job finds itself. Raises BadInput."""
     if arguments.against_python is not None:
         config = arguments.config if arguments.against is None else arguments.against
-        other = stack.enter_context(OtherPython(arguments.against_python, config, files))
-        return lambda result, _: other.before(result["file"], result["number"])
-    if arguments.against is not None:
-        other_config = configuration(arguments.against)
-        return lambda result, flow: judge_flow(result["file"], result["number"], flow, other_config)
-    if arguments.baseline is not None:
-        baseline = _baseline(arguments.baseline)
-        return lambda result, _: baseline.get(result["flow"])
+        other = stack.enter_context(OtherPython(arguments.against_python, config, names))
+        return lambda result: other.before(result["file"], result["number"])
+    if baseline is not None:
+        return lambda result: baseline.get(result["flow"])
     return None
 
 

@@ -19,11 +19,13 @@ from toolcalls.mitm.offline.files import flows
 
 
 class Progress:
-    """The bar of one command, a context manager. `files` are the paths that will be read, in order."""
+    """The bar of one command, a context manager. `files` are the paths that will be read, in order; `sizes` are theirs
+    in bytes where they are known already, None for one that is not.
+    """
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[str], sizes: Sequence[int | None] | None = None) -> None:
         self._files = tuple(files)
-        self._sizes = [_size(path) for path in files]
+        self._sizes = [_size(path) for path in files] if sizes is None else [*sizes]
         self._done = 0  # bytes of the files before this one
         self._flows = 0
         # Without a size that is known (standard input), the bar counts and names no time.
@@ -47,6 +49,13 @@ class Progress:
                 if isinstance(flow, http.HTTPFlow):
                     yield path, number, flow
             self._done += size or 0
+
+    def add(self, size: int, flows: int) -> None:
+        """`flows` more have been read elsewhere, with `size` bytes."""
+        self._flows += flows
+        if not self._bar.disable:
+            self._bar.set_postfix_str(counted(self._flows, "flow"), refresh=False)
+            self._bar.update(size)
 
     def line(self, text: str) -> None:
         """Write a line to standard output."""
