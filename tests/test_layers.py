@@ -100,7 +100,9 @@ FILES = {
         | text_diff | turn
         | exports scorecard | plots sessions | session_page totals | page
     """,
-    "commands": "streams | check_config dialects jobs | options | parse rewrite write",
+    "commands": """
+        streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write
+    """,
     "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
@@ -127,6 +129,7 @@ WORLDLY = {
     "mitm": WORLD,
     "cli": WORLD - {"mitmproxy"},
     "demo": WORLD - {"mitmproxy"},
+    "commands.line_program": frozenset({"subprocess", "time"}),  # a parser that is tried
     "processors.reactor_runner": frozenset({"threading", "time"}),
     "text.patterns": frozenset({"time"}),  # of its own thread, and only for what no work can be counted of
 }
@@ -272,6 +275,7 @@ def test_ruff_knows_the_same_world() -> None:
     assert set(ruff["flake8-tidy-imports"]["banned-api"]) == WORLD
     exempt = {place for place, rules in ruff["per-file-ignores"].items() if "TID251" in rules}
     assert exempt == {
+        "addon/toolcalls/commands/line_program.py",
         "addon/toolcalls/mitm/**",
         "addon/toolcalls/processors/reactor_runner.py",
         "addon/toolcalls/text/patterns.py",

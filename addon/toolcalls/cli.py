@@ -6,6 +6,8 @@ mitmproxy.
 
 Every error is one line, `toolcalls COMMAND: what`. Exit status: 0 done, 1 found what it looks for or was refused,
 2 bad use or bad input, 130 interrupted.
+
+Over 300 lines: it is the one list of all commands with their options, and nothing in it depends on anything else in it.
 """
 
 import argparse
@@ -156,6 +158,28 @@ def _parser() -> argparse.ArgumentParser:
 
     dialects = command("dialects", "list the dialects that are known", "  toolcalls dialects --json")
     dialects.add_argument("--json", action="store_true", help="as JSON")
+
+    cases = command(
+        "cases",
+        "write the dialects' cases as JSON lines, to test other parsers with; or run a parser on them",
+        "  toolcalls cases > cases.jsonl\n  toolcalls cases --dialect hermes --run 'toolcalls parse --jsonl'",
+    )
+    cases.add_argument("files", nargs="*", metavar="FILE", help="case files, YAML (default: those that ship)")
+    cases.add_argument("--dialect", action="append", metavar="NAME", help="only this dialect's; may come again")
+    cases.add_argument("--schema", action="store_true", help="write the JSON Schema of a line and of an answer")
+    cases.add_argument(
+        "--run",
+        metavar="COMMAND",
+        help="give each case to a parser as a line, take a line as its answer, and print by dialect how many are "
+        "right; exit status 1 when one is not",
+    )
+    cases.add_argument("--stream", action="store_true", help="--run: `chunks` in place of `text`, in all `cuts`")
+    cases.add_argument("--all", action="store_true", help="--run: also cases about what only this project decides")
+    cases.add_argument(
+        "--timeout", type=_positive, default=10, metavar="SECONDS", help="--run: for one answer (default: 10)"
+    )
+    cases.add_argument("--differences", action="store_true", help="--run: a line for each case that is not right")
+    cases.add_argument("--json", action="store_true", help="--run: the table as JSON")
 
     check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")

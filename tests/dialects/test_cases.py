@@ -24,6 +24,7 @@ from support.casereports import no_mistakes
 from support.chatclient import stream
 from support.dialectcases import WIRE, chunks, exchanged, read, read_back, single, whole
 from support.sampling import DEEP, some
+from toolcalls.commands.dialect_cases import pieces
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.shapes import Call, Unwritable
@@ -87,11 +88,13 @@ def test_a_case_comes_out_as_its_author_says(case: Case) -> None:
 def test_it_is_the_same_however_the_text_is_cut(name: str, case: Case) -> None:  # noqa: ARG001 - a sample for each
     expected = read(case, [case.text])
     assert read(case, chunks(case.text, 1)) == expected, "chunks of 1"
+    if case.cuts:
+        assert read(case, pieces(case.text, case.cuts)) == expected, f"cut at {case.cuts}"
     ways = [(f"chunks of {size}", chunks(case.text, size)) for size in (3, 7)]
     for at in range(1, len(case.text), 1 if DEEP or len(case.text) < 200 else 3):
         ways.append((f"cut at {at}", [case.text[:at], case.text[at:]]))
-    for way, pieces in some(ways, 8, case.text):
-        assert read(case, pieces) == expected, way
+    for way, parts in some(ways, 8, case.text):
+        assert read(case, parts) == expected, way
 
 
 @pytest.mark.sampled(4, per="name")
@@ -107,8 +110,8 @@ def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa
         ways.append((f"deltas cut at {at}", [case.text[:at], case.text[at:]], whole))
     for size, cuts in ((1, whole), (3, whole), (7, single)):
         ways.append((f"deltas of {size}", chunks(case.text, size), cuts))
-    for way, pieces, cuts in some(ways, 3, case.text):
-        assert exchanged(case, pieces, cuts) == expected, way
+    for way, parts, cuts in some(ways, 3, case.text):
+        assert exchanged(case, parts, cuts) == expected, way
 
 
 @pytest.mark.whole

@@ -1,12 +1,12 @@
 """The case files of `tests/cases`, read into what a test needs. `tests/cases/README.md` says what their format is.
 
 Strategy: a case is written for people, so nearly everything has a default, and the defaults stand here and nowhere
-else. Every case of a dialect is turned into a Chat Completions request and a `Route`; the reader and the whole exchange
-are then run on the same terms. Each case knows its file and line. One with a mistake is left out, and the mistake is
-kept, so that it fails one test and no other case.
+else; those of a dialect's cases stand in the package (`commands/dialect_cases.py`), which gives these cases to other
+programs, too. Every case of a dialect is turned into a Chat Completions request and a `Route`; the reader and the whole
+exchange are then run on the same terms. Each case knows its file and line. One with a mistake is left out, and the
+mistake is kept, so that it fails one test and no other case.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,10 +14,31 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from support.caseformat import BESIDE, FORMATS, ROUTE_KEYS, WITHOUT_TOOLS, Format
+from support.caseformat import BESIDE, FORMATS, WITHOUT_TOOLS, Format
 from support.casevalues import tools as wrong_tools
 from support.repository import REPO
+from toolcalls.commands.dialect_cases import arguments_of, canonical, completed, openai_tools
 from toolcalls.route import Route
+
+__all__ = [
+    "CASES",
+    "Case",
+    "CaseFile",
+    "Finish",
+    "Mistake",
+    "Place",
+    "Said",
+    "Written",
+    "canonical",
+    "case_file",
+    "case_of",
+    "dialect_cases",
+    "keys_beside",
+    "load",
+    "openai_tools",
+    "read_file",
+    "written_cases",
+]
 
 CASES = REPO / "tests" / "cases"
 
@@ -74,6 +95,7 @@ class Case:
     verdicts   (status, reason, dialect, name), in order
     repairs    all repairs of all verdicts, in order
     reasoning  what went from the text to the reasoning field
+    cuts       places at which the text was cut when the case failed
     """
 
     title: str
@@ -86,6 +108,7 @@ class Case:
     verdicts: tuple[tuple[str, str | None, str | None, str | None], ...]
     repairs: tuple[str, ...]
     reasoning: str = ""
+    cuts: tuple[int, ...] = ()
     place: Place | None = None
 
 
@@ -99,25 +122,6 @@ class Written:
     text: str | None
     refused: str | None
     place: Place | None = None
-
-
-def canonical(arguments: str) -> str:
-    """Argument JSON with one spelling for each value: order, number types and nulls stay apart, white space goes."""
-    return json.dumps(json.loads(arguments), ensure_ascii=False)
-
-
-def openai_tools(short: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Tools in OpenAI form, from the short form `Bash: {command: string}` or from whole schemas with `properties`."""
-    tools = []
-    for name, about in short.items():
-        schema = about if about is None or "properties" in about else {"type": "object", "properties": _short(about)}
-        function = {"name": name} if schema is None else {"name": name, "parameters": schema}
-        tools.append({"type": "function", "function": function})
-    return tools
-
-
-def _short(keys: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: {"type": kind} if isinstance(kind, str) else kind for key, kind in keys.items()}
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -287,34 +291,26 @@ def written_cases(name: str) -> Iterator[Written]:
     data = load("dialects", name)
     for case in data["written"]:
         tools = openai_tools(case.get("tools", data["tools"]) or {})
-        calls = tuple((call["name"], _arguments(call)[0]) for call in case["calls"])
+        calls = tuple((call["name"], arguments_of(call)[0]) for call in case["calls"])
         yield Written(case["title"], tools, calls, case.get("text"), case.get("refused"), case.place)
-
-
-def _arguments(call: Mapping[str, Any]) -> tuple[str, bool]:
-    if "json" in call:
-        return call["json"], True
-    return json.dumps(call.get("arguments", {}), ensure_ascii=False), False
 
 
 def case_of(case: Said, dialect: str, tools: Mapping[str, Any]) -> Case:
     """A dialect's case, with the defaults of what it does not say."""
-    calls = tuple((call["name"], *_arguments(call)) for call in case.get("calls", ()))
-    settings = {key: tuple(case[key]) if isinstance(case[key], list) else case[key] for key in ROUTE_KEYS & set(case)}
-    lines = case.get("verdicts", [f"lifted {name}" for name, _, _ in calls])
-    text = case["text"].replace("␍", "\r")
-    declared = openai_tools(case.get("tools", tools) or {})
+    made = completed(case, dialect, tools, str(case.place))
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in made.route.items()}
     return Case(
-        title=case["title"],
-        text=text,
-        request={"messages": [], **({"tools": declared} if declared else {}), **case.get("request", {})},
+        title=made.title,
+        text=made.text,
+        request={"messages": [], **({"tools": made.tools} if made.tools else {}), **made.request},
         route=Route(client="native", upstream="text", **settings),
-        finish=case.get("finish", "stop"),
-        shown=case.get("shown", "" if calls else text).replace("␍", "\r"),
-        calls=calls,
-        verdicts=tuple(_verdict(line, dialect) for line in lines),
-        repairs=tuple(case.get("repairs", ())),
-        reasoning=case.get("reasoning", ""),
+        finish=made.finish,
+        shown=made.shown,
+        calls=made.calls,
+        verdicts=tuple(_verdict(line, dialect) for line in made.verdicts),
+        repairs=made.repairs,
+        reasoning=made.reasoning,
+        cuts=made.cuts,
         place=case.place,
     )
 

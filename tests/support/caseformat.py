@@ -23,6 +23,7 @@ from support.casevalues import (
     one_of,
     open_calls,
     outcomes,
+    places,
     repairs,
     rows,
     text,
@@ -31,6 +32,7 @@ from support.casevalues import (
     turns,
     verdicts,
 )
+from toolcalls.commands.dialect_cases import ROUTE_KEYS
 from toolcalls.route import PolicyName
 
 
@@ -95,7 +97,7 @@ _ROUTE: dict[str, Check] = {
     "max_buffer_bytes": number,
     "drop_invented_results": flag,
 }
-ROUTE_KEYS = frozenset(_ROUTE)
+assert set(_ROUTE) == ROUTE_KEYS, "the package knows other keys of a route than the format"
 
 _TITLE: dict[str, Check] = {"title": text}
 _WIRE: dict[str, Check] = {
@@ -145,6 +147,7 @@ FORMATS: dict[str, dict[str, Format]] = {
                 "tools": tools,
                 "request": mapping,
                 "reasoning": text,
+                "cuts": places,
                 **_ROUTE,
             },
             frozenset({"title", "text"}),

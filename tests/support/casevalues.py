@@ -47,6 +47,13 @@ def texts(value: Any) -> str:
     return listed(value, text)
 
 
+def places(value: Any) -> str:
+    """Places in a text, in order."""
+    if not isinstance(value, list) or any(type(place) is not int or place < 1 for place in value):
+        return "must be a list of whole numbers from 1"
+    return "" if value == sorted(set(value)) else "must be in order, each place once"
+
+
 def one_of(*words: str) -> Check:
     return lambda value: "" if value in words else f"must be one of {', '.join(words)}, not {value!r}"
 
