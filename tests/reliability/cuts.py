@@ -7,7 +7,7 @@ has come.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 from reliability import heard, invariants
 from reliability.driving import Outcome, driven
@@ -59,23 +59,23 @@ def over(dialect: str, fraction: float, seed: int) -> Row:
     route = with_tools(Route(client="native", upstream="text"), (TOOL,))
     for kind, text in texts(dialect):
         for key, spoken in SPOKEN.items():
-            whole = _driven(spoken, spoken.said([text]), route, ends=True)
+            whole = cache(partial(_driven, spoken, spoken.said([text]), route, ends=True))  # few parts need each
             share = 1 if spoken.wire == "openai_chat" else WIRES
             for size in range(1, len(text)):
                 for ends in (False, True):
                     name = f"{dialect} {kind} wire={key} characters={size} ends={ends} seed={seed}"
                     if chosen(name, fraction * share, seed):
                         body = _until(spoken, text, size)
-                        tally.count(name, _breaches(spoken, body, route, whole, text[:size], ends=ends))
+                        tally.count(name, _breaches(spoken, body, route, whole(), text[:size], ends=ends))
         spoken = SPOKEN["openai_chat"]
         body = spoken.said([text[at : at + 9] for at in range(0, len(text), 9)])
-        whole = _driven(spoken, body, route, ends=True)
+        whole = cache(partial(_driven, spoken, body, route, ends=True))
         for size in range(1, len(body)):
             for ends in (False, True):
                 name = f"{dialect} {kind} wire=openai_chat bytes={size} ends={ends} seed={seed}"
                 if chosen(name, fraction * BYTES, seed):
                     said = heard.heard(spoken.wire, spoken.form, body[:size]).text
-                    tally.count(name, _breaches(spoken, body[:size], route, whole, said, ends=ends))
+                    tally.count(name, _breaches(spoken, body[:size], route, whole(), said, ends=ends))
     return tally.row
 
 

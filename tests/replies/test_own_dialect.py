@@ -10,6 +10,7 @@ import pytest
 
 from support.chatclient import HEAD, chunk, event, stream
 from support.exchanges import of_kind
+from support.sampling import some
 from toolcalls.dialects import about, all_dialects
 from toolcalls.insight.report import is_unchanged, summarize_verdicts, verdict_data
 from toolcalls.request import Tool
@@ -42,7 +43,7 @@ def test_a_call_that_reads_alike_is_unchanged(client: str, spoken: str) -> None:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("client", sorted(all_dialects()))
 def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
-    for spoken in sorted(all_dialects()):
+    for spoken in some(sorted(all_dialects()), 25, client):
         assert all(unchanged(client, spoken)), spoken
 
 

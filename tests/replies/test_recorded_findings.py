@@ -11,6 +11,7 @@ import pytest
 
 from support.exchanges import of_request
 from support.repository import shared_path
+from support.sampling import SAMPLED, some
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.route import Route
@@ -79,7 +80,7 @@ def read(wire: Wire, row: dict[str, Any]) -> Exchange:
 def test_only_what_is_damaged_has_a_finding(name: str) -> None:
     wire = all_wires()[name]
     seen = 0
-    for row in recorded(name):
+    for row in some(list(recorded(name)), 30, name):
         exchange = read(wire, row)
         natives = [verdict for _, verdict in exchange.verdicts if verdict.dialect is None]
         seen += len(natives)
@@ -87,4 +88,4 @@ def test_only_what_is_damaged_has_a_finding(name: str) -> None:
         found |= {note.rule for _, note in exchange.notes}
         assert found == FOUND.get(row["id"], set()), row["id"]
         assert all(verdict.defects or verdict.reason is None for verdict in natives if verdict.status == "native")
-    assert seen or name in {"ollama_generate", "openai_completions"}
+    assert SAMPLED or seen or name in {"ollama_generate", "openai_completions"}

@@ -103,6 +103,7 @@ def test_it_is_mended_by_choice_only(form: Form, kind: str, damage: Damage) -> N
     assert run(exchange(form), [body]) == body
 
 
+@pytest.mark.sampled(12)
 @each_form
 @pytest.mark.parametrize(("kind", "damage"), a_few(EACH, 4, "cut values"))
 def test_any_cut_gives_the_same(form: Form, kind: str, damage: Damage) -> None:

@@ -59,7 +59,8 @@ def exchange(wire: Wire, row: dict[str, Any], form: Form, route: Route) -> Excha
 @pytest.mark.parametrize("name", FILES)
 def test_only_damaged_streams_are_mended(name: str) -> None:
     wire, changed = all_wires()[FILES[name]], set()
-    for row in rows(name):
+    sample = some(rows(name), 25, name)
+    for row in sample:
         body = (
             base64.b64decode(row["body_base64"]) if "body_base64" in row else row["body"].encode(errors="surrogatepass")
         )
@@ -74,7 +75,7 @@ def test_only_damaged_streams_are_mended(name: str) -> None:
         if out != protocol:
             changed.add(row["id"])
             assert any(verdict.repairs for _, verdict in one.verdicts), row["id"]
-    assert changed == {row["id"] for row in rows(name)} & set(DAMAGED)
+    assert changed == {row["id"] for row in sample} & set(DAMAGED)
 
 
 # --- sound calls that are damaged -------------------------------------------------------------------------------------
