@@ -14,10 +14,13 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+
+import yaml
 
 from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.insight.exports.schema import json_schema
@@ -31,6 +34,7 @@ from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
 from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
+LIBRARY = "recordings/library.yaml"
 SCHEMA = "addon/toolcalls/insight/exports/exchange.schema.json"
 
 
@@ -141,6 +145,34 @@ def _every_dialect() -> Iterator[str]:
             yield from ("~~~text", known.example, "~~~", "")
 
 
+def _recordings() -> Iterator[str]:
+    """The library of recordings: a heading, what it is about, and a table for each of its groups."""
+    for number, group in enumerate(yaml.safe_load((REPO / LIBRARY).read_text(encoding="utf-8"))):
+        yield from ([""] if number else [])
+        yield from (f"### {group['title']}", "", *textwrap.wrap(group["about"], 118), "")
+        rows = [
+            (f"`{name}`", said["shows"], _outcome(said), _source(said["source"]))
+            for name, said in group["recordings"].items()
+        ]
+        yield from markdown(("recording", "what is odd about it", "verdicts and notes", "source"), rows)
+
+
+def _outcome(said: Mapping[str, Any]) -> str:
+    found = [f"`{one}`" for one in (*said.get("verdicts", ()), *said.get("notes", ()))]
+    return ", ".join(found) or "none"
+
+
+def _source(source: str | Sequence[str]) -> str:
+    """Addresses as links, an issue by its repository and number."""
+    sources = [source] if isinstance(source, str) else source
+    return ", ".join(f"[{_label(one)}]({one})" if one.startswith("https://") else one for one in sources)
+
+
+def _label(address: str) -> str:
+    issue = re.fullmatch(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull)/(\d+)", address)
+    return f"{issue[1]}#{issue[2]}" if issue else address.split("/")[2].removeprefix("www.")
+
+
 TABLES = (
     Table("README.md", "dialects by form", _dialects_by_form),
     Table("docs/dialects.md", "every dialect", _every_dialect),
@@ -151,6 +183,7 @@ TABLES = (
     Table("docs/flow-view.md", "repairs", _repairs),
     Table("docs/exports.md", "fields", _fields),
     Table("docs/exports.md", "outcomes", _outcomes),
+    Table("recordings/README.md", "recordings", _recordings),
 )
 
 

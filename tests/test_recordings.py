@@ -1,85 +1,119 @@
 """The recordings: read again they give the verdicts and the bytes that they hold, and they hold nothing they must not.
 
-Each flow goes through a new exchange, made from its own request under the configuration that ships with the addon, and
-all of them go through one mitmdump. Verdicts and the client's bytes must be those of the day of the recording; where a
-change of the addon is meant to change them, `python recordings/make.py` records anew and `git diff` shows it.
+Each flow goes through a new exchange, made from its own request under the configuration that it was recorded under, and
+all of them go through mitmdump. Verdicts and the client's bytes must be those of the day of the recording, and those
+that `recordings/library.yaml` names; where a change of the addon is meant to change them, `python recordings/make.py`
+records anew and `git diff` shows it.
 """
 
 import re
-import sys
-from collections.abc import Iterator
-from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from mitmproxy import http
 
+from support.library import (
+    FOLDER,
+    MENDED,
+    bodies_of,
+    config_of,
+    entries,
+    flow_of,
+    names,
+    note_in_short,
+    report_of,
+    verdict_in_short,
+)
 from support.loopback import REPO, flows_in, mitmdump
-from toolcalls.config import default_path, load
-from toolcalls.dialects import all_dialects
+from toolcalls.events import Reason, ReplyDefect
 from toolcalls.insight import report
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import decoded
-from toolcalls.mitm.exchange_plan import plan_for, wire_for
-from toolcalls.mitm.reply_forms import form_of
+from toolcalls.mitm.error_replies import answered
+from toolcalls.mitm.judging import Recorded, replies
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
-pytestmark = pytest.mark.whole
+from making.quirks import QUIRKS  # isort: skip - beside the recordings, found through support.library
 
-FOLDER = REPO / "recordings"
-FILES = sorted(FOLDER.glob("*.flow"))
-NAMES = [path.stem for path in FILES]
-
-# What each recording is there for: the kind of route, and status, reason and dialect of its verdicts.
-LIFTED = ("lifted", None, "invoke")
-# Recordings in which one call is lifted from `invoke`, and nothing else is to be said.
-ONE_CALL = (
-    "choice-ends-twice",
-    "lifted-whole",
-    "stray-word",
-    "usage-with-every-chunk",
-    "azure-filters",
-    "cloudcode-envelope",
-    "gemini-array",
-    "gemini-signature",
-    "openrouter-comments",
-    "stops-for-a-missing-tool",
-    "text-in-five-places",
-    "thinking-before-a-call",
-)
-EXPECTED: dict[str, tuple[str, list[tuple[str, str | None, str | None]]]] = {
-    "cut-in-a-tag": ("lift", [("truncated", "cut_off", "invoke")]),
-    "fenced-example": ("lift", [("declined", "fenced", "invoke")]),
-    **dict.fromkeys(ONE_CALL, ("lift", [LIFTED])),
-    "gzip-kept": ("observe", [("declined", "no_tools", "invoke")]),
-    "lifted-invoke-stream": ("lift", [LIFTED, LIFTED]),
-    "lowered-for-a-text-client": ("roundtrip", [("lowered", None, "tagged")]),
-    "native-index-minus-one": ("lift", [("native", None, None)]),
-    "roundtrip": ("roundtrip", [("lowered", None, "invoke")]),
-    "deepseek-reasoning": ("lift", [("lifted", None, "deepseek_dsml")]),
-    "gemini-malformed-call": ("lift", []),
-    "groq-x-groq": ("lift", [("lifted", None, "functionary_v31")]),
-    "llama-cpp-timings": ("lift", [("lifted", None, "hermes")]),
-    "lm-studio-v0": ("lift", [("lifted", None, "hermes")]),
-    "mistral-parts": ("lift", [("lifted", None, "mistral")]),
-    "ollama-thinking": ("lift", [("lifted", None, "qwen3_xml")]),
-    "vllm-usage-alone": ("lift", [("lifted", None, "qwen3_xml")]),
-}
-UNCHANGED = {"fenced-example", "gemini-malformed-call", "gzip-kept", "native-index-minus-one"}
+NAMES = names()
+LIBRARY = entries()
+SOCKETS = {"lifted-over-websocket", "lowered-over-websocket"}
+STREAMS = sorted(set(NAMES) - SOCKETS)
 
 SECRET = re.compile(rb"\bsk-|Bearer|[A-Za-z0-9+/]{40}")
 MACHINE = re.compile(rb"/home/|/Users/|[A-Z]:\\\\|x-stainless")
 PLACES = [REPO, Path.home(), Path(gettempdir())]
 
 
-@cache
-def flow_of(name: str) -> http.HTTPFlow:
-    (flow,) = flows_in(FOLDER / f"{name}.flow")
-    return flow
+def recorded_of(name: str) -> list[Recorded]:
+    """The replies of a flow, to be read anew."""
+    return [reply for _, reply in replies(flow_of(name), config_of(name))]
+
+
+def read(reply: Recorded, pieces: Iterable[bytes]) -> tuple[Exchange, bytes]:
+    """A reply read in pieces, and what a client gets now."""
+    exchange = reply.plan.exchange(reply.form)
+    out = b"".join([exchange.feed(piece) for piece in pieces])
+    out += b"" if reply.cut else exchange.close()
+    if reply.cut:
+        exchange.abort()  # what it held then reached nobody
+    assert exchange.failure is None
+    return exchange, out
+
+
+def cut_up(body: bytes, size: int | None) -> list[bytes]:
+    step = size or len(body) or 1
+    return [body[at : at + step] for at in range(0, len(body), step)]
+
+
+def verdicts_of(exchange: Exchange) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = flow_metadata.writable(report.make_report(exchange))["verdicts"]
+    return found
+
+
+@pytest.mark.parametrize("size", [None, 1, 7], ids=["whole", "1", "7"])
+@pytest.mark.parametrize("name", NAMES)
+def test_read_again_it_is_the_same(name: str, size: int | None) -> None:
+    flow, found = flow_of(name), recorded_of(name)
+    if found[0].error is not None:  # it comes whole, and is read when all of it is there
+        made = answered(found[0].plan, flow, found[0].body)
+        assert made is not None
+        given = [made]
+    else:
+        given = [read(one, cut_up(one.body, size)) for one in found]
+    assert [one for exchange, _ in given for one in verdicts_of(exchange)] == report_of(flow)["verdicts"]
+    out = b"".join(out for _, out in given)
+    if size:  # the LF of a CRLF that was cut stays where its frame goes, and says nothing
+        out = re.sub(rb"(\r\n\r\n)\n+", rb"\1", out)
+    if flow.websocket is None:
+        assert out == bodies_of(flow)[1]
+    else:
+        sent = [one.content for one in flow.websocket.messages if not one.from_client and not one.dropped]
+        assert out.splitlines() == sent
+
+
+@pytest.mark.parametrize("mended", [False, True], ids=["shipped", "mended"])
+def test_mitmdump_reads_all_of_them_the_same(tmp_path: Path, *, mended: bool) -> None:
+    joined, again = tmp_path / "all.flow", tmp_path / "again.flow"
+    chosen = [name for name in NAMES if name.startswith("mended/") == mended]
+    joined.write_bytes(b"".join((FOLDER / f"{name}.flow").read_bytes() for name in chosen))
+    options = ["--set", f"toolcalls_config={MENDED}"] if mended else []
+    with mitmdump(tmp_path, "-nr", str(joined), "-w", str(again), *options) as dump:
+        assert dump.ended() == 0
+    now = {flow.id: flow for flow in flows_in(again)}
+    assert len(now) == len(chosen)
+    for name in chosen:
+        was = flow_of(name)
+        made = now[was.id]
+        assert report_of(made)["verdicts"] == report_of(was)["verdicts"], name
+        assert "current" not in report_of(made), name
+        assert made.metadata.get(flow_metadata.UPSTREAM) == was.metadata.get(flow_metadata.UPSTREAM), name
+        assert response_of(made).raw_content == response_of(was).raw_content, name
+        assert made.marked == was.marked, name
 
 
 def response_of(flow: http.HTTPFlow) -> http.Response:
@@ -87,80 +121,85 @@ def response_of(flow: http.HTTPFlow) -> http.Response:
     return flow.response
 
 
-def exchange_of(flow: http.HTTPFlow) -> Exchange:
-    """A new reading of a flow's reply."""
-    wire = wire_for(flow.request)
-    form = form_of(wire, flow.request, response_of(flow)) if wire else None
-    assert wire is not None
-    assert form is not None
-    config = load(default_path(), list(all_dialects()), list(all_wires()))
-    return plan_for(wire, flow.request, config).exchange(form)
+# --- the library ------------------------------------------------------------------------------------------------------
 
 
-def bodies_of(flow: http.HTTPFlow) -> tuple[bytes, bytes]:
-    """What the upstream sent and what the client got, both without content coding."""
-    response = response_of(flow)
-    client = decoded(response.raw_content or b"", response.headers.get("content-encoding", ""))
-    upstream: bytes = flow.metadata.get(flow_metadata.UPSTREAM, client)
-    return upstream, client
+def test_each_recording_has_its_row_and_each_row_its_recording() -> None:
+    assert sorted(LIBRARY) == NAMES
+    assert len(NAMES) >= 40
 
 
-def through(flow: http.HTTPFlow, pieces: Iterator[bytes]) -> tuple[bytes, list[dict[str, Any]]]:
-    """What a client gets now, and the verdicts."""
-    exchange = exchange_of(flow)
-    out = b"".join([exchange.feed(piece) for piece in pieces])
-    if flow.error is None:
-        out += exchange.close()
-    else:
-        exchange.abort()  # what it held then reached nobody
-    assert exchange.failure is None
-    verdicts: list[dict[str, Any]] = flow_metadata.writable(report.make_report(exchange))["verdicts"]
-    return out, verdicts
-
-
-@pytest.mark.parametrize("size", [None, 1, 7], ids=["whole", "1", "7"])
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
-def test_read_again_it_is_the_same(name: str, size: int | None) -> None:
-    flow = flow_of(name)
-    upstream, client = bodies_of(flow)
-    step = size or len(upstream)
-    out, verdicts = through(flow, (upstream[at : at + step] for at in range(0, len(upstream), step)))
-    assert verdicts == flow.metadata[flow_metadata.REPORT]["verdicts"]
-    if size:  # the LF of a CRLF that was cut stays where its frame goes, and says nothing
-        out = re.sub(rb"(\r\n\r\n)\n+", rb"\1", out)
-    assert out == client
+def test_it_is_what_its_row_says(name: str) -> None:
+    data, entry = report_of(flow_of(name)), LIBRARY[name]
+    assert data["kind"] == entry.kind
+    assert [verdict_in_short(verdict) for verdict in data["verdicts"]] == list(entry.verdicts)
+    assert [note_in_short(note) for note in data["notes"]] == list(entry.notes)
 
 
-def test_mitmdump_reads_all_of_them_the_same(tmp_path: Path) -> None:
-    joined, again = tmp_path / "all.flow", tmp_path / "again.flow"
-    joined.write_bytes(b"".join(path.read_bytes() for path in FILES))
-    with mitmdump(tmp_path, "-nr", str(joined), "-w", str(again)) as dump:
-        assert dump.ended() == 0
-    now = {flow.id: flow for flow in flows_in(again)}
-    assert len(now) == len(FILES)
-    for name in NAMES:
-        was = flow_of(name)
-        report = now[was.id].metadata[flow_metadata.REPORT]
-        assert report["verdicts"] == was.metadata[flow_metadata.REPORT]["verdicts"], name
-        assert "current" not in report, name
-        assert now[was.id].metadata.get(flow_metadata.UPSTREAM) == was.metadata.get(flow_metadata.UPSTREAM), name
-        assert response_of(now[was.id]).raw_content == response_of(was).raw_content, name
-        assert now[was.id].marked == was.marked, name
-
-
-def test_each_is_what_its_name_says() -> None:
-    found = {}
-    for name in NAMES:
-        data = flow_of(name).metadata[flow_metadata.REPORT]
-        verdicts = [(verdict["status"], verdict["reason"], verdict["dialect"]) for verdict in data["verdicts"]]
-        found[name] = (data["kind"], verdicts)
-    assert found == EXPECTED
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", STREAMS)
 def test_only_what_should_change_has_changed(name: str) -> None:
     upstream, client = bodies_of(flow_of(name))
-    assert (upstream == client) == (name in UNCHANGED)
+    assert (upstream == client) == LIBRARY[name].unchanged
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_says_what_is_odd_and_where_that_comes_from(name: str) -> None:
+    entry = LIBRARY[name]
+    assert re.fullmatch(r"[A-Z][^|\n]{30,250}\.", entry.shows)
+    for source in entry.sources:
+        assert re.fullmatch(r"https://[^\s|]+|made after [^|\n]+", source)
+
+
+def test_every_api_and_both_directions_are_there() -> None:
+    found = {(report_of(flow_of(name))["wire"], report_of(flow_of(name))["kind"]) for name in NAMES}
+    without_calls = {"ollama_generate", "openai_completions"}
+    assert {wire for wire, _ in found} == set(all_wires())
+    for wire in set(all_wires()) - without_calls:
+        assert {(wire, "lift"), (wire, "roundtrip")} <= found
+    lowered = {(report_of(flow_of(name))["wire"], one.split()[1]) for name in NAMES for one in LIBRARY[name].verdicts
+               if one.startswith("lowered")}  # fmt: skip
+    assert {wire for wire, dialect in lowered if dialect == "(tagged)"} == set(all_wires()) - without_calls
+    assert {wire for wire, dialect in lowered if dialect != "(tagged)"} == set(all_wires()) - without_calls
+
+
+# The forms that are reported most, by their place in public reports and the traffic of the models that write them.
+MOST_REPORTED = {
+    "qwen3_xml", "invoke", "deepseek_dsml", "glm_xml", "minimax_m2", "kimi_k2",
+    "hermes", "harmony", "tagged", "gemma4", "mistral", "hy_v3",
+}  # fmt: skip
+
+
+def test_the_dialects_that_are_reported_most_are_there() -> None:
+    lifted = {one.split()[1].strip("()") for entry in LIBRARY.values() for one in entry.verdicts if "lifted (" in one}
+    assert lifted >= MOST_REPORTED
+
+
+def test_every_kind_of_damage_is_there() -> None:
+    reasons = get_args(Reason)
+    damages = set(reasons[reasons.index("wrong_type") :]) | {"bad_arguments", "missing_argument", "undeclared"}
+    verdicts = {word for entry in LIBRARY.values() for one in entry.verdicts for word in one.split()}
+    assert damages <= verdicts
+    assert {note.rstrip("*") for entry in LIBRARY.values() for note in entry.notes} == set(get_args(ReplyDefect))
+    assert {"truncated", "dropped_result"} <= verdicts
+
+
+MENDS = {"json", "types", "names", "reasoning", "errors"}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("mended/")])
+def test_what_is_mended_by_choice_stays_without_it(name: str) -> None:
+    config = config_of(name)
+    assert set(config.default.mend) == {"protocol", *MENDS}
+    found = replies(flow_of(name), replace(config, default=replace(config.default, mend=("protocol",))))
+    if name.endswith("-dropped"):  # another setting does that
+        return
+    assert [one.given()[1] for _, one in found] == [one.body for _, one in found]
+
+
+# --- what is odd about them -------------------------------------------------------------------------------------------
 
 
 def test_the_one_that_was_cut_is_the_only_one_with_an_error() -> None:
@@ -172,30 +211,23 @@ def test_the_one_that_was_cut_is_the_only_one_with_an_error() -> None:
 
 def test_the_oddities_are_there() -> None:
     """The recordings would be no use if somebody smoothed them."""
-    upstream = {name: bodies_of(flow_of(name))[0] for name in NAMES}
-    client = {name: bodies_of(flow_of(name))[1] for name in NAMES}
-    assert upstream["native-index-minus-one"].count(b'"index": -1') == 1
+    upstream = {name: bodies_of(flow_of(name))[0] for name in STREAMS}
+    client = {name: bodies_of(flow_of(name))[1] for name in STREAMS}
+    assert upstream["native-index-minus-one"].count(b'"index":-1') == 1
     assert upstream["usage-with-every-chunk"].count(b'"usage"') == upstream["usage-with-every-chunk"].count(b"data: {")
-    assert upstream["choice-ends-twice"].count(b'"finish_reason": "stop"') == 2
-    assert client["choice-ends-twice"].count(b'"finish_reason":"tool_calls"') == 2
-    assert client["choice-ends-twice"].startswith(b": OPENROUTER PROCESSING\n\n")
     assert response_of(flow_of("gzip-kept")).headers["content-encoding"] == "gzip"
     length = int(response_of(flow_of("lifted-whole")).headers.get("content-length", 0))
     assert length in {0, len(client["lifted-whole"])}
+    before = flow_metadata.original_request_body(flow_of("mended/leaked-in-the-history"))
+    assert before is not None
+    assert b"tool_use" not in before
+    assert b"tool_use" in (flow_of("mended/leaked-in-the-history").request.content or b"")
 
 
-# --- what stands beside them ------------------------------------------------------------------------------------------
+# --- what they must not hold ------------------------------------------------------------------------------------------
 
 
-def test_each_has_its_sentence_in_the_readme() -> None:
-    rows = re.findall(
-        r"^\| `([\w-]+)\.flow` \| (.+) \|$", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert sorted(name for name, _ in rows) == NAMES
-    for name, sentence in rows:
-        assert re.fullmatch(r"[A-Z][^|]{30,250}\.", sentence), name
-
-
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
 def test_no_secret_and_nothing_of_the_machine(name: str) -> None:
     flow = flow_of(name)
@@ -211,6 +243,11 @@ def test_no_secret_and_nothing_of_the_machine(name: str) -> None:
     assert len(stored) < 32_768
 
 
+def test_the_folder_stays_small() -> None:
+    """README.md says how large it is."""
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*.*") if path.suffix != ".pyc") < 1_000_000
+
+
 BY_HAND = {"cloudcode-envelope", "gemini-array"}
 AGENTS = ("OpenAI/Python ", "Anthropic/Python", "google-genai-sdk/", "ollama-python/")
 
@@ -224,35 +261,24 @@ def test_requests_are_as_the_sdk_sends_them() -> None:
 # --- quirks -----------------------------------------------------------------------------------------------------------
 
 
-def quirks() -> dict[str, Any]:
-    """The replies of servers that do something otherwise; they lie beside the recordings."""
-    spec = spec_from_file_location("quirks", FOLDER / "quirks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = sys.modules.setdefault("quirks", module_from_spec(spec))
-    spec.loader.exec_module(made)
-    found: dict[str, Any] = made.QUIRKS
-    return found
-
-
-QUIRKS = quirks()
 # No call in any dialect, and all that begins like one.
 TEXT = 'Größe: a < b && c > d; `<invoke name="x">` is how.\n<inv\n<tool_call\n{"a": [1]}\n'
 
 
-@pytest.mark.parametrize("size", [0, 1, 11])
+@pytest.mark.parametrize("size", [None, 1, 11])
 @pytest.mark.parametrize("name", QUIRKS)
-def test_with_nothing_to_convert_it_leaves_byte_for_byte(name: str, size: int) -> None:
+def test_with_nothing_to_convert_it_leaves_byte_for_byte(name: str, size: int | None) -> None:
     """Conversion is on: the request declares tools."""
-    flow, body = flow_of(name), b"".join(QUIRKS[name].reply(TEXT))
-    exchange = exchange_of(flow)
-    assert exchange.decision.kind == "lift"
-    out = [exchange.feed(body[at : at + (size or len(body))]) for at in range(0, len(body), size or len(body))]
+    (reply,) = recorded_of(name)
+    body = b"".join(QUIRKS[name].reply(TEXT))
+    assert reply.plan.decision.kind == "lift"
+    exchange, out = read(reply, cut_up(body, size))
     if name == "stops-for-a-missing-tool":  # there is nothing to convert, and no call
         body = body.replace(b'"stop_reason":"tool_use"', b'"stop_reason":"end_turn"')
-    assert b"".join([*out, exchange.close()]) == body
-    assert exchange.failure is None
-    assert {verdict.status for _, verdict in exchange.verdicts} <= {"declined"}
+    if name == "copilot-two-choices":  # in the first one
+        body = body.replace(b'"finish_reason":"tool_calls"', b'"finish_reason":"stop"', 1)
+    assert out == body
+    assert {verdict.status for _, verdict in exchange.verdicts} <= {"declined", "native"}
 
 
 @pytest.mark.parametrize("name", QUIRKS)
@@ -265,14 +291,14 @@ def test_the_recording_holds_what_the_server_is_said_to_send(name: str) -> None:
 @pytest.mark.parametrize("name", QUIRKS)
 def test_neither_host_nor_user_agent_decides(name: str) -> None:
     flow = flow_of(name).copy()
-    upstream, client = bodies_of(flow)
     flow.request.host = flow.request.headers["host"] = "other.test"
     flow.request.headers["user-agent"] = "x/1"
-    out, verdicts = through(flow, iter([upstream]))
-    assert verdicts == flow.metadata[flow_metadata.REPORT]["verdicts"]
+    ((_, reply),) = replies(flow, config_of(name))
+    exchange, out = read(reply, [reply.body])
+    assert verdicts_of(exchange) == report_of(flow)["verdicts"]
     # Ids of calls are made of the request, which names its host.
     ids = re.compile(rb"(?:call|toolu|fc)_[0-9a-f]{24}")
-    assert ids.sub(b"", out) == ids.sub(b"", client)
+    assert ids.sub(b"", out) == ids.sub(b"", bodies_of(flow)[1])
 
 
 # What is odd about a reply is still there when a call was taken from it: what a client finds in the reply, how often.
@@ -298,6 +324,18 @@ KEPT: dict[str, dict[bytes, int]] = {
     "gemini-array": {b"<invoke": 0, b"functionCall": 1},
     "gemini-malformed-call": {b"finishMessage": 1},
     "cloudcode-envelope": {b'"traceId":"made-up"': 3, b"<invoke": 0, b"functionCall": 1},
+    "choice-ends-twice": {b": OPENROUTER PROCESSING\n\n": 1, b'"finish_reason":"tool_calls"': 2, b"<invoke": 0},
+    "deepseek-keep-alive": {b": keep-alive\n\n": 3, b"DSML": 0},
+    "deepseek-empty-lines": {b'"tool_calls":[': 1, b"DSML": 0},
+    "kimi-usage-in-the-choice": {b'"delta":{},"usage":{"prompt_tokens"': 1, b"tool_calls_section": 0},
+    "longcat-no-space": {b"data: ": 0, b"data:[DONE]": 1, b"lastOne": 8},
+    "minimax-empty-role": {b'"role":""': 13, b'"finish_reason":""': 3},
+    "minimax-repeats-the-message": {b'"object":"chat.completion",': 1, b"<invoke": 1},
+    "copilot-two-choices": {b'"finish_reason":"tool_calls"': 2, b'"index":1': 1, b"<invoke": 0},
+    "openrouter-error-in-the-stream": {b'"finish_reason":"error"': 1, b'"code":502': 1, b"<invoke": 0},
+    "gateway-input-at-once": {b'"input":{"path":"README.md"}': 1, b"<invoke": 0},
+    "gateway-crlf-and-done": {b"\r\n\r\ndata: [DONE]\r\n\r\n": 1, b"<invoke": 0},
+    "openai-keepalive-event": {b"event: keepalive\n": 2, b"<invoke": 0},
     "ollama-thinking": {b'"thinking"': 2, b"<tool_call>": 0, b"total_duration": 1, b'"tool_calls"': 1},
 }
 

@@ -7,21 +7,43 @@ Over 300 lines: a table, whose rows are replies.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-START = 1_760_000_000
-QUESTION = "Why does greet() print nothing? It is in src/app.py."
+from making.asking import Recording
+from making.shapes import (
+    DONE,
+    INVOKE,
+    QUESTION,
+    SAID,
+    START,
+    USAGE,
+    chat,
+    chat_whole,
+    compact,
+    cut_up,
+    data,
+    generated,
+    lines,
+    message_events,
+    messages,
+    named,
+    response_events,
+    texts,
+)
 
-INVOKE = '<invoke name="read_file">\n<parameter name="path">src/app.py</parameter>\n</invoke>'
 DSML = (
     '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" string="true">src/app.py'
 )
 DSML += "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>"
 QWEN = "<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/app.py\n</parameter>\n</function>\n</tool_call>"
+KIMI = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>"
+    '{"path": "src/app.py"}<|tool_call_end|><|tool_calls_section_end|>'
+)
+LONGCAT = '<longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/app.py"}}</longcat_tool_call>'
 JSON = '{"name": "read_file", "arguments": {"path": "src/app.py"}}'
-SAID = "I'll look at the file.\n\n"
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,7 @@ class Quirk:
     reply    the pieces of a reply that says a text
     text     what the recorded one says
     kind     its content type
+    fails    the SDK raises an error for it
     """
 
     api: str
@@ -41,35 +64,11 @@ class Quirk:
     text: str
     kind: str = "text/event-stream"
     streamed: bool = True
+    fails: bool = False
     body: Mapping[str, Any] | None = None
 
 
-def cut_up(text: str, size: int = 9) -> list[str]:
-    """A text, about as a tokenizer would cut it."""
-    return [text[at : at + size] for at in range(0, len(text), size)]
-
-
-def data(payload: Mapping[str, Any], end: bytes = b"\n\n") -> bytes:
-    """One event without a name."""
-    return b"data: " + json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode() + end
-
-
-def named(events: Iterable[Mapping[str, Any]]) -> list[bytes]:
-    """Events that have their type as their name."""
-    return [b"event: " + event["type"].encode() + b"\n" + data(event) for event in events]
-
-
 # --- Chat Completions -------------------------------------------------------------------------------------------------
-
-DONE = b"data: [DONE]\n\n"
-USAGE = {"prompt_tokens": 210, "completion_tokens": 48, "total_tokens": 258}
-
-
-def chat(delta: Mapping[str, Any] | None, finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """A chunk; `more` are further fields beside `choices`. Without a delta it has no choice."""
-    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": START, "model": "made-up"}
-    return {**head, "choices": choices, **more}
 
 
 def deepseek(text: str) -> list[bytes]:
@@ -95,6 +94,15 @@ def openrouter(text: str) -> list[bytes]:
     end = chat({"role": "assistant", "content": ""}, "stop", **head)
     end["choices"][0]["native_finish_reason"] = "stop"
     return [*pieces, data(end), data(chat({"role": "assistant", "content": ""}, usage=USAGE, **head)), DONE]
+
+
+def ends_twice(text: str) -> list[bytes]:
+    """The finish reason, and once more with the usage."""
+    end = {"role": "assistant", "content": ""}
+    said = [{"role": "assistant", "content": piece} for piece in cut_up(text)]
+    pieces = [b": OPENROUTER PROCESSING\n\n", *(data(chat(delta, provider="Made Up")) for delta in said)]
+    pieces += [data(chat(end, "stop", provider="Made Up")), data(chat(end, "stop", provider="Made Up", usage=USAGE))]
+    return [*pieces, DONE]
 
 
 def mistral(text: str) -> list[bytes]:
@@ -163,28 +171,71 @@ def azure(text: str) -> list[bytes]:
     return [*map(data, [prompt, first, *said, end, late]), DONE]
 
 
+def kept_alive(text: str) -> list[bytes]:
+    """Comments before the first event and in the middle of a call."""
+    events = [data(chat({"content": piece})) for piece in cut_up(text)]
+    first = data(chat({"role": "assistant", "content": ""}))
+    alive = b": keep-alive\n\n"
+    end = chat({"content": ""}, "stop", usage=USAGE)
+    return [alive, alive, first, *events[:5], alive, *events[5:], data(end), DONE]
+
+
+def empty_lines(text: str) -> list[bytes]:
+    """A whole reply behind empty lines, which keep its connection alive."""
+    return [b"\n", b"\n", compact(chat_whole(text))]
+
+
+def usage_in_the_choice(text: str) -> list[bytes]:
+    """The usage stands inside the choice, beside its finish reason."""
+    last = chat({}, "stop")
+    last["choices"][0]["usage"] = USAGE
+    said = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in cut_up(text))]
+    return [*(data(chat(delta)) for delta in said), data(last), DONE]
+
+
+def without_a_space(text: str) -> list[bytes]:
+    """No space behind `data:`, and fields of its own beside the choices."""
+    said = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in cut_up(text))]
+    payloads = [chat(delta, content=delta["content"], lastOne=False) for delta in said]
+    payloads.append(chat({}, "stop", content="", lastOne=True, usage=USAGE))
+    return [*(b"data:" + compact(one) + b"\n\n" for one in payloads), b"data:[DONE]\n\n"]
+
+
+def empty_words(text: str) -> list[bytes]:
+    """Each chunk has a role and a finish reason that are empty strings, and a list of no calls."""
+    said = [{"role": "", "content": piece, "tool_calls": []} for piece in cut_up(text)]
+    first = {"role": "assistant", "content": "", "tool_calls": []}
+    return [*(data(chat(delta, "")) for delta in (first, *said)), data(chat({"role": ""}, "stop", usage=USAGE)), DONE]
+
+
+def repeats_the_message(text: str) -> list[bytes]:
+    """Behind the deltas comes the whole message once more, in an object of the other kind."""
+    said = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in cut_up(text))]
+    events = [data(chat(delta)) for delta in said]
+    return [*events, data(chat({"content": ""}, "stop")), data(chat_whole(text))]
+
+
+def two_choices(text: str) -> list[bytes]:
+    """A whole reply in two choices: the first has the text, the second a native call and no text."""
+    body = chat_whole(text)
+    call = {"id": "toolu_made_up", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    call["function"] = {"name": "read_file", "arguments": '{"path": "README.md"}'}
+    second = {"index": 1, "message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+    body["choices"][0]["finish_reason"] = "tool_calls"
+    body["choices"].append({**second, "finish_reason": "tool_calls"})
+    return [compact(body)]
+
+
+def error_in_the_stream(text: str) -> list[bytes]:
+    """The provider failed behind the text: an error beside a choice that ends with one."""
+    said = [{"role": "assistant", "content": piece} for piece in cut_up(text)]
+    error = {"code": 502, "message": "Provider disconnected unexpectedly"}
+    last = chat({"content": ""}, "error", error=error, provider="Made Up")
+    # In one piece, for the SDK hangs up when it has read the error.
+    return [*(data(chat(delta, provider="Made Up")) for delta in said), data(last) + DONE]
+
+
 # --- Messages ---------------------------------------------------------------------------------------------------------
-
-
-def messages(blocks: Iterable[tuple[Mapping[str, Any], list[Mapping[str, Any]]]], stop: str) -> list[bytes]:
-    """A reply with these blocks, each with its deltas, and a ping behind the first start and in every block."""
-    usage = {"input_tokens": 210, "cache_read_input_tokens": 0, "output_tokens": 1, "service_tier": "standard"}
-    message = {"id": "msg_made_up", "type": "message", "role": "assistant", "model": "made-up", "content": []}
-    events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
-    ]
-    for index, (block, deltas) in enumerate(blocks):
-        events += [{"type": "content_block_start", "index": index, "content_block": block}, {"type": "ping"}]
-        for number, delta in enumerate(deltas):
-            events.append({"type": "content_block_delta", "index": index, "delta": delta})
-            events += [{"type": "ping"}] if number == 6 else []
-        events.append({"type": "content_block_stop", "index": index})
-    told = {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 48}}
-    return named([*events, {"type": "message_delta", **told}, {"type": "message_stop"}])
-
-
-def _texts(text: str) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in cut_up(text)]
 
 
 def thinking(text: str) -> list[bytes]:
@@ -195,12 +246,25 @@ def thinking(text: str) -> list[bytes]:
     ]
     hidden = {"type": "redacted_thinking", "data": "aGlkZGVu"}
     begun = {"type": "thinking", "thinking": "", "signature": ""}
-    return messages([(begun, thought), (hidden, []), _texts(text)], "end_turn")
+    return messages([(begun, thought), (hidden, []), texts(text)], "end_turn")
 
 
 def stops_for_a_tool(text: str) -> list[bytes]:
     """The reply stops to have a tool called, and holds none."""
-    return messages([_texts(text)], "tool_use")
+    return messages([texts(text)], "tool_use")
+
+
+def input_at_once(text: str) -> list[bytes]:
+    """A native call of the gateway's whose input stands in the start of its block, and no delta behind it."""
+    call = {"type": "tool_use", "id": "toolu_made_up", "name": "read_file", "input": {"path": "README.md"}}
+    return messages([texts(text), (call, [])], "tool_use")
+
+
+def crlf_and_done(text: str) -> list[bytes]:
+    """A gateway that ends its lines with CRLF, sends no ping, and ends with `[DONE]` as another API does."""
+    events = [one for one in message_events([texts(text)], "end_turn") if one["type"] != "ping"]
+    written = [one.replace(b"\n", b"\r\n") for one in named(events)]
+    return [*written, b"data: [DONE]\r\n\r\n"]
 
 
 # --- Responses --------------------------------------------------------------------------------------------------------
@@ -247,17 +311,15 @@ def responses(text: str) -> list[bytes]:
     return named({**event, "sequence_number": number} for number, event in enumerate(events))
 
 
+def heartbeats(text: str) -> list[bytes]:
+    """Events of a type that no reference names, while the model thinks and in the middle of a message."""
+    events = response_events(text)
+    beat = {"type": "keepalive"}
+    mixed = [*events[:2], beat, *events[2:6], beat, *events[6:]]
+    return named({**event, "sequence_number": number} for number, event in enumerate(mixed))
+
+
 # --- Gemini -----------------------------------------------------------------------------------------------------------
-
-COUNTS = {"promptTokenCount": 210, "candidatesTokenCount": 48, "totalTokenCount": 258, "thoughtsTokenCount": 9}
-
-
-def generated(parts: list[Mapping[str, Any]] | None, finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """One reply of a stream; `more` are further fields of its candidate."""
-    candidate: dict[str, Any] = {} if parts is None else {"content": {"parts": parts, "role": "model"}}
-    candidate |= {"finishReason": finish} if finish else {}
-    usage = {"usageMetadata": COUNTS, "modelVersion": "made-up", "responseId": "made_up"}
-    return {"candidates": [{**candidate, "index": 0, **more}], **usage}
 
 
 def signed(text: str) -> list[bytes]:
@@ -304,20 +366,21 @@ ASKED = {
 
 def ollama(text: str) -> list[bytes]:
     """Thoughts in a field of their own, times with nine digits, counts and nanoseconds in the last line."""
-    lines = [{"content": "", "thinking": piece} for piece in ("I need ", "the file.")]
-    lines += [{"content": piece} for piece in cut_up(text)]
-    made = [
-        {
-            "model": "made-up",
-            "created_at": f"2025-10-09T08:53:20.{number:09}Z",
-            "message": {"role": "assistant", **line},
-            "done": False,
-        }
-        for number, line in enumerate([*lines, {"content": ""}])
-    ]
-    counts = {"total_duration": 812000000, "load_duration": 21000000, "prompt_eval_count": 210, "eval_count": 48}
-    made[-1] |= {"done": True, "done_reason": "stop", **counts}
-    return [json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for one in made]
+    thoughts = [{"content": "", "thinking": piece} for piece in ("I need ", "the file.")]
+    return lines([*thoughts, *({"content": piece} for piece in cut_up(text))])
+
+
+def recording_of(quirk: Quirk) -> Recording:
+    """What is asked and answered for a quirk."""
+    return Recording(
+        quirk.api,
+        quirk.reply(quirk.text),
+        path=quirk.path,
+        streamed=quirk.streamed,
+        kind=quirk.kind,
+        fails=quirk.fails,
+        body=quirk.body,
+    )
 
 
 _CHAT, _ANTHROPIC, _GEMINI = (
@@ -366,4 +429,18 @@ QUIRKS = {
         body={"model": "made-up", "project": "made-up", "request": ASKED},
     ),
     "ollama-thinking": Quirk("ollama", "/api/chat", ollama, SAID + QWEN, "application/x-ndjson"),
+    "choice-ends-twice": Quirk("openai_chat", f"/api/v1{_CHAT}", ends_twice, SAID + INVOKE),
+    "deepseek-keep-alive": Quirk("openai_chat", _CHAT, kept_alive, SAID + DSML),
+    "deepseek-empty-lines": Quirk("openai_chat", _CHAT, empty_lines, SAID + DSML, "application/json", streamed=False),
+    "kimi-usage-in-the-choice": Quirk("openai_chat", f"/v1{_CHAT}", usage_in_the_choice, SAID + KIMI),
+    "longcat-no-space": Quirk("openai_chat", f"/openai/v1{_CHAT}", without_a_space, SAID + LONGCAT),
+    "minimax-empty-role": Quirk("openai_chat", f"/v1{_CHAT}", empty_words, SAID + INVOKE),
+    "minimax-repeats-the-message": Quirk("openai_chat", f"/v1{_CHAT}", repeats_the_message, SAID + INVOKE),
+    "copilot-two-choices": Quirk("openai_chat", _CHAT, two_choices, SAID + INVOKE, "application/json", streamed=False),
+    "openrouter-error-in-the-stream": Quirk(
+        "openai_chat", f"/api/v1{_CHAT}", error_in_the_stream, SAID + INVOKE, fails=True
+    ),
+    "gateway-input-at-once": Quirk("anthropic", _ANTHROPIC, input_at_once, SAID + INVOKE),
+    "gateway-crlf-and-done": Quirk("anthropic", _ANTHROPIC, crlf_and_done, SAID + INVOKE),
+    "openai-keepalive-event": Quirk("openai_responses", "/v1/responses", heartbeats, SAID + INVOKE),
 }
