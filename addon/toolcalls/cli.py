@@ -251,6 +251,34 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     form.add_argument("--jsonl", action="store_true", help="as JSON lines: a version, each flow as it is read, the sum")
     form.add_argument("--github", action="store_true", help="as annotations of GitHub Actions")
 
+    minimise = command(
+        "minimise",
+        "cut a recorded reply down to the smallest text, tools and cuts that still show its verdict, as a case",
+        "  toolcalls minimise session.flow\n"
+        "  toolcalls minimise session.flow --flow 3f2a --expect lifted -o hermes.yaml --issue issue.md\n"
+        "  toolcalls minimise session.flow --against lenient.yaml\n\n"
+        "What still shows it: one candidate (text that looks like a call) keeps its status, reason, dialect and\n"
+        "repairs; with --expect also, that none has the verdict that is expected; with --against or\n"
+        "--against-python, that the two still give the verdicts that differed first.",
+        "toolcalls.mitm.offline.minimise",
+    )
+    minimise.add_argument("file", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    minimise.add_argument("--flow", metavar="ID", help="the flow, by how its id begins (default: the first that fits)")
+    minimise.add_argument(
+        "--candidate",
+        type=_positive,
+        metavar="N",
+        help="the candidate of the reply (default: the first that is no call)",
+    )
+    minimise.add_argument("--config", metavar="FILE", help=config)
+    minimise.add_argument("--expect", metavar="VERDICT", help="what it should be: `lifted`, `declined fenced`")
+    minimise.add_argument("--against", metavar="CONFIG", help="show where this configuration gives other verdicts")
+    minimise.add_argument("--against-python", metavar="PATH", help="show where another installed version does")
+    minimise.add_argument("--time", type=_positive, default=60, metavar="SECONDS", help="at most (default: 60)")
+    minimise.add_argument("--title", metavar="TEXT", help="the case's title (default: its verdict)")
+    minimise.add_argument("-o", "--output", metavar="CASE", help="write the dialect case to this file")
+    minimise.add_argument("--issue", metavar="ISSUE", help="write the paste for an issue, Markdown, to this file")
+
     stats = command(
         "stats",
         "count by model and server how many replies came damaged, in which way, and how many were mended",

@@ -11,7 +11,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Any, Self
@@ -25,11 +25,13 @@ _MAX_LINE = 1 << 26  # bytes of an answer
 
 
 class LineProgram:
-    """A context manager. `command` is split as a shell would, and no shell runs; `seconds` is for one answer."""
+    """A context manager. `command` is a program and its arguments, or one text that is split as a shell would (no shell
+    runs); `seconds` is for one answer.
+    """
 
-    def __init__(self, command: str, seconds: float) -> None:
+    def __init__(self, command: str | Sequence[str], seconds: float) -> None:
         try:
-            self._command = shlex.split(command)
+            self._command = shlex.split(command) if isinstance(command, str) else [*command]
         except ValueError as error:
             raise BadInput(f"--run: {error}: {command}") from error
         if not self._command:
@@ -63,7 +65,7 @@ class LineProgram:
             status = self._end(_ENDS)
             self._deaths += 1
             if self._deaths >= _GIVEN_UP:
-                why = f"--run: {self._command[0]} has died {self._deaths} times in a row (status {status})"
+                why = f"{self._command[0]} has died {self._deaths} times in a row (status {status})"
                 raise BadInput(why + self._last_words()) from None
             return {"error": f"it died with status {status}{self._last_words()}"}
         self._deaths = 0
@@ -89,7 +91,7 @@ class LineProgram:
                 start_new_session=True,
             )
         except OSError as error:
-            raise BadInput(f"--run: {self._command[0]}: {error.strerror or error}") from error
+            raise BadInput(f"{self._command[0]}: {error.strerror or error}") from error
         assert process.stdin is not None
         os.set_blocking(process.stdin.fileno(), False)  # one that does not read must not hold us
         self._process = process

@@ -19,7 +19,7 @@ from typing import get_args
 from mitmproxy import http
 
 from toolcalls.dialects import all_dialects
-from toolcalls.events import Reason, Text, Verdict
+from toolcalls.events import Event, Reason, Text, Verdict
 from toolcalls.insight.vocabulary.conditions import BEYOND_THEM, CONDITIONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber
 from toolcalls.insight.vocabulary.reasons import failing, with_sentence
@@ -229,18 +229,23 @@ def _overlaps(lane: int, verdict: Verdict, found: Sequence[tuple[int, Verdict]])
     return any(lane == other and verdict.start < one.end and one.start < verdict.end for other, one in found)
 
 
-def _texts(reply: Recorded) -> dict[int, str]:
-    """The model's text, per lane."""
+def decoded_events(reply: Recorded) -> Iterator[tuple[int, Event]]:
+    """What the wire makes of the reply's body, each event with its lane."""
     codec = reply.plan.wire.decoder(streamed=reply.form != "whole")
     payloads: list[bytes | None] = [reply.body]
     if reply.form in FRAMES:
         frames = FRAMES[reply.form]()
         payloads = [frame.data for frame in (*frames.feed(reply.body), *frames.flush())]
-    pieces: dict[int, list[str]] = {}
     for payload in payloads:
-        for lane, event in codec.decode(payload) if payload is not None else ():
-            if isinstance(event, Text):
-                pieces.setdefault(lane, []).append(event.text)
+        yield from codec.decode(payload) if payload is not None else ()
+
+
+def _texts(reply: Recorded) -> dict[int, str]:
+    """The model's text, per lane."""
+    pieces: dict[int, list[str]] = {}
+    for lane, event in decoded_events(reply):
+        if isinstance(event, Text):
+            pieces.setdefault(lane, []).append(event.text)
     return {lane: "".join(written) for lane, written in pieces.items()}
 
 

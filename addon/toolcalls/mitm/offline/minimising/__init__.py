@@ -1,0 +1,8 @@
+"""`toolcalls minimise`: an exchange cut down to the smallest reply and request that still shows a verdict.
+
+example      a reply as a dialect case has it: text, tools, messages, settings, cuts; and how it is read
+showing      what "still shows it" means, for each way of asking
+reducing     smaller examples, by delta debugging (lithium), within a limit of time
+anonymising  names and values that do not matter become neutral ones
+case_text    the example as a dialect case, and as a paste for an issue
+"""
