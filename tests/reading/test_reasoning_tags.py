@@ -26,7 +26,7 @@ def read(text: str, name: str, policy: PolicyName, size: int) -> list[Event]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("thought", THOUGHTS)
 def test_reasoning_is_no_call_of_a_tool_of_that_name(thought: str, name: str) -> None:
-    for dialect in some(DIALECTS, 6, f"{thought} {name}"):
+    for dialect in some(DIALECTS, 2, f"{thought} {name}"):
         call = written(dialect)
         for policy in POLICIES:
             text = f"<{name}>{THOUGHTS[thought].format(call=call)}</{name}>\nDone."

@@ -130,6 +130,7 @@ IN_A_LINE = [name for name in DIALECTS if all_dialects()[name].place == "anywher
 BEFORE = ("// ", "file:12:", "| x |", "I would never write ", "Sure.", "- item ", "a\\", "**b** ")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dialect", IN_A_LINE)
 def test_strict_takes_a_special_token_at_the_start_of_a_line_only(dialect: str) -> None:
     call = written(dialect).replace("\n", "")
@@ -168,6 +169,7 @@ def test_a_call_is_one(case: Mapping[str, Any], policy: PolicyName) -> None:
     check_called(case, policy)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dialect", ["bare_json", "fenced_json", "harmony", "hermes", "invoke", "mistral", "pythonic"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_quotation_is_seen_however_it_is_cut(dialect: str, policy: PolicyName) -> None:
@@ -471,11 +473,12 @@ def test_naughty_strings_survive() -> None:
 )
 def test_texts_made_to_be_slow_are_not(first: str, repeated: str, count: int) -> None:
     """The work grows with the text, with the limits that routes have; `reading/test_linear.py` does without these."""
+    count = smaller(count)
     text = first + repeated * count
     events = read(text)
     assert not calls_in(events)
     assert all_of(events) == text
-    grows_with_its_input(reading(lambda count: first + repeated * count), smaller(count // 16))
+    grows_with_its_input(reading(lambda count: first + repeated * count), count // 16)
 
 
 # --- nothing breaks out -----------------------------------------------------------------------------------------------

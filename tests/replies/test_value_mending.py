@@ -167,6 +167,18 @@ def test_a_name_that_means_no_tool_stays(form: Form, name: str) -> None:
     assert not natives(one)[0].repairs
 
 
+@pytest.mark.parametrize("reason", [None, "tool_calls"])
+def test_what_waits_leaves_also_where_no_reason_to_finish_comes(reason: str | None) -> None:
+    """A comma waits for what follows it; the arguments are cut off behind it."""
+    call = Sound("c", "read_file", ('{"path": "a"', ","))
+    body = chat_stream([{"tool_calls": [entry]} for entry in entries(call, 0)], reason)
+    out = run(exchange(FORMS["openai_chat"], "json"), [body])
+    chunks = [json.loads(line[6:]) for line in out.split(b"\n\n") if line.startswith(b"data: {")]
+    came = [entry for chunk in chunks for entry in chunk["choices"][0]["delta"].get("tool_calls", ())]
+    assert "".join(entry["function"]["arguments"] for entry in came) == '{"path": "a",'
+    assert out.endswith(b"data: [DONE]\n\n")
+
+
 def test_the_nearest_of_two_tools_is_not_taken() -> None:
     tools = tuple(replace(tool, name=name) for tool, name in zip(TOOLS, ("get-x", "get_x", "a", "b", "c"), strict=True))
     form = FORMS["openai_chat"]

@@ -1,12 +1,14 @@
 """Regular expressions of the user's: the same as Python's, and never without end."""
 
 import re
+from time import thread_time
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls.text.patterns import Pattern, TooMuchWork, Work, any_fullmatch
+from toolcalls.text.patterns import Pattern, TooMuchWork, Work, any_fullmatch, match_widths
 
 # Only backtracking can tell that there is none: what a linear search leaves out is why.
 ENDLESS = r"(a|aa)+(?!.)b?"
@@ -79,3 +81,41 @@ def test_an_expression_that_is_none() -> None:
     for text in ("(", "(?P<a>x)(?P<a>y)", "(?R)"):
         with pytest.raises(re.error):
             Pattern(text)
+
+
+def test_who_has_used_up_the_seconds_gets_no_more() -> None:
+    work, asked = Work(seconds=1000), []
+
+    def takes_too_long(seconds: float) -> bool:
+        asked.append(seconds)
+        raise TimeoutError
+
+    for _ in range(2):
+        with pytest.raises(TooMuchWork):
+            work.backtrack(takes_too_long)
+    assert asked == [1000]
+
+
+def test_what_one_expression_takes_the_next_one_has_not() -> None:
+    work, before = Work(seconds=1000), thread_time()
+    assert work.backtrack(lambda _: sum(range(100_000))) == 4_999_950_000
+    left = work.backtrack(lambda seconds: seconds)
+    assert 0 < 1000 - left <= thread_time() - before
+
+
+@pytest.mark.parametrize(
+    ("text", "widths"),
+    [
+        ("", (0, 0)),
+        ("ab?", (1, 2)),
+        ("a{2,3}", (2, 3)),
+        ("a+b", (2, None)),
+        ("(a|bc)*", (0, None)),
+        ("a{2147483647}", (2147483647, 2147483647)),
+        ("a{2147483648}", (2147483648, None)),
+    ],
+)
+def test_how_wide_a_match_is(text: str, widths: tuple[int, int | None]) -> None:
+    assert match_widths(text) == widths
+    with patch.object(re, "_parser", None):
+        assert match_widths(text) == (0, None)

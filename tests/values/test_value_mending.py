@@ -122,3 +122,12 @@ def test_what_may_not_wait_leaves_as_it_came(asked: dict[str, Any], pieces: list
     assert (held.open, held.mended) == (0, 0)
     if not cut:
         assert one.feed(",}") == ",}"
+
+
+@pytest.mark.parametrize(("size", "repairs"), [(1_000_000, ["trailing_comma"]), (1_000_001, [])])
+def test_how_much_is_kept(size: int, repairs: list[str]) -> None:
+    one = ValueMending(Held(), **JSON)
+    came = '{"s": "' + "x" * (size - 10) + '",}'
+    assert len(came) == size
+    assert one.feed(came) == came.replace(",}", "}" if repairs else ",}")
+    assert one.repairs == repairs
