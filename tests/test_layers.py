@@ -48,8 +48,9 @@ ROOMS = """
     config      <- __init__ route text
     insight     <- __init__ replies
     commands    <- config insight
-    demo        <- config insight
-    mitm        <- commands
+    playback    <- insight
+    demo        <- config playback
+    mitm        <- commands playback
     cli         <- commands demo mitm
     __main__    <- cli
 """
@@ -103,6 +104,7 @@ FILES = {
     "commands": """
         streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write
     """,
+    "playback": "recording | matching pacing | errors | faults | app | server",
     "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
@@ -130,6 +132,7 @@ WORLDLY = {
     "cli": WORLD - {"mitmproxy"},
     "demo": WORLD - {"mitmproxy"},
     "commands.line_program": frozenset({"subprocess", "time"}),  # a parser that is tried
+    "playback": frozenset({"asyncio", "socket", "threading"}),
     "processors.reactor_runner": frozenset({"threading", "time"}),
     "text.patterns": frozenset({"time"}),  # of its own thread, and only for what no work can be counted of
 }
@@ -277,6 +280,7 @@ def test_ruff_knows_the_same_world() -> None:
     assert exempt == {
         "addon/toolcalls/commands/line_program.py",
         "addon/toolcalls/mitm/**",
+        "addon/toolcalls/playback/**",
         "addon/toolcalls/processors/reactor_runner.py",
         "addon/toolcalls/text/patterns.py",
         "addon/toolcalls/{cli.py,demo/**}",

@@ -312,6 +312,8 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     export.add_argument("--content", action="store_true", help="jsonl, otel: also what people and models said")
     export.add_argument("--config", metavar="FILE", help=config)
 
+    _add_serve(command)
+
     redact = command(
         "redact",
         "write flows without secrets",
@@ -320,6 +322,58 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     )
     redact.add_argument("file", metavar="IN", help="flows or HAR, as mitmproxy reads them")
     redact.add_argument("output", metavar="OUT", help="the new file of flows")
+
+
+def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
+    serve = command(
+        "serve",
+        "answer requests from recordings, on 127.0.0.1 and without any real server",
+        "  toolcalls serve session.flow\n  toolcalls serve --no-pace --fault 2:cut-at-event=3 recordings/*.flow",
+        "toolcalls.mitm.offline.serve",
+    )
+    serve.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: 0, any that is free)")
+    pace = serve.add_mutually_exclusive_group()
+    pace.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="X times as fast as recorded")
+    pace.add_argument("--no-pace", action="store_true", help="wait for nothing; boundaries of pieces stay")
+    serve.add_argument(
+        "--side",
+        choices=("upstream", "client"),
+        default="upstream",
+        help="answer as the upstream did (default, for an addon in front), or as the client was answered by the addon",
+    )
+    serve.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="[REPLY:]KIND=VALUE",
+        help="spoil each reply, or that of a number: cut-at-byte=N, cut-at-event=N, delay=SECONDS, "
+        "delay-at-event=N:SECONDS, repeat-event=N, bad-event=N, status=CODE; may be repeated",
+    )
+    serve.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="what differs between two runs, beside dates, times and ids; may be repeated",
+    )
+    serve.add_argument("--verbose", action="store_true", help="say which recording answers each request")
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return int(text)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.001 <= speed <= 1e6:
+        raise argparse.ArgumentTypeError(f"expected a number from 0.001, found {text!r}")
+    return speed
 
 
 def _input(parser: argparse.ArgumentParser, what: str) -> None:

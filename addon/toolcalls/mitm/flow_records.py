@@ -225,8 +225,7 @@ def _http_record(flow: http.HTTPFlow, report: Mapping[str, Any] | None) -> Excha
     client = None if response is None else _decoded_body(response)
     upstream = flow.metadata.get(flow_metadata.UPSTREAM)
     wire = wire_for(request)
-    times = flow.metadata.get(flow_metadata.TIMES)
-    upstream_pieces, client_pieces = _pieces(times, "upstream"), _pieces(times, "client")
+    upstream_pieces, client_pieces = _pieces(flow, "upstream"), _pieces(flow, "client")
     started = request.timestamp_start
     return ExchangeRecord(
         id=flow.id,
@@ -279,7 +278,13 @@ def _since(started: float, moment: float | None) -> float | None:
     return None if moment is None else max(0.0, moment - started)
 
 
-def _pieces(times: object, side: str) -> Pieces | None:
+def pieces_held(flow: http.HTTPFlow, side: str) -> Pieces | None:
+    """The pieces of a body as the addon kept them: the upstream's, or the client's; None where it kept none."""
+    return _pieces(flow, side) or _pieces(flow, "upstream")
+
+
+def _pieces(flow: http.HTTPFlow, side: str) -> Pieces | None:
+    times = flow.metadata.get(flow_metadata.TIMES)
     found = times.get(side) if isinstance(times, dict) else None
     if not isinstance(found, dict):
         return None

@@ -23,6 +23,7 @@ NEEDED = {
     "lxml": "lxml",
     "pygal": "pygal",
     "jsonschema": "jsonschema",
+    "uvicorn": "uvicorn",
 }
 
 
