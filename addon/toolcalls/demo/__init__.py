@@ -52,18 +52,18 @@ def run(arguments: Namespace) -> int:
 
 def _demo(folder: Path, *, pause: bool) -> None:
     recordings, main = _files(folder)
-    request, events = read_script((recordings / "demo.sse").read_text(encoding="utf-8"))
+    script = read_script((recordings / "demo.sse").read_text(encoding="utf-8"))
     show("Tool calls that a model wrote as text", "heading")
     show(
         "A model server on this machine plays a recorded reply, in which the model wrote its call as text: <invoke …>."
     )
     show("The client, a coding agent, waits for native calls. Between the two runs mitmdump with the addon:\n")
-    with model_server(events, pause=pause) as (server, observed):
+    with model_server(script, pause=pause) as (server, observed):
         options = ["--mode", f"reverse:http://127.0.0.1:{server}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
         show(f"  $ mitmdump -s {_as_typed(main)} --mode reverse:http://127.0.0.1:{server}\n", "command")
         with mitmdump(folder, main, "live", [*options, "-w", str(folder / "live.flow")]) as process:
             port = port_of(process, folder)
-            with streaming_client(port, request, observed) as received:
+            with streaming_client(port, script.request, observed) as received:
                 show_timeline(observed)
             verdicts = wait_for(folder, lambda: _verdicts_in(folder / "live.jsonl"), "no verdict was logged")
     show("\nWhat became of each place that looked like a call (the verdicts, from the addon's log):\n")

@@ -1,28 +1,33 @@
-"""The demo's model server: plays a recorded reply at its pace."""
+"""The demo's model server: a playback of a recorded reply."""
 
+import asyncio
 import json
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from toolcalls.demo.observations import PATIENCE, Observations, choice_parts
+from toolcalls.demo.observations import PATIENCE, DemoError, Observations, choice_parts
+from toolcalls.playback.app import Playback
+from toolcalls.playback.matching import Library, asked
+from toolcalls.playback.recording import Piece, Recording
+from toolcalls.playback.server import playing
+
+_PATH = "/v1/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """An event of a script. It is sent `pause` seconds after the one before, and not before the client has a call."""
+class Script:
+    """What is asked, what is answered, and which of its events are not sent before the client has a call."""
 
-    pause: float
-    data: bytes
-    after_call: bool = False
+    request: bytes
+    recording: Recording
+    after_call: frozenset[bytes]
 
 
-def read_script(text: str) -> tuple[bytes, list[Event]]:
-    """Read a script (`recordings/demo.sse`): the request's body and the events."""
-    request, pace, events = b"", 0.0, []
+def read_script(text: str) -> Script:
+    """Read a script (`recordings/demo.sse`)."""
+    request, pace, moment = b"", 0.0, 0.0
+    pieces, gated = [], set()
     for block in text.split("\n\n"):
         sent, after_call = [], False
         for line in block.splitlines():
@@ -35,45 +40,38 @@ def read_script(text: str) -> tuple[bytes, list[Event]]:
             elif not line.startswith(":"):
                 sent.append(line)
         if sent:
-            events.append(Event(pace, ("\n".join(sent) + "\n\n").encode(), after_call))
-    return request, events
+            moment += pace
+            data = ("\n".join(sent) + "\n\n").encode()
+            pieces.append(Piece(moment, data))
+            gated |= {data} if after_call else set()
+    recording = Recording(
+        "demo.sse",
+        asked("POST", _PATH, request),
+        200,
+        ((b"content-type", b"text/event-stream"),),
+        tuple(pieces),
+        end=moment,
+        framing="sse",
+    )
+    return Script(request, recording, frozenset(gated))
 
 
 @contextmanager
-def model_server(events: list[Event], *, pause: bool) -> Iterator[tuple[int, Observations]]:
-    """A server on a free port that answers each request with `events`. Gives its port, and what it observes."""
+def model_server(script: Script, *, pause: bool) -> Iterator[tuple[int, Observations]]:
+    """A server on a free port that answers the script's request. Gives its port, and what it observes."""
     observed = Observations()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    async def before(event: bytes) -> None:
+        if event in script.after_call and not await asyncio.to_thread(observed.called.wait, PATIENCE):
+            raise DemoError("the client has no call")  # the demo gives up by itself
+        observed.add("upstream", *_observation(event))
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            try:
-                for event in events:
-                    time.sleep(event.pause if pause else 0)
-                    if event.after_call and not observed.called.wait(PATIENCE):
-                        return  # the demo gives up by itself
-                    observed.add("upstream", *_observation(event.data))
-                    self.wfile.write(b"%x\r\n%b\r\n" % (len(event.data), event.data))
-                self.wfile.write(b"0\r\n\r\n")
-            except OSError:
-                self.close_connection = True  # mitmdump is gone: the demo was interrupted
+    def report(line: str) -> None:
+        observed.add("upstream", "other", line)
 
-        def log_message(self, *_: object) -> None:
-            """No log: `display` shows what is sent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    try:
-        yield server.server_port, observed
-    finally:
-        server.shutdown()
-        server.socket.close()
+    library = Library([script.recording])
+    with playing(Playback(library, speed=1.0 if pause else None, report=report, before=before)) as port:
+        yield port, observed
 
 
 def _observation(event: bytes) -> tuple[str, str]:

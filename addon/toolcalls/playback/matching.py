@@ -27,6 +27,7 @@ _CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?"
 _VOLATILE = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
     r"|\b(?:call|toolu|srvtoolu|resp|msg|chatcmpl|req|fc|rs|ctc|item|session)[_-](?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{4,}"
+    r"|\b(?i:p?id|[ug]uid)[\"']? ?[:=] ?[\"']?[A-Za-z0-9_-]{3,80}"
     rf"|\b\d{{4}}[-/]\d\d[-/]\d\d(?:[T ]?{_CLOCK})?(?:Z|[ ]?[+-]\d\d:?\d\d)?"
     rf"|\b(?:{_DAY} )?(?:\d{{1,2}} {_MONTH}|{_MONTH} {{1,2}}\d{{1,2}})\b,?(?: (?:{_CLOCK}|\d{{4}})\b)*"
     r"(?: [A-Z]{3,4}(?: \d{4})?\b)?"
