@@ -17,8 +17,9 @@ from mitmproxy.test import tflow, tutils
 from support.loopback import LIMIT
 from support.repository import REPO
 from toolcalls.demo import observations
-from toolcalls.demo.model_server import Event, read_script
+from toolcalls.demo.model_server import read_script
 from toolcalls.demo.observations import DemoError, Observations, wait_for
+from toolcalls.playback.recording import Piece
 
 COMMAND = [sys.executable, "-m", "toolcalls", "demo"]
 
@@ -119,17 +120,16 @@ def demo_of(clone: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_recording_beside_it_is_judged(clone: Path) -> None:
-    request, events = read_script((clone / "recordings" / "demo.sse").read_text(encoding="utf-8"))
-    reply = b"".join(event.data for event in events)
+    script = read_script((clone / "recordings" / "demo.sse").read_text(encoding="utf-8"))
     for name, count in (("one.flow", 1), ("two.flow", 2)):
         with (clone / "recordings" / name).open("wb") as file:
             writer = FlowWriter(file)
             for _ in range(count):
                 flow = tflow.tflow(
-                    req=tutils.treq(method=b"POST", path=b"/v1/chat/completions", content=request),
+                    req=tutils.treq(method=b"POST", path=b"/v1/chat/completions", content=script.request),
                     resp=tutils.tresp(
                         headers=Headers(content_type="text/event-stream"),
-                        content=reply,
+                        content=script.recording.body,
                     ),
                 )
                 writer.add(flow)
@@ -188,14 +188,14 @@ def test_nothing_is_left_when_it_is_interrupted(number: int, status: int, when: 
 def test_script() -> None:
     text = ': about\n: request {"a": 1}\n\n: pace 20\ndata: x\n\n: until call\nevent: e\ndata: y\n\n'
     text += ": pace 0\n\ndata: [DONE]\n\n"
-    assert read_script(text) == (
-        b'{"a": 1}',
-        [
-            Event(0.02, b"data: x\n\n"),
-            Event(0.02, b"event: e\ndata: y\n\n", after_call=True),
-            Event(0.0, b"data: [DONE]\n\n"),
-        ],
+    script = read_script(text)
+    assert script.request == b'{"a": 1}'
+    assert script.recording.pieces == (
+        Piece(0.02, b"data: x\n\n"),
+        Piece(0.04, b"event: e\ndata: y\n\n"),
+        Piece(0.04, b"data: [DONE]\n\n"),
     )
+    assert script.after_call == {b"event: e\ndata: y\n\n"}
 
 
 # --- how it waits -----------------------------------------------------------------------------------------------------

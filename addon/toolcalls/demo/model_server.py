@@ -71,7 +71,10 @@ def model_server(script: Script, *, pause: bool) -> Iterator[tuple[int, Observat
 
     library = Library([script.recording])
     with playing(Playback(library, speed=1.0 if pause else None, report=report, before=before)) as port:
-        yield port, observed
+        try:
+            yield port, observed
+        finally:
+            observed.called.set()  # the server ends, and nothing of it waits
 
 
 def _observation(event: bytes) -> tuple[str, str]:
