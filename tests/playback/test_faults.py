@@ -72,7 +72,7 @@ def test_repeat_event(number: int) -> None:
 @pytest.mark.parametrize(
     ("framing", "events", "bad"),
     [
-        ("sse", EVENTS, b'event: x\ndata: {"b":\n\n'),
+        ("sse", EVENTS, b'event: x\ndata: {"b"\n\n'),
         ("ndjson", [b'{"a": 1}\n', b'{"b": 22}\n', b"{}\n"], b'{"b"\n'),
         ("messages", [b'{"a": 1}', b'{"b": 22}', b"{}"], b'{"b"'),
     ],

@@ -17,10 +17,11 @@ def test_pieces_are_those_that_were_held() -> None:
 
 @pytest.mark.parametrize("held", [Pieces(), Pieces((0,), (len(SSE) - 1,))], ids=["none", "of another body"])
 def test_without_them_pieces_are_events_over_the_time_that_the_body_took(held: Pieces) -> None:
-    assert pieces_of(SSE, held, "sse", 2.0) == (
+    assert pieces_of(SSE, held, "sse", 3.0) == (
         Piece(0.0, b": hello\n\n"),
         Piece(1.0, b"event: a\ndata: 1\n\n"),
-        Piece(2.0, b"data: 2\n\n\n: bye\n\ndata: [DO"),
+        Piece(2.0, b"data: 2\n\n\n: bye\n\n"),
+        Piece(3.0, b"data: [DO"),
     )
 
 
