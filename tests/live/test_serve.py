@@ -26,9 +26,6 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.offline.playable import recordings_of
 
 CREATED, COMPLETED = '{"type": "response.created"}', '{"type":  "response.completed", "é": 1}'
-    ('{"type": "response.created"}', '{"type":  "response.completed", "é": 1}'),
-    ('{"type": "response.completed"}',),
-)
 
 
 def asks(text: str) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def serving(*arguments: str) -> Iterator[Served]:
 
 
 def exchanged(port: int, request: http.Request) -> tuple[str, dict[str, str], list[bytes], bool]:
-    """Send a request: the status line, the headers, the chunks of the body as they stand on the wire, whether it ended."""
+    """Send a request: the status line, the headers, the chunks on the wire, and whether the body ended."""
     body = request.raw_content or b""
     head = f"{request.method} {request.path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
     head += f"content-length: {len(body)}\r\n\r\n"

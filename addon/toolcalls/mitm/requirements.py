@@ -23,6 +23,7 @@ NEEDED = {
     "lxml": "lxml",
     "pygal": "pygal",
     "jsonschema": "jsonschema",
+    "tqdm": "tqdm",
     "uvicorn": "uvicorn",
 }
 
