@@ -1,5 +1,6 @@
 """`toolcalls serve` as a client and a person see it: one process for all recordings, and raw sockets, on loopback."""
 
+import itertools
 import json
 import signal
 import socket
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +110,22 @@ def test_every_recording_is_answered_with_byte_for_byte(tmp_path: Path) -> None:
     assert len(known) > 20
     with serving("--no-pace", *map(str, files), str(tmp_path / "socket.flow")) as served:
         for flow, one in known:
+            if flow.websocket is not None:
+                continue
             status, headers, chunks, ended = exchanged(served.port, flow.request)
             assert status.split()[1] == str(one.status)
             assert headers["content-type"] == dict(one.headers)[b"content-type"].decode()
             assert chunks == ([one.body] if one.sized else [piece.data for piece in one.pieces]), one.source
             assert b"".join(chunks) == one.body
             assert ended is not one.cut
+        for flow, turns in itertools.groupby(known, key=itemgetter(0)):
+            if flow.websocket is None:
+                continue
+            asking = [one for one in flow.websocket.messages if one.from_client and not one.dropped]
+            with sockets.connected(served.port, flow.request.path) as client:
+                for said, (_, one) in zip(asking, turns, strict=True):
+                    client.send(json.loads(said.content))
+                    assert [client.message() for _ in one.pieces] == [json.loads(piece.data) for piece in one.pieces]
         with sockets.connected(served.port, "/v1/responses") as client:
             assert client.ask(asks("turn 0")) == [json.loads(CREATED), json.loads(COMPLETED)]
             client.send(asks("turn 1"))
