@@ -94,7 +94,7 @@ class Upstream:
 
 
 @contextmanager
-def mitmdump(addons, upstream_port):
+def mitmdump(addons, upstream_port, options=()):
     """A mitmdump in front of the upstream; yields its port."""
     with create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -103,6 +103,7 @@ def mitmdump(addons, upstream_port):
         *("--listen-host", "127.0.0.1", "--listen-port", str(port)),
         *("--mode", f"reverse:http://127.0.0.1:{upstream_port}", "-q", "-s", HERE / "meter.py"),
         *(part for addon in addons for part in ("-s", addon)),
+        *options,
     ]
     process = subprocess.Popen(command)
     try:
@@ -118,7 +119,7 @@ def mitmdump(addons, upstream_port):
         yield port
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def ask(port, method, path, body=None):

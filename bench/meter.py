@@ -1,5 +1,8 @@
-"""Answers `GET /bench/cpu` with the CPU time of this process in seconds, so that the bench need not ask the system."""
+"""Answers `GET /bench/cpu` with the CPU time of this process in seconds, so that the bench need not ask the system, and
+`GET /bench/pid` with its number.
+"""
 
+import os
 import time
 
 from mitmproxy import http
@@ -12,6 +15,8 @@ class Meter:
         """Answer the bench's own question, leave everything else alone."""
         if flow.request.path == "/bench/cpu":
             flow.response = http.Response.make(200, str(time.process_time()), {"content-type": "text/plain"})
+        elif flow.request.path == "/bench/pid":
+            flow.response = http.Response.make(200, str(os.getpid()), {"content-type": "text/plain"})
 
 
 addons = [Meter()]

@@ -96,7 +96,7 @@ FILES = {
     """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
-        exchange_record request_body secret_patterns vocabulary | damage descriptions redaction | report
+        exchange_record request_body secret_patterns secret_starts vocabulary | damage descriptions redaction | report
         | conversation own_secrets replies | agents body_redaction conformance formatting prices request_diff
         | text_diff | turn
         | exports scorecard | plots sessions | session_page totals | page
@@ -109,8 +109,9 @@ FILES = {
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
         reply_forms requirements |
-        exchange_plan journal response_tap | flow_metadata | background error_replies websocket | judging live views |
-        flow_records tables | offline page | commands recorder | options | reporting | websocket_hooks | addon
+        exchange_plan journal response_tap | flow_metadata | background error_replies websocket
+        | flow_redaction judging live views | flow_records tables recording | offline page | commands | options
+        | reporting | websocket_hooks | addon
     """,
 }
 

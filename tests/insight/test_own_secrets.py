@@ -18,7 +18,7 @@ from toolcalls.insight.exports import har, jsonl, otel
 from toolcalls.insight.own_secrets import NO_SECRETS, own_secrets, without_own_secrets
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm.flow_records import record_of, records_in_progress
-from toolcalls.mitm.offline.redact import redacted
+from toolcalls.mitm.flow_redaction import redacted
 
 SECRET = 'Zq7/pl"ainWord'  # of no known form
 HEADERS: dict[str, tuple[str, str]] = {

@@ -4,20 +4,22 @@ import json
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.growth import grows_with_its_input
-from support.repository import shared_path
+from support.repository import REPO, shared_path
 from toolcalls.insight.body_redaction import redacted_body
 from toolcalls.insight.redaction import (
     KEPT_HEADERS,
     REDACTED,
+    _replaced,
     redacted_headers,
     redacted_text,
     redacted_url,
     redacted_value,
 )
+from toolcalls.insight.secret_patterns import SECRET
 
 # Made of pieces, so that nobody who searches this repository for secrets finds these.
 SECRETS = {
@@ -316,6 +318,46 @@ def test_plain_data() -> None:
         "a": [REDACTED, 1, None],
         "name": "Bash",
     }
+
+
+_NOISE = [
+    *(
+        "pa\u017f\u017fword: hunter22222 ",
+        "\u212aey-",
+        "密码：secret1234",
+        "contraseña = abcd12345",
+        "é",
+        "?",
+        "&amp;key=abcdefgh",
+        "\x85",
+    ),
+    *(
+        "https://user:pass@host/x ",
+        "mysql -u root -pSecret ",
+        "the quick brown fox ",
+        "\\n",
+        '"',
+        " ",
+        "=",
+        "token",
+        "-",
+    ),
+    *("curl -u me:secret ", "export API_KEY=", "Authorization: Bearer abcdef123456", "task-", "--password ", "PASS="),
+]
+
+
+@given(st.lists(st.sampled_from([*_NOISE, *SECRETS.values()]) | st.text(max_size=3), max_size=12))
+@example(["a" * 70, SECRETS["aws"]])
+@example(["x" * 70, "pa\u017f\u017fword: hunter22222 "])
+def test_the_quick_search_finds_what_the_pattern_finds(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert redacted_text(text) == SECRET.sub(_replaced, text)
+
+
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "tests/insight/test_redaction.py", "docs/agents.md"])
+def test_the_quick_search_agrees_on_whole_pages(name: str) -> None:
+    text = (REPO / name).read_text()
+    assert redacted_text(text) == SECRET.sub(_replaced, text)
 
 
 @pytest.mark.parametrize(

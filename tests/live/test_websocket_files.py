@@ -26,8 +26,8 @@ from toolcalls.mitm.commands.explain import ExplainCommands
 from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import records_of
+from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.offline.files import all_of, configuration, today
-from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.recorded_verdicts import as_recorded
 from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
 from toolcalls.mitm.views import message as looked_at

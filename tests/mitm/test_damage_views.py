@@ -16,8 +16,8 @@ from support.damagedcalls import CALL, TOOLS, NativeCall, whole
 from support.loopback import PATH
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.log_lines import log_lines
-from toolcalls.mitm.offline.redact import redacted
 from toolcalls.mitm.views.calls import ToolCallsView
 
 WRONG = replace(CALL, text='{"path": "a.ts", "edits": "[{}]"}')

@@ -1,14 +1,16 @@
 """Files that the addon writes while it runs: whole records, its owner's alone, and a disk that fails stops nothing.
 
 The recording (`toolcalls_record`) and the log (`toolcalls_log`) share `AppendFile`; what is in them is looked at in
-test_leaks.py too.
+test_leaks.py too. How recordings are cut, bounded and indexed is tested without the process that writes them in
+test_recording_folder.py.
 """
 
+import json
 import os
+import signal
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -17,13 +19,15 @@ from mitmproxy.test import taddons
 
 from support import manyflows
 from support.loopback import LIMIT, flows_in
+from support.waiting import seen
 from toolcalls.commands.streams import BadInput
-from toolcalls.mitm import flow_metadata, recorder
+from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
+from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.offline.files import flows
-from toolcalls.mitm.offline.redact import redacted
-from toolcalls.mitm.recorder import Recorder
+from toolcalls.mitm.recording import protocol, recorder
+from toolcalls.mitm.recording.recorder import Recorder
 
 
 @pytest.fixture
@@ -38,14 +42,29 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def recording(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(tmp_path / "recordings")
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "recordings"
+
+
+@pytest.fixture
+def recording(folder: Path) -> Iterator[Recorder]:
+    made = Recorder(folder)
     yield made
     made.close()
 
 
 def opened(path: Path) -> Callable[[], OpenFile]:
     return lambda: OpenFile(path, os.open(path, WRITE | os.O_CREAT, 0o600))
+
+
+def recorded_in(folder: Path) -> list[http.HTTPFlow]:
+    return [one for path in sorted(folder.glob("*.flow")) for one in flows_in(path)]
+
+
+def last_line(folder: Path) -> dict[str, Any]:
+    (path,) = folder.glob("*.index.jsonl")
+    found: dict[str, Any] = json.loads(path.read_text().splitlines()[-1])
+    return found
 
 
 def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
@@ -56,161 +75,134 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     assert list((tmp_path / "there").iterdir()) == []
 
 
-@pytest.mark.parametrize(("mode", "warned"), [(0o700, False), (0o750, True), (0o755, True), (0o701, True)])
-def test_a_folder_that_others_may_look_into_is_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
-) -> None:
-    folder = tmp_path / "recordings"
+def test_a_folder_that_others_may_look_into_is_said(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.mkdir()
-    folder.chmod(mode)
+    folder.chmod(0o750)
     Recorder(folder).close()
-    assert any("others may look into" in record.message for record in caplog.records) == warned
+    assert "others may look into" in caplog.text
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_flow_is_recorded_without_its_secrets(recording: Recorder) -> None:
-    recorded = [*manyflows.session(), *manyflows.others()]
-    for one in recorded:
+def test_what_was_given_is_written_at_the_end_and_without_secrets(
+    recording: Recorder, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At once, however little time there was: what becomes of a flow afterwards is not recorded."""
+    given = [*manyflows.session(), *manyflows.others()]
+    clean = [redacted(one) for one in given]
+    for one in given:
         recording.add(one)
+        one.request.path, one.comment = "/another", "another"
+        one.metadata.clear()
     recording.close()
-    found = flows_in(recording.file.path)
-    assert [one.id for one in found] == [one.id for one in recorded]
-    assert b"CANARY" not in recording.file.path.read_bytes()
-    for one, was in zip(found, recorded, strict=True):
-        clean = redacted(was)
-        assert one.request.raw_content == clean.request.raw_content
-        assert one.metadata[flow_metadata.REPORT] == clean.metadata[flow_metadata.REPORT]
+    found = recorded_in(folder)
+    assert [one.id for one in found] == [one.id for one in given]
+    for one, expected in zip(found, clean, strict=True):
+        assert one.request.path == expected.request.path
+        assert one.request.raw_content == expected.request.raw_content
+        assert one.response is None or one.response.data == (expected.response and expected.response.data)
+        assert one.metadata[flow_metadata.REPORT] == expected.metadata[flow_metadata.REPORT]
+    for path in folder.iterdir():
+        assert b"CANARY" not in path.read_bytes()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert "others may look into" not in caplog.text
+    end = last_line(folder)
+    assert (end["exchanges"], end["missing"], end["why"]) == (len(given), 0, "mitmproxy ended")
 
 
-def test_what_becomes_of_a_flow_afterwards_is_not_recorded(
-    recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
+def test_what_waits_is_bounded_and_what_is_left_out_is_counted(
+    recording: Recorder, folder: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    """The thread may come to it late, and somebody may have changed the flow by then."""
-    go = Event()
-    written = recorder._serialized
-    monkeypatch.setattr(recorder, "_serialized", lambda one: go.wait(LIMIT) and written(one))
-    before = (flow.request.path, flow.comment)
-    recording.add(flow)
-    flow.request.path, flow.comment = "/another", "another"
-    flow.metadata.clear()
-    go.set()
-    recording.close()
-    (found,) = flows_in(recording.file.path)
-    assert (found.request.path, found.comment) == before
-    assert flow_metadata.REPORT in found.metadata
-
-
-def test_only_its_owner_can_read_it_and_its_name_is_ours(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        made = Recorder(tmp_path / "recordings")
-    finally:
-        os.umask(before)
-    made.close()
-    assert stat.S_IMODE((tmp_path / "recordings").stat().st_mode) == 0o700
-    assert stat.S_IMODE(made.file.path.stat().st_mode) == 0o600
-    assert made.file.path.name.startswith("toolcalls-")
-    other = Recorder(tmp_path / "recordings")
-    other.close()
-    assert other.file.path != made.file.path
-
-
-def test_a_flow_that_cannot_be_written_does_not_end_the_recording(
-    recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = recorder._serialized
-    wrong = iter([True, False])
-
-    def record(one: http.HTTPFlow) -> bytes:
-        if next(wrong):
-            raise ValueError("CANARY")
-        return written(one)
-
-    monkeypatch.setattr(recorder, "_serialized", record)
-    recording.add(flow)
-    recording.add(flow)
-    recording.close()
-    assert len(flows_in(recording.file.path)) == 1
-
-
-def test_what_waits_is_bounded(
-    recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    go = Event()
-    written = recorder._serialized
-    monkeypatch.setattr(recorder, "_serialized", lambda one: go.wait(LIMIT) and written(one))
-    monkeypatch.setattr(recorder, "MAX_WAITING", recorder._size(flow) * 2)
+    assert recording.pid is not None
+    os.kill(recording.pid, signal.SIGSTOP)
+    monkeypatch.setattr(recorder, "MAX_WAITING", len(protocol.frame({"flow": protocol.flow_data(flow)})) * 2)
     for _ in range(5):
         recording.add(flow)
-    assert recording.file.missing == 3
-    go.set()
+    os.kill(recording.pid, signal.SIGCONT)
     recording.close()
-    assert len(flows_in(recording.file.path)) == 2
-    assert sum("cannot be written" in one.message for one in caplog.records) == 1
+    assert len(recorded_in(folder)) == 2
+    assert last_line(folder)["reasons"] == {"flows come faster than they can be written": 3}
     assert "3 records are missing" in caplog.text
 
 
-def test_a_body_that_is_too_large_is_left_out_of_its_flow(
-    recording: Recorder, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_is_killed_is_replaced_and_what_it_had_is_counted(
+    recording: Recorder, folder: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To take the secrets out of it takes several times its memory."""
-    assert flow.response is not None
-    body, calls = flow.response.raw_content, flow.metadata[flow_metadata.REPORT]["verdicts"]
-    monkeypatch.setattr(recorder, "MAX_BODY", len(flow.request.raw_content or b""))
-    flow.response.raw_content = b"x" * (recorder.MAX_BODY + 1)
-    flow.metadata[flow_metadata.UPSTREAM] = flow.response.raw_content
-    calls[0]["arguments"] = "x" * (recorder.MAX_BODY + 1)
+    monkeypatch.setattr(recorder, "_RESTART_SECONDS", 0.0)
+    first = recording.pid
+    assert first is not None
     recording.add(flow)
-    assert flow.response.raw_content != body
-    assert len(calls[0]["arguments"]) > recorder.MAX_BODY  # the flow itself keeps all
+    seen(lambda: list(folder.glob("*.index.jsonl")) and recorded_in(folder))
+    os.kill(first, signal.SIGSTOP)
+    recording.add(flow)
+    seen(lambda: recording._process is not None and recording._process.sent_flows == 2)
+    os.kill(first, signal.SIGKILL)
+
+    def another() -> bool:
+        recording.add(flow)
+        return recording.pid not in {None, first}
+
+    seen(another)
     recording.close()
-    (found,) = flows_in(recording.file.path)
+    ends = [json.loads(path.read_text().splitlines()[-1]) for path in folder.glob("*.index.jsonl")]
+    (end,) = [one for one in ends if "ended" in one]
+    assert end["reasons"]["the process that writes them was killed"] >= 1
+    assert len(recorded_in(folder)) == 1 + end["exchanges"]
+
+
+def test_a_body_that_is_too_large_is_left_out_of_its_flow(
+    recording: Recorder, folder: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert flow.response is not None
+    calls = flow.metadata[flow_metadata.REPORT]["verdicts"]
+    monkeypatch.setattr(protocol, "MAX_BODY", len(flow.request.raw_content or b""))
+    flow.response.raw_content = b"x" * (protocol.MAX_BODY + 1)
+    flow.metadata[flow_metadata.UPSTREAM] = flow.response.raw_content
+    calls[0]["arguments"] = "x" * (protocol.MAX_BODY + 1)
+    recording.add(flow)
+    assert len(calls[0]["arguments"]) > protocol.MAX_BODY  # the flow itself keeps all
+    recording.close()
+    (found,) = recorded_in(folder)
     assert found.response is not None
     assert found.request.raw_content
     assert found.response.raw_content is None
     assert flow_metadata.UPSTREAM not in found.metadata
     assert [verdict["arguments"] for verdict in found.metadata[flow_metadata.REPORT]["verdicts"][:1]] == [None]
+    (path,) = folder.glob("*.index.jsonl")
+    assert json.loads(path.read_text().splitlines()[0])["left_out"] == ["response", "upstream", "arguments"]
 
 
-def test_the_end_does_not_wait_for_long(
-    tmp_path: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_the_end_waits_for_so_long_and_then_the_process_goes_on_alone(
+    folder: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """SIGTERM must end mitmproxy within two seconds, whatever waits."""
-    go = Event()
-    monkeypatch.setattr(recorder, "_serialized", lambda _: go.wait(LIMIT) and b"")
-    monkeypatch.setattr(recorder, "_CLOSE_SECONDS", 0.01)
-    made = Recorder(tmp_path / "recordings")
-    made.add(flow)
-    made.close()
-    go.set()
-    assert "1 record is missing" in caplog.text
-
-
-def test_what_is_ready_after_the_end_is_not_written(
-    tmp_path: Path, flow: http.HTTPFlow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was counted as missing; and the file is closed, whose place another one may have by now."""
-    go = Event()
-    written = recorder._serialized
-    monkeypatch.setattr(recorder, "_serialized", lambda one: go.wait(LIMIT) and written(one))
     monkeypatch.setattr(recorder, "_CLOSE_SECONDS", 0.0)
-    made = Recorder(tmp_path / "recordings")
-    made.add(flow)
+    monkeypatch.setattr(recorder, "_QUIET_SECONDS", 0.0)
+    made = Recorder(folder)
+    process = made._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
     made.add(flow)
     made.close()
-    go.set()
-    made._thread.join(LIMIT)
-    assert list((tmp_path / "recordings").iterdir()) == [made.file.path]
-    assert made.file.path.read_bytes() == b""
+    assert "goes on writing what waits" in caplog.text
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.wait(LIMIT)
+    assert len(recorded_in(folder)) == 1
 
 
-def test_the_addon_records_what_it_reads_and_nothing_else(tmp_path: Path) -> None:
+def test_what_no_process_can_be_told_is_counted(recording: Recorder, folder: Path, flow: http.HTTPFlow) -> None:
+    flow.metadata[flow_metadata.UPSTREAM] = object()
+    recording.add(flow)
+    recording.close()
+    assert last_line(folder)["missing"] == 1
+
+
+def test_the_addon_records_what_it_reads_and_nothing_else(folder: Path) -> None:
     """Each flow once, also where `response` is followed by `error`; flows from a file not at all."""
     addon = ToolCalls()
     with taddons.context(addon) as context:
-        context.configure(addon, toolcalls_record=str(tmp_path / "recordings"))
+        context.configure(addon, toolcalls_record=str(folder))
         live, other, file = manyflows.session()[:3]
         other.request.path = "/somewhere/else"
         live.live, other.live, file.live = True, True, False
@@ -218,8 +210,7 @@ def test_the_addon_records_what_it_reads_and_nothing_else(tmp_path: Path) -> Non
             for hook in (addon.requestheaders, addon.request, addon.responseheaders, addon.response, addon.error):
                 hook(one)
         context.configure(addon, toolcalls_record="")
-    (path,) = (tmp_path / "recordings").glob("*.flow")
-    assert [one.id for one in flows_in(path)] == [live.id]
+    assert [one.id for one in recorded_in(folder)] == [live.id]
 
 
 # --- a disk that fails ------------------------------------------------------------------------------------------------
@@ -290,23 +281,6 @@ def test_a_file_that_was_taken_away_is_made_anew(tmp_path: Path, how: str) -> No
     assert file.missing == 0
 
 
-def test_a_folder_that_is_gone_and_comes_back(
-    recording: Recorder, flow: http.HTTPFlow, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = recording.file.path.parent
-    recording.file.path.unlink()
-    folder.rmdir()
-    for _ in range(2):
-        recording.add(flow)
-    recording._queue.put(None)
-    recording._thread.join(LIMIT)
-    assert recording.file.missing == 2
-    assert sum("cannot be written" in one.message for one in caplog.records) == 1
-    folder.mkdir()
-    assert recording.file.append(recorder._serialized(flow))
-    assert len(flows_in(recording.file.path)) == 1
-
-
 # --- a writer that was killed -----------------------------------------------------------------------------------------
 
 
@@ -332,3 +306,18 @@ def test_the_addon_says_when_it_cannot_record(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with taddons.context(addon) as context, pytest.raises(Exception, match="toolcalls_record"):
         context.configure(addon, toolcalls_record=str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("file_size", "large", "a size like 100m"),
+        ("file_age", "1 day", "a time like 24h"),
+        ("total", "0", "a size like"),
+    ],
+)
+def test_a_limit_that_is_none_is_said(option: str, value: str, expected: str) -> None:
+    addon: Any = ToolCalls()
+    name = f"toolcalls_record_{option}"
+    with taddons.context(addon) as context, pytest.raises(Exception, match=f"{name}: expected {expected}.*, found"):
+        context.configure(addon, **{name: value})

@@ -1,6 +1,7 @@
-"""Wait in an event loop for something seen."""
+"""Wait for something seen, in an event loop or without one."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from support.loopback import LIMIT
@@ -11,3 +12,12 @@ async def until(seen: Callable[[], object]) -> None:
     async with asyncio.timeout(LIMIT):
         while not seen():
             await asyncio.sleep(0.01)
+
+
+def seen(what: Callable[[], object]) -> None:
+    """Wait until `what` returns something true. Raises TimeoutError after LIMIT seconds."""
+    end = time.monotonic() + LIMIT
+    while not what():
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(0.01)

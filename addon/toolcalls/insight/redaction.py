@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolcalls.insight.secret_patterns import GROUPS_BEFORE, SECRET, SECRET_KEY
+from toolcalls.insight.secret_starts import starts_of
 
 REDACTED = "<redacted>"
 
@@ -74,32 +75,25 @@ def _parameter(one: str) -> str:
 
 def redacted_text(text: str) -> str:
     """`text` with everything that looks like a key, a token or a password replaced."""
-    if len(text) <= _WINDOW:
-        return SECRET.sub(_replaced, text)
     made, at = [], 0
     for found in _found(text):
         made += [text[at : found.start()], _replaced(found)]
         at = found.end()
-    return "".join([*made, text[at:]])
+    return "".join([*made, text[at:]]) if made else text
 
 
-# One search holds Python's lock until it is over, most of a microsecond for each character: meanwhile all other threads
-# stand still, and so does the proxy, which others tell of in a thread beside it.
-_WINDOW = 16384  # characters that are searched at a time
-_REACH = 2048  # no secret needs more characters than these to be known for one, whatever its length
+_starts = starts_of(SECRET)
+_SHORT = 64  # characters that `re` alone searches sooner
 
 
 def _found(text: str) -> Iterable[re.Match[str]]:
-    """What `finditer` finds, searched window by window."""
+    """What `finditer` finds. No search holds Python's lock for long: other threads, and so the proxy, go on."""
+    if len(text) <= _SHORT:
+        yield from SECRET.finditer(text)
+        return
     at = 0
-    while at < len(text):
-        end = min(at + _WINDOW, len(text))
-        found = SECRET.search(text, at, end)
-        if found is not None and found.end() >= end - _REACH:  # it may be longer than the window shows
-            found = SECRET.search(text, found.start())
-        if found is None:
-            at = end if end == len(text) else end - _REACH
-        else:
+    for start in _starts(text):
+        if start >= at and (found := SECRET.match(text, start)) is not None:
             yield found
             at = found.end()
 

@@ -32,11 +32,14 @@ class OpenFile(NamedTuple):
 class AppendFile:
     """One file at a time. Raises what the first call of `open_` raises: OSError when it cannot be opened.
 
-    open_   opens the file; called again when the file was removed
+    open_     opens the file; called again when the file was removed
+    `offset` is where the last record begins that was written, `error` why the last one that was not could not be.
     """
 
     def __init__(self, open_: Callable[[], OpenFile]) -> None:
         self.missing = 0
+        self.offset = 0
+        self.error = ""
         self._counting = Lock()  # of `missing`: what comes too fast is counted in another thread than what is written
         self._open = open_
         self._warned = False
@@ -50,7 +53,8 @@ class AppendFile:
                 self._reopen()
             self._write(record)
         except OSError as error:
-            self.count_missing(error.strerror or type(error).__name__)
+            self.error = error.strerror or type(error).__name__
+            self.count_missing(self.error)
             return False
         return True
 
@@ -106,6 +110,7 @@ class AppendFile:
         except OSError:
             self._cut_off(size, written)
             raise
+        self.offset = size
 
     def _cut_off(self, size: int, written: int) -> None:
         """Cut off the part of a record that was written, unless somebody else has written behind it."""

@@ -12,7 +12,8 @@ from toolcalls.config import ConfigError
 from toolcalls.insight import report
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.journal import Journal
-from toolcalls.mitm.recorder import Recorder
+from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
+from toolcalls.mitm.recording.recorder import Recorder
 
 _OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
 
@@ -38,6 +39,28 @@ class Options:
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
         loader.add_option(
             "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
+        )
+        loader.add_option(
+            "toolcalls_record_split",
+            str,
+            "size",
+            "What a file of the recording holds: flows until it is large or old enough, or one session of an agent.",
+            ["size", "session"],
+        )
+        loader.add_option(
+            "toolcalls_record_file_size", str, "100m", "How large a file of the recording gets. Understands k, m and g."
+        )
+        loader.add_option(
+            "toolcalls_record_file_age",
+            str,
+            "24h",
+            "How long a file of the recording is written before the next one begins. Understands s, m, h and d.",
+        )
+        loader.add_option(
+            "toolcalls_record_total",
+            str,
+            "10g",
+            "How much all recordings in the folder may hold: the oldest are deleted. Understands k, m and g.",
         )
         loader.add_option(
             "toolcalls_rejudge",
@@ -69,8 +92,9 @@ class Options:
             if self.journal is not None:
                 self.journal.close()
             self.journal = journal
-        if "toolcalls_record" in updated:
-            recorder = _open("toolcalls_record", Recorder)
+        if any(name.startswith("toolcalls_record") for name in updated):
+            limits = _limits()
+            recorder = _open("toolcalls_record", lambda path: Recorder(path, limits))
             if self.recorder is not None:
                 self.recorder.close()
             self.recorder = recorder
@@ -88,6 +112,24 @@ def _open[T](option: str, kind: Callable[[Path], T]) -> T | None:
     try:
         return kind(Path(path).expanduser()) if path else None
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: the home of an unknown user
+        raise ConfigError(f"{option}: {error}") from error
+
+
+def _limits() -> Limits:
+    """How recordings are cut and bounded. Raises ConfigError."""
+    options = ctx.options
+    return Limits(
+        split=options.toolcalls_record_split,
+        file_size=_number("toolcalls_record_file_size", bytes_of),
+        file_age=_number("toolcalls_record_file_age", seconds_of),
+        total=_number("toolcalls_record_total", bytes_of),
+    )
+
+
+def _number(option: str, read: Callable[[str], int]) -> int:
+    try:
+        return read(getattr(ctx.options, option))
+    except ValueError as error:
         raise ConfigError(f"{option}: {error}") from error
 
 

@@ -13,8 +13,8 @@ from toolcalls.insight.agents import agent_named
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.redaction import redacted_value
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
+from toolcalls.mitm.flow_redaction import flow_secrets
 from toolcalls.mitm.offline.files import recorded_report, today
-from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.mitm.recorded_verdicts import same_verdicts
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
 from toolcalls.route import Config

@@ -20,9 +20,9 @@ from toolcalls.insight.formatting import counted
 from toolcalls.insight.redaction import redacted_value
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed, wire_for
+from toolcalls.mitm.flow_redaction import flow_secrets
 from toolcalls.mitm.judging import Recorded, replies
 from toolcalls.mitm.offline.progress import Progress
-from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.mitm.websocket.upgrade import is_api_websocket
 from toolcalls.route import Config, Mended
 

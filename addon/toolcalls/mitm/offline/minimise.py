@@ -24,6 +24,7 @@ from toolcalls.events import Verdict
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.redaction import redacted_text, redacted_value
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.flow_redaction import flow_secrets
 from toolcalls.mitm.judging import Recorded, replies
 from toolcalls.mitm.offline.files import configuration, exchanges, written
 from toolcalls.mitm.offline.minimising import showing
@@ -40,7 +41,6 @@ from toolcalls.mitm.offline.minimising.example import (
 )
 from toolcalls.mitm.offline.minimising.reducing import Clock, reduced
 from toolcalls.mitm.offline.minimising.showing import Shows, sign_of
-from toolcalls.mitm.offline.redact import flow_secrets
 from toolcalls.route import Config
 
 _ANSWER = 30.0  # seconds of another version for one example
