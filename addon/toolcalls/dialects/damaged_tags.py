@@ -1,7 +1,8 @@
 """`damaged_tags`: tags that have lost every `<` and `</`, or whose call and parameters are of two forms.
 
 `invoke name="N">`, `parameter name="K">V/parameter>`, `/invoke>`; the same of function tags and of elements named
-after the tool; parameters of another form than their call's; closers with an escaped slash (`<\\/parameter>`). All
+after the tool; parameters of another form than their call's; closers with an escaped slash (`<\\/parameter>`), without
+it (`<parameter>`), or with neither bracket nor slash (`Vparameter>`). All
 of it could be prose, so it counts only at the start of a line, with the name of a declared tool, and directly in
 front of a parameter. The forms without damage are asked first.
 """
@@ -27,7 +28,7 @@ parameter name="path">src/a.ts/parameter>
 /invoke>""",
 )
 
-_PREFIX = "(?:antml:)?"
+_PREFIX = "(?:(?:antml|tml):)?"
 _PARAMETERS = "(?:parameter|param|argument|arg)"
 _CALLS = "(?:invoke|function|tool_call|tool_use|tool-use|function_call|tool|parameter)"
 _WRAPPERS = ("function_calls", "tool_calls", "tool_call", "tools")
@@ -43,8 +44,9 @@ _HEAD = re.compile(
     rf"""<?{_CALLS}=(["']?)(?P<assigned>{_NAME})\3\s*>|(?P<element>{_NAME})>"""
 )
 _PARAMETER = re.compile(rf"""<?{_PREFIX}{_PARAMETERS}(?:\s+name\s*)?=\s*(["']?)(?P<key>[^"'<>=\n]{{1,200}})\1\s*>""")
-_END = rf"(?:</|<\\/|/){_PREFIX}(?:{_CALLS}|{'|'.join(_WRAPPERS)})>"
+_END = rf"(?:</|<\\/|/){_PREFIX}(?:{_CALLS}|{'|'.join(_WRAPPERS)})>|<(?:invoke|function|function_calls|tool_calls)>"
 _BARE_END = rf"(?:{_CALLS}|{'|'.join(_WRAPPERS)})>"
+_SHARED = tuple(f"{prefix}:invoke name=" for prefix in ("antml", "tml"))  # `invoke_angleless` is asked first
 _MAX_TAG = 512
 _MARKS = 24  # characters of a closer beside the name in it
 
@@ -65,13 +67,12 @@ class _Damaged:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of the tags of each declared tool, the tags that may hold parameters of another form."""
-        left = [
-            f"{before}{name}" for name in names for before in ('invoke name="', "invoke name='", 'name="', "function=")
-        ]
+        heads = ('invoke name="', "invoke name='", 'name="', "function=")
+        left = [f"{before}{name}" for name in names for before in heads]
         left += [f'<parameter name="{name}"' for name in names]
         elements = [f"{name}>{end}" for name in names for end in ("\n", "\r\n")]
         wrappers = [f"{wrapper}>{end}" for wrapper in _WRAPPERS for end in ("\n", "\r\n")]
-        return (*left, *elements, *wrappers, "<invoke ", "<function=")
+        return (*left, *elements, *wrappers, "<invoke ", "<function=", *_SHARED)
 
     # Reading
 
@@ -101,17 +102,19 @@ class _Damaged:
     ) -> Step[bool]:
         """The parameters, and the closers. `keys`: they are elements of these names; () for tags."""
         own = "|".join(map(re.escape, keys)) if keys else _PARAMETERS
-        closer = re.compile(rf"(?:</|<\\/|/){_PREFIX}(?:{own})>|(?<=\n){_PREFIX}(?:{own})>")
+        closer = re.compile(rf"(?:</|<\\/|/|<|(?<=\n)){_PREFIX}(?:{own})>")
+        bare = re.compile(rf"(?:</|<\\/|/|<|){_PREFIX}(?:{own})>")
         ends = _Ends(name)
+        damaged = False  # the latest parameter's tag, so all brackets are lost
         while True:
             space = yield from scan.space()
-            line = "\n" in scan.text[scan.pos : scan.pos + space]
+            line = damaged or "\n" in scan.text[scan.pos : scan.pos + space]
             end = yield from _end(scan, ends, space, line=line)
             if end is not None:
                 while end is not None:
                     scan.take(space + end)
                     space = yield from scan.space()
-                    line = "\n" in scan.text[scan.pos : scan.pos + space]
+                    line = damaged or "\n" in scan.text[scan.pos : scan.pos + space]
                     end = yield from _end(scan, ends, space, line=line)
                 break
             parameter = yield from _parameter(scan, keys, space)
@@ -119,8 +122,10 @@ class _Damaged:
                 sink.note_repair("missing_closer")
                 scan.take(scan.rest())
                 break
+            damaged = not scan.text.startswith("<", scan.pos + space)
             scan.take(space + parameter[1])
-            if not (yield from self._value(scan, sink, arguments, parameter[0], closer, ends, keys)):
+            ends_with = bare if damaged else closer
+            if not (yield from self._value(scan, sink, arguments, parameter[0], ends_with, ends, keys)):
                 return False
         arguments.end()
         return True
@@ -153,7 +158,7 @@ class _Damaged:
                 continue
             kept.append(scan.take(found.start() - scan.pos))
             length = len(found.group())
-            if (yield from _goes_on(scan, ends, keys, length)):
+            if (yield from _goes_on(scan, ends, keys, length, line=found.group()[0] not in "</")):
                 break
             kept.append(scan.take(length))
         scan.take(length)
@@ -217,10 +222,10 @@ def _end(scan: Scanner, ends: _Ends, ahead: int, *, line: bool) -> Step[int | No
     return None
 
 
-def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], length: int) -> Step[bool]:
-    """Whether a closer of so many characters, which stands here, ends its value."""
+def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], length: int, *, line: bool) -> Step[bool]:
+    """Whether a closer of so many characters, which stands here, ends its value. `line`: as on a line of its own."""
     space = yield from scan.space(length)
-    line = "\n" in scan.text[scan.pos + length : scan.pos + space]
+    line = line or "\n" in scan.text[scan.pos + length : scan.pos + space]
     if (yield from _end(scan, ends, space, line=line)) is not None:
         return True
     if (yield from _parameter(scan, keys, space)) is not None:

@@ -9,6 +9,7 @@ Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke
 
 from toolcalls.shapes import About
 from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(
     form="invoke",
@@ -32,7 +33,7 @@ DIALECT = Attributed(
     "invoke",
     prefix=(("", *_NAMESPACES),),
     misspelt=("rivoke",),
-    stray_words=("court", "count", "call", "card"),
+    stray_words=LEAKED,
 )
 
 RESULT = (

@@ -10,6 +10,7 @@ from functools import cached_property
 from toolcalls.shapes import About, Call
 from toolcalls.shapes.attributed import Attributed, spelt
 from toolcalls.shapes.tags import Tags, named_tag
+from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -47,11 +48,6 @@ class _Angleless(Attributed):
         return Tags(call=[(_NAMESPACES, "invoke")])
 
     @cached_property
-    def parameter_tag(self) -> Tags:
-        """With or without the bracket."""
-        return Tags(next=[(("<", ""), ("", *_NAMESPACES), "parameter")])
-
-    @cached_property
     def _quoted_tag(self) -> Tags:
         """A whole call's tag in a value."""
         return Tags(call=[self.opening(self.call)])
@@ -73,6 +69,6 @@ DIALECT = _Angleless(
     wrappers=("function_calls",),
     prefix=(("", *_NAMESPACES),),
     orphans=("function_results",),
-    stray_words=("court", "count", "call", "card"),
+    stray_words=LEAKED,
     place="start",
 )

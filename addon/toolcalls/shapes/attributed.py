@@ -16,15 +16,28 @@ from itertools import product
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.call_blocks import block_end, calls_of_block
-from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, Parameters, tag_value
+from toolcalls.shapes.closing_tags import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    NEXT,
+    UNSLASHED,
+    Parameters,
+    leaked_word,
+    tag_value,
+    unslashed,
+    unslashed_end,
+)
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.tags import Parts, Tag, Tags, declared_attributes, named_tag, other_attributes
+from toolcalls.shapes.tags import Parts, PatternPart, Tag, Tags, declared_attributes, named_tag, other_attributes
 from toolcalls.shapes.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
+
+_NO_BRACKET = PatternPart(r"(?=[^>])", "", "")  # with one at once it is `UNSLASHED`
 
 
 @dataclass(frozen=True)
@@ -101,10 +114,17 @@ class Attributed:
         return Tags(call_end=[self.closing(self.call, *self.misspelt)], wrapper_end=wrapper_end)
 
     @cached_property
+    def unslashed(self) -> Tags:
+        """What `ends` becomes where the slash is lost."""
+        wrapper_end = unslashed(self.closing(*self.wrappers)) if self.wrappers else ()
+        return Tags(call_end=unslashed(self.closing(self.call, *self.misspelt)), wrapper_end=wrapper_end)
+
+    @cached_property
     def inside(self) -> Tags:
         """What means something inside a value."""
         kinds = {CLOSER: self.closing(self.parameter), CALL_END: self.closing(self.call, *self.misspelt)}
-        kinds |= {NEXT: self.opening(self.parameter), CALL: self.opening(self.call, *self.misspelt)}
+        kinds[UNSLASHED] = unslashed(self.closing(self.parameter))[0]
+        kinds |= {NEXT: (*self.opening(self.parameter), _NO_BRACKET), CALL: self.opening(self.call, *self.misspelt)}
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
     @cached_property
@@ -143,7 +163,13 @@ class Attributed:
 
         complete = yield from calls_of_block(scan, one, wrapped=wrapper > 0)
         closers = spelt("</", *self.prefix, self.wrappers, ">") if wrapper else ()
-        return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapper > 0, closers=closers))
+        if not complete:
+            return False
+        if wrapper and (length := (yield from unslashed_end(scan, self, (yield from scan.space())))):
+            scan.take((yield from scan.space()) + length)
+            sink.note_repair("wrong_closer")
+            return True
+        return (yield from block_end(scan, sink, self.ends, wrapped=wrapper > 0, closers=closers))
 
     def _stray(self, scan: Scanner) -> Step[None]:
         """A leaked word between the wrapper's tag and a call's."""
@@ -170,17 +196,8 @@ class Attributed:
             return True
         if (yield from self.parameter_at(scan, space)):
             return True
-        word = yield from scan.among(self.stray_words, space)
-        if word is None:
-            return False
-        return bool((yield from self.parameter_at(scan, (yield from scan.space(space + len(word))))))
-
-    def _stray_before_parameter(self, scan: Scanner) -> Step[None]:
-        """Take a leaked word between a call's tag and its first parameter."""
-        word = yield from scan.among(self.stray_words)
-        if word is not None:
-            space = yield from scan.space(len(word))
-            scan.take(space if (yield from self.parameter_at(scan, space)) else 0)
+        word = yield from leaked_word(scan, self, space)
+        return word > 0 and bool((yield from self.parameter_at(scan, space + word)))
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that stands here, "" for none."""
@@ -236,7 +253,7 @@ class Attributed:
         if tag.empty:
             arguments.end()
             return True
-        yield from self._stray_before_parameter(scan)
+        scan.take((yield from leaked_word(scan, self)))
         first = yield from self.parameter_here(scan)
         if first is not None and not first.empty and self.wraps(first.name, tools.keys(name)):
             complete = yield from self._wrapped(scan, sink, arguments, values, first)
@@ -281,12 +298,18 @@ class Attributed:
         """All parameters from here on and the call's closer."""
         while True:
             scan.take((yield from scan.space()))
+            scan.take((yield from leaked_word(scan, self)))
             _, length = yield from self.call_end.at(scan)
             if length:
                 scan.take(length)
                 arguments.end()
                 return True
             parameter = yield from self.parameter_here(scan)
+            if parameter is None and (length := (yield from unslashed_end(scan, self))):
+                scan.take(length)
+                sink.note_repair("wrong_closer")
+                arguments.end()
+                return True
             if parameter is None and scan.cut:  # a parameter's tag may have been arriving
                 return False
             if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing

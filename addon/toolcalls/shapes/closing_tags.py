@@ -18,13 +18,15 @@ from typing import Final, Literal, Protocol
 from toolcalls.events import Repair
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.raw import up_to_tag
-from toolcalls.shapes.tags import Tags
+from toolcalls.shapes.tags import Part, Parts, PatternPart, Tags
+from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 # The kinds of tags that mean something inside a value. Where keys stand in front of values, HEAD begins what stands in
-# front of the next one, and WRONG may stand in the place of the closer.
+# front of the next one, and WRONG may stand in the place of the closer. UNSLASHED is a closer that lost its slash.
 CLOSER, NEXT, CALL, CALL_END, HEAD, WRONG = "closer", "next", "call", "call_end", "head", "wrong"
+UNSLASHED = "unslashed"
 
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
 
@@ -118,6 +120,13 @@ def tag_value(
                 return UNCLOSED_VALUE
             openers += depth == 0 and kind == NEXT
             heads += depth == 0 and kind == HEAD
+        elif kind == UNSLASHED:
+            if not depth and not openers and (yield from place.goes_on(scan, kept + length)):
+                line_end = scan.take(kept)
+                if kept and not own_lines:
+                    value.add(line_end)
+                scan.take(length)
+                return "wrong_closer"
         elif kind == WRONG:
             if not depth and not heads and (yield from place.goes_on(scan, kept + length)):
                 value.add(scan.take(kept))
@@ -203,11 +212,66 @@ class Form(ValueTags, Protocol):
     def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
         """The length of a call's opening tag with a body behind it, 0 for none."""
 
+    @property
+    def unslashed(self) -> Tags:
+        """What `ends` becomes where the slash is lost."""
+
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here."""
 
     def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether the call ends in front of the text that stands here, behind a value's closer, without one."""
+
+
+def unslashed(*tags: Parts) -> tuple[Parts, ...]:
+    """Closing tags without their slash. No blank stands before the bracket: that is how an opening tag begins."""
+    return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
+
+
+def _bracketed(part: Part) -> Part:
+    if isinstance(part, PatternPart):
+        return part._replace(full=f"{part.full}>")
+    return f"{part}>" if isinstance(part, str) else tuple(f"{spelling}>" for spelling in part)
+
+
+def unslashed_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
+    """The length of a call's or a wrapper's closer that lost its slash, 0 for none.
+
+    Nothing but closers stands behind it up to another call or the end of the reply: else it is an opening tag. A
+    wrapper's opens another one where anything follows.
+    """
+    kind, length = yield from form.unslashed.at(scan, ahead)
+    if not length:
+        return 0
+    behind, wrapper = ahead + length, kind != CALL_END
+    while True:
+        space = yield from scan.space(behind)
+        if not wrapper and (yield from form.next_call(scan, space)):
+            return length
+        kind, more = yield from form.ends.at(scan, space)
+        if not more:
+            kind, more = yield from form.unslashed.at(scan, space)
+        if not more:
+            return length if not scan.cut and form.ends.stops_short(scan, behind) else 0
+        wrapper = wrapper or kind != CALL_END
+        behind = space + more
+
+
+def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
+    """The length of a word that the model leaked, with the white space behind it; 0 for none.
+
+    It stands alone in front of a parameter or of what ends the call.
+    """
+    word = yield from scan.among(LEAKED, ahead)
+    if word is None:
+        return 0
+    behind = ahead + len(word)
+    space = yield from scan.space(behind)
+    if space == behind:
+        return 0
+    if (yield from form.parameter_at(scan, space)) or (yield from form.ends.at(scan, space))[1]:
+        return space - ahead
+    return 0
 
 
 class Parameters:
@@ -239,6 +303,8 @@ class Parameters:
         if (yield from self._form.ends.at(scan, space))[1] or (yield from self._form.parameter_at(scan, space)):
             return True
         if (yield from self._form.next_call(scan, space)):
+            return True
+        if (yield from leaked_word(scan, self._form, space)) or (yield from unslashed_end(scan, self._form, space)):
             return True
         if not scan.cut and self._form.ends.stops_short(scan, ahead):
             return True

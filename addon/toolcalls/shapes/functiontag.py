@@ -18,7 +18,19 @@ from typing import Literal
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, Parameters, tag_value
+from toolcalls.shapes.closing_tags import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    DUPLICATE_CLOSER,
+    NEXT,
+    UNSLASHED,
+    Parameters,
+    leaked_word,
+    tag_value,
+    unslashed,
+    unslashed_end,
+)
 from toolcalls.shapes.opening_tags import (
     FUNCTION,
     FUNCTION_END,
@@ -44,6 +56,7 @@ _INSIDE: dict[str, tuple[Parts, ...]] = {
     NEXT: (PARAMETER, ("<", "parameter", "name")),  # the second is another form's, and has the same closer
     CALL: (FUNCTION,),
     CALL_END: (FUNCTION_END,),
+    UNSLASHED: unslashed(PARAMETER_END),
 }
 _FUNCTION_END = Tags(call_end=[FUNCTION_END])
 _ENDS = re.compile(r"<[ \t]{0,8}/[ \t]{0,8}parameter|(?P<call>[●⏺][ \t]{0,8}<[ \t]{0,8}function)")
@@ -99,6 +112,11 @@ class FunctionTag:
     def ends(self) -> Tags:
         """What ends a call: its own closer, or its wrapper's where that is missing."""
         return Tags(call_end=[FUNCTION_END], wrapper_end=self.wrapper_ends)
+
+    @cached_property
+    def unslashed(self) -> Tags:
+        """What `ends` becomes where the slash is lost."""
+        return Tags(call_end=unslashed(FUNCTION_END), wrapper_end=unslashed(*self.wrapper_ends))
 
     @cached_property
     def behind(self) -> Tags:
@@ -158,6 +176,9 @@ class FunctionTag:
         while True:
             space = yield from scan.space()
             kind, length = yield from self.ends.at(scan, space)
+            if not length and (length := (yield from unslashed_end(scan, self, space))):
+                kind = "wrapper_end"
+                sink.note_repair("wrong_closer")
             if not length:
                 break
             scan.take(space + length)
@@ -188,7 +209,8 @@ class FunctionTag:
         if (yield from self.ends.at(scan, space))[1] or (yield from parameter_tag(scan, space)) is not None:
             return tag
         if self.closed:
-            return None
+            word = 0 if compact else (yield from leaked_word(scan, self, space))
+            return tag if word and (yield from parameter_tag(scan, space + word)) is not None else None
         bullet = yield from scan.among(self.stray_words, space)
         if bullet and (yield from function_tag(scan, (yield from scan.space(space + len(bullet))))) is not None:
             return tag
@@ -201,12 +223,18 @@ class FunctionTag:
         """All parameters from here on and the call's closer. Returns whether the call is complete."""
         while True:
             scan.take((yield from scan.space()))
+            scan.take((yield from leaked_word(scan, self)))
             _, length = yield from _FUNCTION_END.at(scan)
             if length:
                 scan.take(length)
                 arguments.end()
                 return True
             parameter = yield from parameter_tag(scan)
+            if parameter is None and (length := (yield from unslashed_end(scan, self))):
+                scan.take(length)
+                sink.note_repair("wrong_closer")
+                arguments.end()
+                return True
             if parameter is None:  # `goes_on` let it come here: the call's own closer is what is missing
                 if self.closed:
                     sink.note_repair("missing_closer")

@@ -9,6 +9,9 @@ from toolcalls.text.scanner import Scanner, Step
 # Characters of a name or a key. What is longer is none.
 MAX_WORD = 256
 
+# Words that models leak alone in front of a call, and inside one (anthropics/claude-code #64690, #66809).
+LEAKED = ("court", "count", "call", "card")
+
 # A tool's name where an opening bracket follows, and a parameter's where a colon or an equals sign does.
 NAME = re.compile(r"[\w.:/@-]*+")
 KEY = re.compile(r"[\w.$/@-]*+")
