@@ -70,7 +70,7 @@ FILES = {
         undeclared
         | callobject callreader emptyelement keyed openjson pyliteral tags
         | callarray content jsonbody jsonelement jsontags opening_tags pythonic closing_tags
-        | actions call_blocks functiontag jsonlist pairs tagnamed
+        | actions call_blocks codecalls functiontag jsonlist pairs tagnamed
         | attributed keyvalue | tokentag
     """,
     "reading": """

@@ -138,3 +138,85 @@ def test_a_broken_call_does_not_swallow_the_one_behind_it(broken: str) -> None:
     for text in texts:
         for size in (len(text), 1):
             assert all(arguments == {"command": "ls"} for _, arguments in read(text, size)[0])
+
+
+BASH = ("Bash", {"command": "ls"})
+INNER_WORDS = (
+    '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n{}\n</invoke>',
+    "<tool_call>\n<function=Bash>\n{}\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>",
+    "<tool_call>\n<function=Bash>\n<parameter=command>\nls\n</parameter>\n{}\n</function>\n</tool_call>",
+)
+
+
+@pytest.mark.parametrize("form", INNER_WORDS)
+def test_a_stray_word_inside_a_call(form: str) -> None:
+    assert_read(filled(form, "call"), BASH)
+    assert_read(filled(form, "court"), BASH)
+    assert not read(filled(form, "so that"), 1)[0]
+
+
+def test_a_stray_word_between_two_parameters() -> None:
+    text = (
+        '<invoke name="Bash">\n<parameter name="command">ls</parameter>\ncount\n<parameter name="timeout">5</parameter>'
+    )
+    assert_read(f"{text}\n</invoke>", ("Bash", {"command": "ls", "timeout": 5}))
+
+
+UNSLASHED = (
+    '<invoke name="Bash">\n<parameter name="command">ls<parameter>\n<invoke>',
+    '<invoke name="Bash">\n<parameter name="command">ls<parameter>\n</invoke>',
+    '<function_calls>\n<invoke name="Bash">\n<parameter name="command">ls<parameter>\n<invoke>\n<function_calls>',
+    "<tool_call>\n<function=Bash>\n<parameter=command>\nls\n<parameter>\n<function>\n<tool_call>",
+    'invoke name="Bash">\nparameter name="command">ls<parameter>\n<invoke>',
+    'invoke name="Bash">\nparameter name="command">lsparameter>\ninvoke>',
+    "function=Bash>parameter=command>lsparameter>function>",
+)
+
+
+@pytest.mark.parametrize("text", UNSLASHED)
+def test_closers_without_their_slash(text: str) -> None:
+    assert_read(text, BASH)
+
+
+def test_a_value_may_hold_tags_without_their_slash() -> None:
+    shown = "<parameter> opens one and <invoke> a call"
+    for value in (shown, f"{shown}\n<parameter>", "<invoke>\n<tool_name>x</tool_name>\n</invoke>"):
+        text = f'<invoke name="Bash">\n<parameter name="command">{value}</parameter>\n</invoke>'
+        assert_read(text, ("Bash", {"command": value}))
+
+
+ELEMENTS = (
+    '<Bash command="ls"/>',
+    "<Bash command='ls' />",
+    '<Bash\n  command="ls"\n/>',
+    '<Bash command="ls"></Bash>',
+    '<tool name="Bash">\n<command>ls</command>\n</tool>',
+    '<use_tool name="Bash">\n<command>ls</command>\n</use_tool>',
+    '[Calling tool: Bash({"command": "ls"})]',
+    '[Calling tool: Bash with arguments: {"command": "ls"}]',
+    '[tool_call: Bash {"command": "ls"}]',
+    '<minimax:tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</minimax:tool_call>',
+    'Bash:0<|tool_call_argument_begin|>{"command": "ls"}<|tool_calls_section_end|>',
+    '<|tool_calls_section_begin|>functions.Bash:0{"command": "ls"}<|tool_calls_section_end|>',
+)
+
+
+@pytest.mark.parametrize("text", ELEMENTS)
+def test_names_where_no_template_has_them(text: str) -> None:
+    assert_read(text, BASH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<Bash cmd="ls"/>',
+        'Use <Bash command="ls"/> for it.',
+        '<Bash command="ls">and more',
+        "[Tool: Bash]\nis the name.",
+        "[Tool: see below]",
+        "Bash:0 is the first of them.",
+    ],
+)
+def test_what_only_resembles_such_a_call(text: str) -> None:
+    for size in (len(text), 1):
+        assert read(text, size)[0] == []

@@ -331,6 +331,7 @@ FORMS: dict[str, Form] = {
     # JSON
     "apertus": Form(_keyed_array, "<|tools_prefix|>", "<|tools_suffix|>"),
     "apriel": Form(_array(), "<tool_calls>", "</tool_calls>"),
+    "bare_calls": Form(_each(_named("{name}(", ")"))),
     "bare_json": Form(_each(_object(), "\n")),
     "bracket_tool_call": Form(_each(_named("[Tool call: {name}(", ")]"))),
     "cohere_cmd3": Form(
@@ -365,11 +366,15 @@ FORMS: dict[str, Form] = {
     "harmony_stripped": Form(_each(_named("commentary to=functions.{name} json"), "assistant")),
     "header_stripped": Form(_each(_named("{name}[ARGS]"))),
     "hermes": Form(_each(_object("<tool_call>\n", "\n</tool_call>"))),
+    "hermes_unopened": Form(_each(_object("", "\n</tool_call>"))),
     "hunyuan_a13b": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "inkling": Form(_each(_object("<|content_invoke_tool_json|>", "<|end_message|>", arguments="args"))),
     "internlm2": Form(_each(_object("<|action_start|><|plugin|>", "<|action_end|>", arguments="parameters"))),
     "jamba": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "json_array": Form(_array()),
+    "mixed_marks": Form(_each(_object("[TOOL_CALLS]<tool_call>\n", "\n</tool_call>"))),
+    "module_calls": Form(_each(_named("default_api.{name}(", ")"))),
+    "stripped_tags": Form(_each(_object("tool_call>\n", "\n/tool_call>"))),
     "json_behind_word": Form(_each(_object("<tool_call>\njson\n", "\n</tool_call>"))),
     "json_in_tag": Form(_each(_object("<functioncall ", ">"))),
     "json_tags": Form(_each(_object("<function_calls>\n", "\n</function_calls>"))),

@@ -17,7 +17,7 @@ from toolcalls.dialects.marker import Marker
 from toolcalls.shapes import About, Dialect
 
 # Tried before all others that share an opener: what they look for, the others would read as something else.
-FIRST = ("json_behind_word",)
+FIRST = ("json_behind_word", "mixed_marks")
 
 # Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the
 # same as `morph_xml`, and both are likelier. Damaged forms and mixed ones come after the whole ones. DeepSeek's
@@ -34,13 +34,18 @@ LAST = (
     "invoke_elements",
     "function_tags_stripped",
     "damaged_tags",
+    "stripped_tags",
 )
 
 # Their markup is escaped for HTML, as quoted markup often is: `reading/policy.py` has a condition for it, `escaped`.
 ESCAPED = frozenset({"invoke_escaped"})
 
 # What is left of a tag or a token in them could begin prose: their calls are shown when they are complete, not before.
-DAMAGED = frozenset({"damaged_tags", "function_tags_stripped", "gemma4_stripped"})
+DAMAGED = frozenset({"damaged_tags", "function_tags_stripped", "gemma4_stripped", "module_calls", "stripped_tags"})
+
+# What they begin with stands in any text about data: it is a candidate only where a call comes of it. Where a message
+# begins with it, the dialects are asked whose call is a whole message.
+TENTATIVE = frozenset({"hermes_unopened", "module_calls"})
 
 # Damaged and mixed forms: an opener that begins no call most likely belongs to another dialect that shares it.
 UNLIKELY = frozenset({*FIRST, *DAMAGED, "invoke_elements"})
@@ -49,10 +54,10 @@ UNLIKELY = frozenset({*FIRST, *DAMAGED, "invoke_elements"})
 # the beginning of a tag are lost), and other forms that the same model writes.
 _READ_WITH = {
     "bare_json": ("json_array",),
-    "gemma4": ("gemma4_stripped",),
-    "glm_xml": ("glm_naked",),
-    "harmony": ("harmony_stripped",),
-    "hermes": ("json_behind_word", "json_in_tag"),
+    "gemma4": ("gemma4_stripped", "module_calls"),
+    "glm_xml": ("glm_naked", "stripped_tags", "bare_calls"),
+    "harmony": ("harmony_stripped", "module_calls"),
+    "hermes": ("json_behind_word", "json_in_tag", "hermes_unopened", "stripped_tags", "mixed_marks"),
     "invoke": ("invoke_angleless", "invoke_elements", "invoke_legacy", "damaged_tags"),
     "kimi_k2": ("kimi_k2_stripped",),
     "llama3_json": ("bare_json", "json_array", "functionary_v31"),

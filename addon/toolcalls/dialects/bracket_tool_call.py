@@ -1,6 +1,6 @@
 """`bracket_tool_call`: a call in square brackets, as gateways flatten a conversation's history.
 
-Also read: `[Tool Use: N({…})]`, and `[tool: N]` with the object behind it.
+Also read: `[Tool Use: N({…})]`, `[tool: N]` with the object behind it, and `[Calling tool: N with arguments: {…}]`.
 """
 
 from toolcalls.shapes import About
@@ -16,10 +16,18 @@ ABOUT = About(
 )
 
 _WORDS = ("Tool call", "Tool Call", "tool call", "tool_call", "Tool Use", "Tool use", "tool use", "tool_use", "Tool")
+_CALLING = ("Calling tool", "calling tool", "Called tool", "Call tool", "TOOL CALL")
 
 DIALECT = NamedJson(
     "bracket_tool_call",
-    opening=tuple(f"[{words}:" for words in (*_WORDS, "tool")),
-    behind=(("(", (")", "]")), ("]", ())),
+    opening=tuple(f"[{words}:" for words in (*_WORDS, *_CALLING, "tool")),
+    behind=(
+        ("(", (")", "]")),
+        ("]", ()),
+        ("with arguments:", ("]",)),
+        ("with args:", ("]",)),
+        ("arguments:", ("]",)),
+        ("", ("]",)),
+    ),
     layout="[Tool call: {name}({json})]",
 )

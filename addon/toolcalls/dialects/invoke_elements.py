@@ -27,7 +27,7 @@ _WRAPPERS = ("<function_calls>", "<tool_calls>", "<tool_call>", "<tool_use>", "<
 # Openers of other dialects, which are asked first, and those in which a tool's name stands.
 _SHARED = ("<invoke ", "<tool_call ", "<function=", "<tool_call>", "<tool_use>")
 _NAMED = (
-    *(f'<{tag} name="{{name}}"' for tag in ("tool_use", "tool-use", "function", "parameter")),
+    *(f'<{tag} name="{{name}}"' for tag in ("tool_use", "tool-use", "function", "parameter", "tool", "use_tool")),
     *(f"<function>{gap}<{key}>{{name}}" for gap in ("", "\n") for key in ("name", "tool_name")),
     "<parameter={name}>",
     "<invoke={name}>",

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.header import Header
+from toolcalls.shapes.header import Header, Opening
 from toolcalls.shapes.jsonvalue import call_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -40,6 +40,19 @@ RESULT = "## Return of {id}\n{text}"
 
 @dataclass(frozen=True)
 class _Kimi(Header):
+    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
+        """Also a section's mark with the header of a declared tool directly behind it: the call's own mark was lost."""
+        found = yield from super().opened(scan, tools)
+        if found is not None:
+            return found
+        space = yield from scan.space()
+        mark = yield from scan.among(self.sections, space)
+        if mark is None:
+            return None
+        header = yield from scan.space(space + len(mark))
+        named = yield from scan.among(tuple(f"{_PREFIX}{name}:" for name in tools.names), header)
+        return None if named is None else Opening(header, section=True)
+
     def called(self, written: str, tools: Toolbox) -> str:
         """The name without its prefix and counter; "" for a counter alone."""
         if written in tools.names:

@@ -24,8 +24,11 @@ functions.read_file:0{"path": "src/a.ts"}""",
 @dataclass(frozen=True)
 class _Stripped(Header):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The beginning of a header of each declared tool."""
-        return tuple(f"functions.{name}:" for name in names)
+        """The beginning of a header of each declared tool, also without its prefix, where a counter is in it."""
+        return (
+            *(f"functions.{name}:" for name in names),
+            *(f"{name}:{digit}" for name in names for digit in "0123456789"),
+        )
 
     def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
         """The white space before such a header: it is the call's first mark itself."""
@@ -37,7 +40,10 @@ class _Stripped(Header):
 DIALECT = _Stripped(
     "kimi_k2_stripped",
     opening=(),
-    header=re.compile(r"functions\.(?P<name>[^\n{}\"<]+):\d+\s*(?:<\|tool_call_argument_begin\|>)?\s*"),
+    header=re.compile(
+        r"(?:functions\.|(?=[^\s{}\"<]+:\d+\s*<\|tool_call_argument_begin\|>))"
+        r"(?P<name>[^\n{}\"<]+):\d+\s*(?:<\|tool_call_argument_begin\|>)?\s*"
+    ),
     end=(),
     template="functions.{name}:{index}{arguments}",
     place="start",

@@ -13,7 +13,7 @@ import re
 from collections.abc import Generator, Iterable
 from dataclasses import replace
 
-from toolcalls.dialects import DAMAGED, ESCAPED, UNLIKELY, chosen, configured, replaces_native
+from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, chosen, configured, replaces_native
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
@@ -97,6 +97,7 @@ class Reader:
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
         self._gave_up = self.inside = False  # inside: a candidate is being read
+        self._looked_alike = False  # a tag that is none stood in the text: what it holds lacks no opener
         self._own_line = call_policy.requires("line_start")  # of special tokens, too
         self._frame_end = -1  # behind the latest frame of a dialect's messages: there another one begins
         self._beside_native = False  # the reply has native calls
@@ -389,6 +390,7 @@ class Reader:
     def _look_alike(self, look: LookAlike) -> None:
         """It is text, however it looks; where it is quoted as well, that is what there is to say of it."""
         ledger = self._ledger
+        self._looked_alike = True
         start = ledger.at
         self._scan.take(look.end - look.start)
         self._no_call(self._openers.resembled(look.literal), self._position.reason() or "look_alike", start)
@@ -483,6 +485,8 @@ class Reader:
             whole_message = dialect.place == "message"
             if whole_message and (self._wasted > _MAX_WASTE + 4 * start or self._position.follows(_INSIDE_JSON)):
                 continue
+            if dialect.name in TENTATIVE and (self._looked_alike or (self._message_start and len(opener.dialects) > 1)):
+                continue
             place = quoted
             if place is None and not self._position.line_start and not self._may_stand_in_line(dialect, opener, start):
                 place = "inline"
@@ -522,7 +526,7 @@ class Reader:
         waited = scan.ended and not ended
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
         self._message_start = False
-        if all(dialect.place == "message" for dialect in opener.dialects):
+        if all(dialect.place == "message" or dialect.name in TENTATIVE for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
         elif waited:
             self._no_call(_likely(opener), "cut_off" if scan.cut else "unclosed", start)

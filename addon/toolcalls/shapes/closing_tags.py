@@ -10,6 +10,8 @@ it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value s
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
 
 Values leave as they come. What is looked at ahead is bounded, so work is linear.
+
+A little over 300 lines: what ends a value and what ends its call are one question.
 """
 
 from collections.abc import Callable
