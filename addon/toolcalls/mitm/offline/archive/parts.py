@@ -2,7 +2,7 @@
 
 A part is a run of whole flows in one file, some 16 MiB of them. To cut a file only the lengths of its flows are read.
 Paths with a scheme (`s3://bucket/folder`, `gs://…`) are read through fsspec, which has its settings from its own files
-and from the environment (`FSSPEC_S3_ENDPOINT_URL`, `AWS_…`); other paths need nothing but Python.
+and from the environment (`AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`); other paths need nothing but Python.
 """
 
 import os

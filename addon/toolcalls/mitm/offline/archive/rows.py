@@ -19,7 +19,9 @@ from toolcalls.insight.vocabulary.fields import FIELDS, SCHEMA, VERSION
 from toolcalls.mitm.offline.archive.parts import MISSING, Part, file_system
 from toolcalls.mitm.offline.files import written
 
-_LEFT_OUT = {"schema", "version"} | {field.path.rpartition(".")[2] for field in FIELDS if field.presence == "content"}
+# By their paths: what people and models said, and what is the same in each row.
+_LEFT_OUT = {"schema", "version", "verdicts[].changes[].before", "verdicts[].changes[].after"}
+_LEFT_OUT |= {field.path for field in FIELDS if field.presence == "content"}
 SUFFIX = ".parquet"
 
 
@@ -37,28 +39,29 @@ def schema() -> Any:
     """The columns, as pyarrow knows them. Raises BadInput where the extra is missing."""
     arrow = pyarrow()
     own = [("file", arrow.string()), ("number", arrow.int64()), ("change", arrow.string())]
-    fields = [*own, *_members(arrow, json_schema())]
+    fields = [*own, *_members(arrow, json_schema(), "")]
     return arrow.schema(fields, metadata={"toolcalls.schema": f"{SCHEMA}/{VERSION}"})
 
 
-def _members(arrow: Any, described: Any) -> list[tuple[str, Any]]:
+def _members(arrow: Any, described: Any, path: str) -> list[tuple[str, Any]]:
+    """The fields of an object that stands at a path."""
     return [
-        (name, _type(arrow, one))
+        (name, _type(arrow, one, f"{path}{name}"))
         for name, one in described["properties"].items()
-        if name not in _LEFT_OUT and name not in {"before", "after"}
+        if f"{path}{name}" not in _LEFT_OUT
     ]
 
 
-def _type(arrow: Any, described: Any) -> Any:
+def _type(arrow: Any, described: Any, path: str) -> Any:
     """The type of a field, from its JSON Schema. Each may be null."""
     kinds = described.get("type", "string")
     kind = kinds if isinstance(kinds, str) else next(one for one in kinds if one != "null")
     if kind == "object":
-        return arrow.struct(_members(arrow, described))
+        return arrow.struct(_members(arrow, described, f"{path}."))
     if kind == "array":
-        return arrow.list_(_type(arrow, described["items"]))
+        return arrow.list_(_type(arrow, described["items"], f"{path}[]"))
     if described.get("format") == "date-time":
-        return arrow.timestamp("ms", tz="UTC")
+        return arrow.timestamp("ms")
     simple = {"string": arrow.string, "integer": arrow.int64, "number": arrow.float64, "boolean": arrow.bool_}
     return simple[kind]()
 
