@@ -215,7 +215,7 @@ CALLS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", QUOTED)
 @pytest.mark.parametrize("calls", CALLS)
 def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:

@@ -161,7 +161,7 @@ def holding(dialect: str, call: Call) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_stands_in_a_result_in_this_form_is_an_echo(form: str) -> None:
-    for dialect in some(DIALECTS, 12, form):
+    for dialect in some(DIALECTS, 4, form):
         for call, other in ((SIMPLE, OTHER), (LINES, OTHER_LINES)):
             reply, control = reply_of(dialect, call), reply_of(dialect, other)
             result = FORMS[form](holding(dialect, call))
@@ -175,7 +175,7 @@ def test_what_stands_in_a_result_in_this_form_is_an_echo(form: str) -> None:
 @pytest.mark.parametrize("form", COLOURS)
 def test_a_reply_in_this_form_is_an_echo(form: str) -> None:
     """Where it is one without the form: what comes so of an opener or a name is no call at all."""
-    for dialect in some(DIALECTS, 12, f"{form} in the reply"):
+    for dialect in some(DIALECTS, 4, f"{form} in the reply"):
         for call, other in ((SIMPLE, OTHER), (LINES, OTHER_LINES)):
             reply = COLOURS[form](reply_of(dialect, call))
             for result in (holding(dialect, call), COLOURS["grep --color"](holding(dialect, call))):

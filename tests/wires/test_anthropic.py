@@ -22,6 +22,7 @@ from support.casefiles import load
 from support.exchanges import as_received, in_blocks, in_pieces, of_kind, of_request, run, words
 from support.readings import assert_total, read, shown, verdicts
 from support.repository import shared_path
+from support.sampling import SAMPLED, some
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
 from support.wirecases import anthropic_events, check_anthropic
 from support.wirecases import exchange_for as case_exchange
@@ -497,7 +498,7 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
     """On every kind of route, but for native calls that become text; then the rest is what it was."""
     route = Route(**SIDES[kind])
     lowered = 0
-    for row in recorded():
+    for row in some(recorded(), 30, f"{kind} {way}"):
         body = str(row["body"]).encode("utf-8", "surrogatepass")
         request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
         exchange = of_request(WIRE, request, route, form="sse")
@@ -518,4 +519,4 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
         assert now.text.startswith(was.text), row["id"]
         assert (now.reasoning, now.usage) == (was.reasoning, was.usage), row["id"]
         assert len(now.calls) == len(was.calls) - sum(one.status == "lowered" for one in native), row["id"]
-    assert (lowered > 20) == (kind in {"lower", "roundtrip"})
+    assert SAMPLED or (lowered > 20) == (kind in {"lower", "roundtrip"})

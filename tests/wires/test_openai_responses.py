@@ -20,6 +20,7 @@ from support.exchanges import as_received, in_pieces, of_kind, of_request, run, 
 from support.readings import assert_total, meaning, read, read_back, shown, verdicts
 from support.repository import shared_path
 from support.responsesclient import Reply, received, stream, take_items, whole, written
+from support.sampling import SAMPLED, some
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, decodable, law, replies, routes
 from support.wirecases import check_responses, responses_events
 from support.wirecases import exchange_for as case_exchange
@@ -403,7 +404,7 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
         "process": Route(client="native", upstream="native", access=Access()),
     }[kind]
     lowered = 0
-    for row in recorded():
+    for row in some(recorded(), 30, f"{kind} {way}"):
         body = str(row["body"]).encode("utf-8", "surrogatepass")
         request = WIRE.request(json.dumps(row.get("request") or {"input": ""}).encode())
         exchange = of_request(WIRE, request, route, form="sse")
@@ -417,4 +418,4 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
             assert b"response.function_call_arguments" not in out, row["id"]
         else:
             assert out == body, row["id"]
-    assert (lowered > 40) == (kind in {"lower", "roundtrip"})
+    assert SAMPLED or (lowered > 40) == (kind in {"lower", "roundtrip"})
