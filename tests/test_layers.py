@@ -59,7 +59,7 @@ ROOMS = """
 FILES = {
     "text": "echo_forms literals linear_search | echo patterns scanner | lookalike markdown",
     "values": """
-        json_schema json_tokens lost_escapes native_arguments nesting schema usage | conversion validation
+        json_schema json_tokens lost_escapes nesting schema usage | conversion native_arguments validation
         | call_index rawjson spans toolbox transducer | damaged_json type_mending | value_mending
         | tool_values
     """,
@@ -91,8 +91,8 @@ FILES = {
         | evidence | rewriting | call_memory history_mending processing
     """,
     "replies": """
-        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | lane
-        | plan waiting | exchange
+        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | lane reply_mending
+        | plan waiting | waiting_parts | exchange
     """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """

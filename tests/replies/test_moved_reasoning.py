@@ -7,46 +7,25 @@ from typing import Any
 import pytest
 
 from support.damagedcalls import REQUEST, WIRES, streamed, whole
-from support.exchanges import in_pieces, of_request
-from support.sampling import some
-from support.thinkingreplies import FORMS, frames
+from support.exchanges import of_request
+from support.thinkingreplies import MENDS, form_of, frames, through
 from toolcalls.events import Reasoning, Text
 from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.replies.exchange import Exchange
-from toolcalls.request import Request, Tool
+from toolcalls.request import Tool
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import processors_for
-from toolcalls.route import Filter, Mended, Route
+from toolcalls.route import Filter, Route
 from toolcalls.text.markdown import REASONING_TAGS
 from toolcalls.wires import all_wires
-from toolcalls.wires.frames import FRAMES, Form
+from toolcalls.wires.frames import FRAMES
 
-ALL: tuple[Mended, ...] = ("protocol", "reasoning", "errors")
-MENDS = Route(mend=ALL)
 BOTH = pytest.mark.parametrize("form", ["streamed", "whole"])
 CALL = '<tool_call>\n{"name": "edit", "arguments": {"path": "a.ts"}}\n</tool_call>'
 
 
-def form_of(wire: str, form: str) -> Form:
-    return FORMS.get(wire, "sse") if form == "streamed" else "whole"
-
-
 def body_of(wire: str, form: str, text: str) -> bytes:
     return streamed(wire, (), text) if form == "streamed" else json.dumps(whole(wire, (), text)).encode()
-
-
-def through(
-    wire: str, form: str, body: bytes, route: Route = MENDS, request: Request = REQUEST
-) -> tuple[bytes, Exchange]:
-    """A body at sizes of all kinds, which make no difference."""
-    found: dict[bytes, tuple[bytes, Exchange]] = {}
-    for size in (0, *some([1, 2, 7, 64], 2, body)):
-        exchange = of_request(all_wires()[wire], request, route, form=form_of(wire, form))
-        out = b"".join([exchange.feed(piece) for piece in in_pieces(body, size)]) + exchange.close()
-        assert exchange.failure is None, repr(exchange.failure)
-        found[out] = out, exchange
-    assert len(found) == 1
-    return next(iter(found.values()))
 
 
 def told(wire: str, form: str, body: bytes) -> tuple[str, str]:

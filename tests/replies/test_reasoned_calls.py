@@ -7,40 +7,17 @@ from typing import Any
 import pytest
 
 from support.damagedcalls import CALL, REQUEST, WIRES, streamed, whole
-from support.exchanges import in_pieces, of_request
-from support.sampling import some
-from support.thinkingreplies import FORMS, THOUGHT, frames, thinking, thought
+from support.exchanges import of_request
+from support.thinkingreplies import MENDS, THOUGHT, form_of, frames, thinking, thought, through
 from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.replies.exchange import Exchange
-from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import processors_for
-from toolcalls.route import Access, AccessRule, Mended, Route
+from toolcalls.route import Access, AccessRule, Route
 from toolcalls.wires import all_wires
-from toolcalls.wires.frames import Form
 
-ALL: tuple[Mended, ...] = ("protocol", "reasoning", "errors")
-MENDS = Route(mend=ALL)
 CALLED = THOUGHT.partition("\n")[2]
 BOTH = pytest.mark.parametrize("form", ["streamed", "whole"])
-
-
-def form_of(wire: str, form: str) -> Form:
-    return FORMS.get(wire, "sse") if form == "streamed" else "whole"
-
-
-def through(
-    wire: str, form: str, body: bytes, route: Route = MENDS, request: Request = REQUEST
-) -> tuple[bytes, Exchange]:
-    """A body at sizes of all kinds, which make no difference."""
-    found: dict[bytes, tuple[bytes, Exchange]] = {}
-    for size in (0, *some([1, 2, 7, 64], 2, body)):
-        exchange = of_request(all_wires()[wire], request, route, form=form_of(wire, form))
-        out = b"".join([exchange.feed(piece) for piece in in_pieces(body, size)]) + exchange.close()
-        assert exchange.failure is None, repr(exchange.failure)
-        found[out] = out, exchange
-    assert len(found) == 1
-    return next(iter(found.values()))
 
 
 def heard(exchange: Exchange) -> list[tuple[str, Any]]:

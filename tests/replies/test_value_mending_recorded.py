@@ -6,76 +6,40 @@ Strategy: the streams go through as in `test_protocol_mending_recorded.py`, and 
 their schema allows, and must come back.
 """
 
-import base64
 import json
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from itertools import chain
 
 import pytest
 
 from support.damaging import Sound
-from support.exchanges import as_received, of_request, run
-from support.repository import shared_path
+from support.exchanges import of_request, run
+from support.recordedstreams import FILES, recorded_streams
 from support.sampling import some
 from support.valuedamages import FORMS, in_pieces
-from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.values.conversion import is_object
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import Wire, all_wires
-from toolcalls.wires.frames import Form
+from toolcalls.wires import all_wires
 
 EVERY = Route(mend=("protocol", "json", "types", "names"))
-FILES = {
-    "openai-chat": "openai_chat",
-    "openai-responses": "openai_responses",
-    "anthropic": "anthropic",
-    "gemini": "gemini",
-    "gemini-jsonarray": "gemini",
-    "ollama": "ollama",
-}
 DAMAGED: dict[str, str] = {}  # by their ids, the recordings that are damaged themselves, and how
-
-
-@cache
-def rows(name: str) -> list[dict[str, Any]]:
-    lines = shared_path(f"suites/streams/{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def request_of(wire: Wire, row: dict[str, Any]) -> Request:
-    try:
-        return wire.request(json.dumps(row.get("request") or {}).encode())
-    except ValueError:
-        return Request()
-
-
-def exchange(wire: Wire, row: dict[str, Any], form: Form, route: Route) -> Exchange:
-    return of_request(wire, request_of(wire, row), route, form=form, seed=b"s")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_only_damaged_streams_are_mended(name: str) -> None:
-    wire, changed = all_wires()[FILES[name]], set()
-    sample = some(rows(name), 25, name)
-    for row in sample:
-        body = (
-            base64.b64decode(row["body_base64"]) if "body_base64" in row else row["body"].encode(errors="surrogatepass")
-        )
-        form = wire.form(row.get("url_path") or "", row["content_type"])
-        if form is None:
-            continue
-        protocol = run(exchange(wire, row, form, Route()), [body])
-        pieces = as_received(body, row.get("chunks") or [])
-        one = exchange(wire, row, form, EVERY)
-        out = run(one, [body])
-        assert out == run(exchange(wire, row, form, EVERY), pieces), row["id"]
+    changed = set()
+    streams = some(recorded_streams(name), 25, name)
+    for stream in streams:
+        protocol = run(stream.exchange(Route()), [stream.body])
+        one = stream.exchange(EVERY)
+        out = run(one, [stream.body])
+        assert out == run(stream.exchange(EVERY), stream.pieces), stream.id
         if out != protocol:
-            changed.add(row["id"])
-            assert any(verdict.repairs for _, verdict in one.verdicts), row["id"]
-    assert changed == {row["id"] for row in sample} & set(DAMAGED)
+            changed.add(stream.id)
+            assert any(verdict.repairs for _, verdict in one.verdicts), stream.id
+    assert changed == {stream.id for stream in streams} & set(DAMAGED)
 
 
 # --- sound calls that are damaged -------------------------------------------------------------------------------------
@@ -83,18 +47,14 @@ def test_only_damaged_streams_are_mended(name: str) -> None:
 
 def calls() -> Iterator[tuple[str, tuple[Tool, ...], str, str]]:
     """The sound calls of all recordings: where, the tools, the name, the arguments."""
-    for file, name in FILES.items():
-        wire = all_wires()[name]
-        for row in rows(file):
-            form = wire.form(row.get("url_path") or "", row["content_type"])
-            request = request_of(wire, row)
-            if form is None or "body" not in row or not request.tools:
-                continue
-            one = exchange(wire, row, form, Route())
-            run(one, [row["body"].encode(errors="surrogatepass")])
-            for _, call in one.client_calls:
-                if call.complete and is_object(call.arguments) and call.name in Toolbox(request.tools):
-                    yield row["id"], request.tools, call.name, call.arguments
+    for stream in chain.from_iterable(map(recorded_streams, FILES)):
+        if stream.binary or not stream.request.tools:
+            continue
+        one = stream.exchange(Route())
+        run(one, [stream.body])
+        for _, call in one.client_calls:
+            if call.complete and is_object(call.arguments) and call.name in Toolbox(stream.request.tools):
+                yield stream.id, stream.request.tools, call.name, call.arguments
 
 
 def damages(tools: tuple[Tool, ...], name: str, arguments: str) -> Iterator[tuple[str, str, str]]:

@@ -4,8 +4,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from support.damagedcalls import REQUEST
+from support.exchanges import in_pieces, of_request, run
+from support.sampling import some
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Request
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
+MENDS = Route(mend=("protocol", "reasoning", "errors"))
 FORMS: dict[str, Form] = {"ollama": "ndjson"}
 THOUGHT = "I need to look.\n" + '<tool_call>\n{"name": "edit", "arguments": {"path": "a.ts"}}\n</tool_call>'
 
@@ -74,3 +82,21 @@ def thinking(wire: str, text: str) -> dict[str, list[Any]]:
 def thought(wire: str, form: str, text: str) -> bytes:
     made = thinking(wire, text)[form]
     return frames(wire, made) if form == "streamed" else json.dumps(made[0]).encode()
+
+
+def form_of(wire: str, form: str) -> Form:
+    """How the body of a streamed or whole reply of this API is cut into frames."""
+    return FORMS.get(wire, "sse") if form == "streamed" else "whole"
+
+
+def through(
+    wire: str, form: str, body: bytes, route: Route = MENDS, request: Request = REQUEST
+) -> tuple[bytes, Exchange]:
+    """What leaves of a body, which is the same in pieces of all sizes, and one exchange that it went through."""
+    found: dict[bytes, tuple[bytes, Exchange]] = {}
+    for size in (0, *some([1, 2, 7, 64], 2, body)):
+        exchange = of_request(all_wires()[wire], request, route, form=form_of(wire, form))
+        out = run(exchange, in_pieces(body, size))
+        found[out] = out, exchange
+    assert len(found) == 1
+    return next(iter(found.values()))

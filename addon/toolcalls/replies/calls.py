@@ -4,7 +4,6 @@
 whole, `judge` and `end` for what became of them.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -40,7 +39,7 @@ class ClientCall:
     pieces: list[str] = field(default_factory=list, init=False)
     _begun: bool = field(default=False, init=False)  # some of its arguments came
     # Of the pieces so far; None behind the first whole value.
-    _nesting: Nesting | None = field(default_factory=lambda: Nesting(sys.maxsize), init=False)
+    _nesting: Nesting | None = field(default_factory=Nesting, init=False)
     _examined: int = field(default=0, init=False)  # how many pieces that are
 
     def take(self, piece: CallPiece) -> None:

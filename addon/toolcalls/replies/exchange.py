@@ -15,7 +15,6 @@ read against each other.
 """
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -34,12 +33,10 @@ from toolcalls.events import (
     ParagraphEnd,
     PartEnd,
     Place,
-    Reason,
     Reasoning,
     Text,
     Verdict,
 )
-from toolcalls.mending.quoted_replies import quoted_reply
 from toolcalls.mending.reasoning_calls import calls_in
 from toolcalls.mending.reply_watch import MessageWatch, ReplyWatch
 from toolcalls.processors import LoopWatch, Processors
@@ -47,18 +44,18 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.answered_errors import AnsweredErrors
 from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
 from toolcalls.replies.calls import ClientCall
-from toolcalls.replies.mended_frames import FRAME_KINDS, MendedFrames, uncut
+from toolcalls.replies.mended_frames import MendedFrames, uncut
 from toolcalls.replies.plan import Plan
-from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
+from toolcalls.replies.reply_mending import reply_mending
 from toolcalls.replies.unread_calls import about_calls, holds_calls, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
+from toolcalls.replies.waiting_parts import WaitingParts
 from toolcalls.requests.evidence import Decision
 from toolcalls.values import rawjson
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import STREAM_END, Part, Wire
 from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.frames import FRAMES, SSE, Form, Frame
-from toolcalls.wires.mending import Mended
 
 
 class _Typed(msgspec.Struct):
@@ -110,8 +107,24 @@ class Exchange:
         self.decision = decision
         self._seed = seed
         self._streamed = form != "whole"
-        self._mended = self._mended_frames(tools) if set(call_policy.route.mend) & FRAME_KINDS else None
-        self._answers = self._answered_errors(tools, moment) if "errors" in call_policy.route.mend else None
+        self._reply_watch = ReplyWatch(
+            lambda text: calls_in(text, self.call_policy, tools),
+            says_calls=wire.says_calls,
+            stop_answers=wire.stop_names_choice and call_policy.request.names_tool,
+            carries_calls=call_policy.request.carries_calls,
+            is_error=is_error,
+        )
+        mending = reply_mending(
+            wire,
+            call_policy,
+            tools,
+            streamed=self._streamed,
+            moment=moment,
+            seed=lambda: self._known_seed,
+            built=lambda payload, like, keep: self._built(payload, like, keep=keep),
+            message=self._reply_watch.message,
+        )
+        self._mended, self._answers = mending.frames, mending.errors
         self._plan = Plan(
             wire,
             call_policy,
@@ -120,18 +133,11 @@ class Exchange:
             processors,
             watch,
             streamed=self._streamed,
-            mended=self._mended_call,
-            reasoned=self._reasoned_calls(tools) if "reasoning" in call_policy.route.mend else None,
+            mended=mending.of_call,
+            reasoned=mending.reasoned,
         )
         self.guarded = self._plan.guarded  # where a rule may block, nothing passes behind a fault
         self._keeps_markup = self._plan.whole_calls
-        self._reply_watch = ReplyWatch(
-            lambda text: calls_in(text, self.call_policy, tools),
-            says_calls=wire.says_calls,
-            stop_answers=wire.stop_names_choice and call_policy.request.names_tool,
-            carries_calls=call_policy.request.carries_calls,
-            is_error=is_error,
-        )
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
         self._overflow_noted = False
@@ -142,59 +148,13 @@ class Exchange:
         self._waiting = self._queue.frames
         self._lanes: dict[int, LaneFrames] = {}
         self._calls_come_last = call_policy.waits_for_message
-        # Parts that have ended and whose calls wait for the message's end, and how many verdicts there were by then.
-        self._parts_waiting: dict[LaneFrames, int] = {}
+        self._parts_waiting = WaitingParts(self.verdicts)
         self._out: list[bytes] = []
         self._given_back = b""  # what the end gives back of a call that had none
         self._latest: Frame | None = None  # with text or calls, on a wire whose calls are never split
         self._ends_in_return = False  # the latest frame that passed through the queue left with a CR at its end
         self._due = b""  # what came and stands neither in the backlog nor in the queue
         self._closed = False
-
-    def _mended_frames(self, tools: Toolbox) -> MendedFrames:
-        """What mends damaged native calls before they are read."""
-        return MendedFrames(
-            self.wire,
-            tools,
-            self.call_policy,
-            streamed=self._streamed,
-            seed=lambda: self._seed or self.reply_id.encode("utf-8", "surrogatepass"),
-            built=lambda payload, like, keep: self._built(payload, like, keep=keep),
-        )
-
-    def _answered_errors(self, tools: Toolbox, moment: tuple[int, str] | None) -> AnsweredErrors:
-        """What answers errors that quote a call."""
-        return AnsweredErrors(
-            self.wire,
-            lambda error: quoted_reply(error, self.call_policy, tools),
-            streamed=self._streamed,
-            seed=lambda: self._seed or self.reply_id.encode("utf-8", "surrogatepass"),
-            built=lambda payload, like: self._built(payload, like, keep=False),
-            model=self.call_policy.request.model,
-            moment=moment,
-        )
-
-    def _reasoned_calls(self, tools: Toolbox) -> Callable[[int], ReasonedCalls] | None:
-        """The calls in the reasoning of each message; None where the API has no place for calls."""
-        if not (tools and self.call_policy.request.carries_calls):
-            return None
-        found: dict[int, ReasonedCalls] = {}
-
-        def of_message(number: int) -> ReasonedCalls:
-            if number not in found:
-                found[number] = ReasonedCalls(self._reply_watch.message(number), self.call_policy, tools)
-            return found[number]
-
-        return of_message
-
-    def _mended_call(self, lane: int, index: int) -> Mended | None:
-        """What was mended of the native call that came with this lane and index."""
-        call = None if self._mended is None else self._mended.of_call(lane, index)
-        if self._answers is None or self._answers.note is None:
-            return call
-        call = call or Mended()
-        call.repaired("call_in_error")  # all of the reply's calls: it had none before
-        return call
 
     @property
     def client_calls(self) -> list[tuple[int, ClientCall]]:
@@ -468,22 +428,26 @@ class Exchange:
             opens_next = isinstance(event, Text) and not event.text and lane in self._parts_waiting
             if lane.endings and not isinstance(event, Finish | CallEnd) and not opens_next:
                 lane.goes_on()
-                self._parts_waiting.pop(lane, None)
+                self._parts_waiting.go_on(lane)
             if isinstance(event, Text) and not event.text:
                 waiting.opens = number
             elif isinstance(event, Text):
                 shows = lane.text(waiting, event.text, place)
                 place = None
                 if self._parts_waiting and (shows or lane.lane.closed_nothing):
-                    self._decide_parts(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
+                    self._parts_waiting.decide(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 lane.native(waiting, event)
-            elif isinstance(event, PartEnd) and self._calls_come_last and self._part_waits(lane, waiting, event):
-                self._parts_waiting[lane] = len(self.verdicts)
             elif isinstance(event, Finish):
+                if (
+                    isinstance(event, PartEnd)
+                    and self._calls_come_last
+                    and self._parts_waiting.keep(lane, waiting, event)
+                ):
+                    continue
                 if self._parts_waiting and not isinstance(event, PartEnd):
                     follows = lane not in self._parts_waiting and lane.ends_with_text(waiting, event)
-                    self._decide_parts(waiting, "not_terminal" if follows else None)
+                    self._parts_waiting.decide(waiting, "not_terminal" if follows else None)
                 # Parts that follow each other end where they do.
                 lane.ends(waiting, event, last=not self._streamed or self.wire.sequential_lanes)
             else:
@@ -501,40 +465,19 @@ class Exchange:
         elif isinstance(event, Finish) and not isinstance(event, PartEnd):
             message.ended(event.reason)
 
-    def _part_waits(self, lane: LaneFrames, waiting: WaitingFrame, end: PartEnd) -> bool:
-        """A part of the message ends. Returns whether its calls wait for what follows in the message."""
-        shows = lane.ends_part(waiting, end)
-        if shows and self._parts_waiting:
-            self._decide_parts(waiting, "not_terminal")
-        return lane.lane.waits_for_message
-
-    def _decide_parts(self, waiting: WaitingFrame, reason: Reason | None) -> None:
-        """Calls at the end of parts wait for the rest of the message: that makes them none for a reason, or it ends.
-
-        Their verdicts stand where they would without the wait, so that their order does not depend on the pieces.
-        """
-        parts, self._parts_waiting = self._parts_waiting, {}
-        decided: list[tuple[int, list[tuple[int, Verdict]]]] = []
-        for lane, place in parts.items():
-            before = len(self.verdicts)
-            if reason is not None:
-                lane.decline(waiting, reason)
-            else:
-                lane.finish(waiting)
-            decided.append((place, self.verdicts[before:]))
-            del self.verdicts[before:]
-        for place, verdicts in reversed(decided):
-            self.verdicts[place:place] = verdicts
-
     def _reasons(self, number: int) -> None:
         """The upstream has reasoning in a field of its own."""
         self._plan.reasons_elsewhere(number)
         if (lane := self._lanes.get(number)) is not None:
             lane.lane.reasons_elsewhere()
 
+    @property
+    def _known_seed(self) -> bytes:
+        """What new ids are made of; the reply's own id where no seed was given."""
+        return self._seed or self.reply_id.encode("utf-8", "surrogatepass")
+
     def _lane(self, number: int) -> LaneFrames:
-        seed = self._seed or self._codec.reply_id.encode("utf-8", "surrogatepass")
-        lane = self._plan.lane(number, seed)
+        lane = self._plan.lane(number, self._known_seed)
         return self._lanes.setdefault(
             number,
             LaneFrames(
@@ -554,7 +497,7 @@ class Exchange:
         Else a few characters that may begin a call would hold back all that comes beside them: reasoning, other
         choices, comments that keep the connection alive.
         """
-        self._decide_parts(waiting, "overflow")
+        self._parts_waiting.decide(waiting, "overflow")
         for lane in self._lanes.values():
             if lane.ending_waits:
                 lane.finish(waiting)

@@ -10,49 +10,12 @@ import json
 import re
 
 from toolcalls.events import Repair
+from toolcalls.values.nesting import Nesting
 
 _KEPT = 64 * 1024  # characters that are kept: of longer arguments a repetition is not known
 _SPACE = " \t\r\n"
-_SIGN = re.compile(r'[\[{]|[\]}]|"')
-_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _WHOLE_ESCAPES = re.compile(r'(?:[^"\\]++|(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})))*+')
 _HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
-
-
-class ValueEnd:
-    """Where the first container of a JSON text that comes in pieces is closed."""
-
-    __slots__ = ("_depth", "_escaped", "_in_string")
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._in_string = False
-        self._escaped = False  # the last piece ended behind a backslash
-
-    def feed(self, piece: str) -> int:
-        """The offset in this piece behind the bracket that closes the container, -1 for none."""
-        at, end = 0, len(piece)
-        while at < end:
-            if self._in_string or self._escaped:
-                at = _STRING.match(piece, at + self._escaped).end()  # type: ignore[union-attr] # it matches anything
-                self._escaped = at < end and piece[at] == "\\"
-                self._in_string = at >= end
-                if self._in_string or self._escaped:
-                    return -1
-                at += 1
-            found = _SIGN.search(piece, at)
-            if found is None:
-                return -1
-            at = found.end()
-            if found[0] == '"':
-                self._in_string = True
-            elif found[0] in "]}":
-                self._depth -= 1
-                if self._depth <= 0:
-                    return at
-            else:
-                self._depth += 1
-        return -1
 
 
 class NativeArguments:
@@ -72,7 +35,7 @@ class NativeArguments:
         self.whole = False
         self.begun = False
         self.takes_nothing = takes_nothing
-        self._end: ValueEnd | None = None  # of the object that is coming
+        self._end: Nesting | None = None  # of the object that is coming
         self._first: list[str] | None = []  # the object so far; None where it is too long
         self._object = ""  # it as a whole, as long as what follows may repeat it
         self._matched = 0  # how many characters of it have come again
@@ -96,7 +59,7 @@ class NativeArguments:
             return piece
         if not self._mends:
             self.begun = self.begun or not piece.isspace()
-            self._end = self._end or ValueEnd()
+            self._end = self._end or Nesting(to_close=True)
             self.whole = self.whole or self._end.feed(piece) >= 0
             return piece
         left = self._feed(piece)
@@ -148,7 +111,7 @@ class NativeArguments:
                 return self._begins_string(text, start)
             self._again = ""
             self.begun = True
-            self._end = ValueEnd()
+            self._end = Nesting(to_close=True)
             piece = text
         return self._inside(piece)
 
@@ -204,7 +167,7 @@ class NativeArguments:
             return ""
         self._repaired("double_encoded")
         self._again, self._quoted, self.begun = "", True, True
-        self._end = ValueEnd()
+        self._end = Nesting(to_close=True)
         return self._unquoted(start[1:])
 
     def _unquoted(self, piece: str) -> str:

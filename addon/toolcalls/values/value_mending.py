@@ -9,7 +9,7 @@ is longer than is kept, leaves as it came (law 6).
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.values.native_arguments import ValueEnd
+from toolcalls.values.nesting import Nesting
 from toolcalls.values.transducer import Transducer
 from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
 from toolcalls.values.validation import Mismatch
@@ -51,7 +51,7 @@ class ValueMending:
         self._schema = schema
         self._types = None if schema is None else TypeWatch(schema.types_at)
         self._json = Transducer(bare_keys=True, only_object=True, escaped_gaps=True) if json else None
-        self._end = ValueEnd()  # where there is no transducer
+        self._end = Nesting(to_close=True)  # where there is no transducer
         self._instead = instead
         self._came: list[str] = []  # all of the object so far
         self._made: list[str] = []  # the same by the transducer

@@ -6,7 +6,6 @@ A few lines over 300, since the types stand beside their reader.
 """
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal
@@ -190,7 +189,7 @@ class _Native:
         self.open = False
         self.form = form
         self.noticed: set[Reason] = set()
-        self._nesting = Nesting(sys.maxsize)
+        self._nesting = Nesting()
         self._begun = False  # there are arguments
 
     @property

@@ -1,0 +1,92 @@
+"""What mends one reply, as its route's `mend` asks for it.
+
+Native calls are mended in their frames, errors become replies, and calls are looked for in the reasoning. Each of the
+three is None where the route does not ask for it, so that nothing of it runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolcalls.mending.quoted_replies import quoted_reply
+from toolcalls.mending.reply_watch import MessageWatch
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.replies.answered_errors import AnsweredErrors
+from toolcalls.replies.mended_frames import FRAME_KINDS, MendedFrames
+from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
+from toolcalls.values.toolbox import Toolbox
+from toolcalls.wires import Wire
+from toolcalls.wires.mending import Mended
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyMending:
+    """What mends the parts of one reply.
+
+    frames      the frames in which native calls are damaged
+    errors      the errors that quote a call
+    reasoned    the calls in the reasoning of the message with this number
+    """
+
+    frames: MendedFrames | None = None
+    errors: AnsweredErrors | None = None
+    reasoned: Callable[[int], ReasonedCalls] | None = None
+
+    def of_call(self, message: int, index: int) -> Mended | None:
+        """What was mended of the native call that came with this index in this message."""
+        call = None if self.frames is None else self.frames.of_call(message, index)
+        if self.errors is None or self.errors.note is None:
+            return call
+        call = call or Mended()
+        call.repaired("call_in_error")  # all of the reply's calls: it had none before
+        return call
+
+
+def reply_mending(
+    wire: Wire,
+    call_policy: CallPolicy,
+    tools: Toolbox,
+    *,
+    streamed: bool,
+    moment: tuple[int, str] | None,
+    seed: Callable[[], bytes],
+    built: Callable[[bytes, bytes, bool], bytes],
+    message: Callable[[int], MessageWatch],
+) -> ReplyMending:
+    """What mends a reply of this route.
+
+    moment      when the reply came: seconds since 1970, and the same as ISO 8601 has it; None where nobody knows
+    seed        tells the exchange from others; asked for when a new id is needed
+    built       a frame with this payload, like another one; the last argument: with what that says beside its payload
+    message     what is known of the message with this number
+    """
+    kinds = set(call_policy.route.mend)
+    frames = errors = reasoned = None
+    if kinds & FRAME_KINDS:
+        frames = MendedFrames(wire, tools, call_policy, streamed=streamed, seed=seed, built=built)
+    if "errors" in kinds:
+        errors = AnsweredErrors(
+            wire,
+            lambda error: quoted_reply(error, call_policy, tools),
+            streamed=streamed,
+            seed=seed,
+            built=lambda payload, like: built(payload, like, False),
+            model=call_policy.request.model,
+            moment=moment,
+        )
+    if "reasoning" in kinds and tools and call_policy.request.carries_calls:
+        reasoned = _reasoned_calls(call_policy, tools, message)
+    return ReplyMending(frames, errors, reasoned)
+
+
+def _reasoned_calls(
+    call_policy: CallPolicy, tools: Toolbox, message: Callable[[int], MessageWatch]
+) -> Callable[[int], ReasonedCalls]:
+    """The calls in the reasoning of each message, one object for each."""
+    found: dict[int, ReasonedCalls] = {}
+
+    def of_message(number: int) -> ReasonedCalls:
+        if number not in found:
+            found[number] = ReasonedCalls(message(number), call_policy, tools)
+        return found[number]
+
+    return of_message
