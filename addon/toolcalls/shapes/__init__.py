@@ -13,7 +13,7 @@ What names the call tells the shapes apart:
                     the open), `actions` (Cohere's arrays, beside channels)
     words           `header` (a header, then raw JSON), `jsonelement` (an element that carries the name), `namedjson` (a
                     name in words)
-    code, notations  `pythonic` (`f(a="x")`), `codecalls` (the same, or JSON in it, in the open), `keyed` (`call:N{k:1}`)
+    code            `pythonic` (`f(a="x")`), `codecalls` (the same, or JSON in it, in the open), `keyed` (`call:N{k:1}`)
 
 These are the parts that they are made of:
 
