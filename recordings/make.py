@@ -1,6 +1,8 @@
 """Makes the recordings: an official SDK, a real mitmdump with the addon and `-w`, a scripted upstream.
 
-    python recordings/make.py [NAME...]      # in an environment with the `dev` extra; no names: all of them
+    python recordings/make.py [NAME...]      # in an environment with the `dev` extra; no names: all but agents
+
+Agents must be installed, and are recorded by their names alone (`agent-codex`, `agent-claude-code`).
 
 The replies are made by hand after what servers and models were seen to send (`making/`); what each shows stands in
 `library.yaml`. They are recorded under the configuration that ships, so that reading them needs no other;
@@ -31,7 +33,8 @@ from mitmproxy.websocket import WebSocketData
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests"), str(HERE.parent / "addon")]
 
-from making.asking import REDACTED, Recording, ask  # noqa: E402 - they lie beside the tests
+from making.agents import AGENTS, record_agent  # noqa: E402 - they lie beside the tests
+from making.asking import REDACTED, Recording, ask  # noqa: E402
 from making.damage import DAMAGE, MENDED  # noqa: E402
 from making.quirks import QUIRKS, recording_of  # noqa: E402
 from making.shapes import START  # noqa: E402
@@ -162,19 +165,28 @@ def hosts(folder: Path) -> Iterator[dict[str, Host]]:
         yield {".": shipped, "mended": mending}
 
 
+def _recorded(name: str, folder: Path, running: dict[str, Host]) -> tuple[http.HTTPFlow, str, bool]:
+    """A flow with an SDK, the path that was asked for, and whether its reply was cut."""
+    recording = MAKERS[name]()
+    if recording.api == "websocket":
+        flow = record_socket(folder, recording)
+    else:
+        flow = record(running[str(PurePath(name).parent)], recording)
+    return flow, recording.asked_at, recording.cut is not None
+
+
 def main(names: list[str]) -> None:
     """Record the named ones, or all."""
-    unknown = sorted(set(names) - set(MAKERS))
+    unknown = sorted(set(names) - {*MAKERS, *AGENTS})
     if unknown:
-        raise SystemExit(f"no such recording: {', '.join(unknown)}; there are {', '.join(MAKERS)}")
+        raise SystemExit(f"no such recording: {', '.join(unknown)}; there are {', '.join([*MAKERS, *AGENTS])}")
     with TemporaryDirectory() as made, hosts(Path(made)) as running:
         for name in names or MAKERS:
-            recording = MAKERS[name]()
-            if recording.api == "websocket":
-                was = record_socket(Path(made), recording)
+            if name in AGENTS:
+                was, path, cut = record_agent(Path(made), running["."], AGENTS[name]), AGENTS[name].path, False
             else:
-                was = record(running[str(PurePath(name).parent)], recording)
-            flow = settled(name, was, path=recording.asked_at, cut=recording.cut is not None)
+                was, path, cut = _recorded(name, Path(made), running)
+            flow = settled(name, was, path=path, cut=cut)
             with (HERE / f"{name}.flow").open("wb") as file:
                 FlowWriter(file).add(flow)
             print(f"{name}.flow: {flow.comment or 'nothing to judge'}", flush=True)

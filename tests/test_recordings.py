@@ -6,6 +6,7 @@ that `recordings/library.yaml` names; where a change of the addon is meant to ch
 records anew and `git diff` shows it.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -37,7 +38,9 @@ from toolcalls.mitm.judging import Recorded, replies
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import all_wires
 
-from making.quirks import QUIRKS  # isort: skip - beside the recordings, found through support.library
+from making import agents, damage, sound  # isort: skip - beside the recordings, found through support.library
+from making.quirks import QUIRKS  # isort: skip
+from making.shapes import QUESTION  # isort: skip
 
 NAMES = names()
 LIBRARY = entries()
@@ -127,6 +130,14 @@ def response_of(flow: http.HTTPFlow) -> http.Response:
 def test_each_recording_has_its_row_and_each_row_its_recording() -> None:
     assert sorted(LIBRARY) == NAMES
     assert len(NAMES) >= 40
+    makers = (
+        set(sound.SOUND)
+        | set(QUIRKS)
+        | set(damage.DAMAGE)
+        | set(agents.AGENTS)
+        | {f"mended/{name}" for name in damage.MENDED}
+    )
+    assert makers == set(NAMES)
 
 
 @pytest.mark.whole
@@ -249,7 +260,18 @@ def test_the_folder_stays_small() -> None:
 
 
 BY_HAND = {"cloudcode-envelope", "gemini-array"}
-AGENTS = ("OpenAI/Python ", "Anthropic/Python", "google-genai-sdk/", "ollama-python/")
+AGENTS = ("claude-cli/", "codex_exec/", "OpenAI/Python ", "Anthropic/Python", "google-genai-sdk/", "ollama-python/")
+
+
+@pytest.mark.parametrize("name", agents.AGENTS)
+def test_of_a_prompt_nothing_is_kept(name: str) -> None:
+    """What an agent was asked, and the names and types of its tools."""
+    asked = json.loads(flow_of(name).request.content or b"")
+    talk = asked.get("input") or asked.get("messages")
+    assert talk == [{"role": "user", "content": QUESTION}]
+    assert not {"instructions", "system", "metadata", "client_metadata"} & set(asked)
+    assert b'"description": "' not in (flow_of(name).request.content or b"")
+    assert {tool["name"] for tool in asked["tools"]} == set(agents.AGENTS[name].tools)
 
 
 def test_requests_are_as_the_sdk_sends_them() -> None:
