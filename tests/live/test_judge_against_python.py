@@ -7,6 +7,7 @@ import pytest
 
 from support import manyflows
 from toolcalls import cli
+from toolcalls.commands.dialect_cases import cases_in
 
 
 @pytest.fixture
@@ -20,10 +21,34 @@ def test_the_other_version_judges_by_its_own_configuration(
     lenient = tmp_path / "lenient.yaml"
     lenient.write_text("defaults: {policy: lenient}\n")
     options = [str(recording), "--against-python", sys.executable]
-    assert cli.main(["judge", *options]) == 0
-    assert "changed" not in capfd.readouterr().out
     assert cli.main(["judge", *options, "--against", str(lenient)]) == 1
-    assert "lifted Bash (invoke) → 1 declined: inline" in capfd.readouterr().out
+    *lines, last = capfd.readouterr().out.splitlines()
+    assert any("lifted Bash (invoke) → 1 declined: inline" in line for line in lines)
+    assert last.endswith("same")
+
+
+def test_the_smallest_text_that_another_version_reads_in_another_way(tmp_path: Path) -> None:
+    """The other version is this one, behind a pipe, whose `parse` takes every call in code for one."""
+    other = written(
+        tmp_path / "python",
+        f"""exec {sys.executable} -uc '
+import json, subprocess, sys
+pipes = {{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}}
+with subprocess.Popen(["{sys.executable}", *sys.argv[1:]], **pipes) as real:
+    for line in sys.stdin:
+        real.stdin.write(json.dumps(json.loads(line) | {{"policy": "lenient"}}) + "\\n")
+        real.stdin.flush()
+        print(real.stdout.readline(), end="")
+' "$@\"""",
+    )
+    text = f"So:\n```\n{manyflows.written('Bash', command='ls')}\n```\n"
+    flow = manyflows.flow_of("f", [], manyflows.streamed(text), tools=manyflows.TOOLS[2:3])
+    path = tmp_path / "invoke.yaml"
+    arguments = [str(manyflows.write(tmp_path / "f.flow", [flow])), "--against-python", other, "-o", str(path)]
+    assert cli.main(["minimise", *arguments]) == 0
+    (case,) = cases_in(path)
+    assert case.text == '```\n<invoke name="tool"></invoke>'
+    assert case.verdicts == ("declined fenced tool",)
 
 
 def written(path: Path, script: str) -> str:

@@ -2,12 +2,16 @@
 
 import io
 import json
+import re
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
 
 from support import manyflows
+from support.repository import REPO
 from toolcalls import cli
 from toolcalls.mitm.offline.judge_summary import Summary
 
@@ -145,3 +149,24 @@ def test_options_that_ask_two_things(
     assert cli.main(["judge", str(recording), *options]) == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(f"toolcalls judge: {message}")
+
+
+def test_the_steps_of_the_page_can_be_run(
+    recording: Path, lenient: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The commands of docs/judging.md for GitHub Actions, in a checkout that keeps a configuration and recordings."""
+    page = (REPO / "docs" / "judging.md").read_text(encoding="utf-8")
+    (workflow,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    steps = yaml.safe_load(workflow)["jobs"]["judge"]["steps"]
+    runs = [shlex.split(step["run"]) for step in steps if "run" in step]
+    commands = [words[1:] for words in runs if words[0] == "toolcalls"]
+    assert [command[0] for command in commands] == ["check-config", "judge"]
+    monkeypatch.chdir(tmp_path)
+    Path("recordings").mkdir()
+    recording.rename("recordings/many.flow")
+    for config, status in (("defaults: {}\n", 0), (lenient.read_text(), 1)):
+        Path("toolcalls.yaml").write_text(config)
+        assert cli.main(commands[0]) == 0
+        assert cli.main(commands[1]) == status
+        assert ("::error file=recordings/many.flow" in capfd.readouterr().out) == bool(status)
+        assert ET.parse("junit.xml").getroot().get("failures") != ("0" if status else "")

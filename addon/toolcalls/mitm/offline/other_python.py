@@ -62,6 +62,7 @@ class OtherPython:
                 )
         except BaseException:
             self._end()
+            self._errors.close()
             raise
         self.version = str(first["toolcalls"])
         return self

@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ def as_paste(case_yaml: str, example: Example, about: Sequence[str], dialect: st
     parts = [
         *about,
         "",
-        f"toolcalls {__version__}, Python {platform.python_version()}, {platform.system()}",
+        f"toolcalls {__version__}, Python {platform.python_version()}, {sys.platform}",
         "",
         f"As a case of the dialect `{dialect}`:",
         "",
