@@ -59,7 +59,8 @@ def run(arguments: Namespace) -> int:
                 print_error("toolcalls" if torn else "toolcalls judge", line)
                 if not torn:
                     broken.add(file)
-        output.end()
+        if output.summary.changes or not broken:  # where nothing at all could be read, the errors say it
+            output.end()
     if broken and len(files) > 1:
         print_error("toolcalls judge", f"{len(broken)} of {counted(len(files), 'file')} cannot be read as a whole")
     return 2 if broken else 1 if output.summary.changes["changed"] else 0
