@@ -111,6 +111,15 @@ def test_faults_count_the_replies_of_models() -> None:
     assert statuses == [200, 200, 503]
 
 
+@pytest.mark.parametrize("lost", ["cut-at-event=1", "cut-at-byte=3", "status=503"])
+def test_who_asks_again_behind_a_fault_is_given_the_same_again(lost: str) -> None:
+    first, second = recorded("hi"), recorded("hi", pieces=(Piece(0.0, b"data: second\n\n"),))
+    host = Host(first, second, faults=[f"1:{lost}"])
+    bodies = [b"".join(one.get("body", b"") for one in host.http(body("hi"))) for _ in range(3)]
+    assert bodies[0] != first.body
+    assert bodies[1:] == [first.body, second.body]
+
+
 def test_no_match_is_an_error_with_the_difference() -> None:
     host = Host(recorded("hi"))
     start, content, _ = host.http(body("hello"))

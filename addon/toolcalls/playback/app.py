@@ -14,7 +14,7 @@ from typing import Any
 
 from toolcalls.insight.report import visible
 from toolcalls.playback.errors import NO_MATCH, error_plan
-from toolcalls.playback.faults import Fault, faulty
+from toolcalls.playback.faults import LOST, Fault, faulty
 from toolcalls.playback.matching import Library, Miss, asked
 from toolcalls.playback.pacing import Plan, plan_of
 from toolcalls.playback.recording import WEBSOCKET, Asked
@@ -89,6 +89,8 @@ class Playback:
         if wanted.wire:
             self._replies += 1
             plan, kinds = faulty(plan, self._faults, self._replies, wanted)
+            if LOST.intersection(kinds):
+                self.library.take_back(found)
         if self._verbose or kinds or found.again:
             about = [f"reply {self._replies}"] if wanted.wire else []
             about += ["given before"] if found.again else []

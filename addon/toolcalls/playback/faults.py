@@ -143,6 +143,7 @@ _KINDS: Mapping[str, Callable[[Plan, Fault, Asked], Plan]] = {
     "status": _status,
 }
 KINDS = tuple(_KINDS)
+LOST = frozenset({"cut-at-byte", "cut-at-event", "status"})  # behind which a client asks again
 
 
 def _event(plan: Plan, number: int) -> tuple[int, int] | None:

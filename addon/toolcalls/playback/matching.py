@@ -156,6 +156,11 @@ class Library:
         self._given.add(number)
         return Match(known[number], number, again)
 
+    def take_back(self, match: Match) -> None:
+        """The recording did not reach the client: who asks again is given it again."""
+        if not match.again:
+            self._given.discard(match.number)
+
     def _key(self, one: Asked) -> Asked:
         results = tuple(masked(text, self._ignored) for text in one.results)
         return replace(one, user=masked(one.user, self._ignored), results=results, turns=0)
