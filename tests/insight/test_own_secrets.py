@@ -160,6 +160,6 @@ def test_judge_writes_no_secret(tmp_path: Any) -> None:
     with path.open("wb") as file:
         FlowWriter(file).add(flow_with(REPLIES["arguments"]))
     done = toolcalls("judge", "--json", str(path))
-    assert b'"changed"' not in done.stdout
+    assert b'"was"' not in done.stdout
     assert SECRET[:6].encode() not in done.stdout
     assert b"<redacted>" in done.stdout

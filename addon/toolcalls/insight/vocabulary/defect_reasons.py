@@ -8,7 +8,17 @@ from toolcalls.insight.vocabulary.entries import A_CALL, NO_REMEDY, Outcome, Rea
 _BROKEN: Mapping[Status, Outcome] = dict.fromkeys(("native", "lowered", "malformed", "truncated"), "broken")
 
 
-def _entry(code: Reason, sentence: str, in_docs: str = "", remedy: Remedy = NO_REMEDY) -> ReasonEntry:
+# An empty native call that the client did not get, since it has the call from the text.
+_WITHDRAWN: Mapping[Status, Outcome] = {**_BROKEN, "blocked": "decline"}
+
+
+def _entry(
+    code: Reason,
+    sentence: str,
+    in_docs: str = "",
+    remedy: Remedy = NO_REMEDY,
+    outcomes: Mapping[Status, Outcome] = _BROKEN,
+) -> ReasonEntry:
     return ReasonEntry(
         code=code,
         sentence=sentence,
@@ -16,7 +26,7 @@ def _entry(code: Reason, sentence: str, in_docs: str = "", remedy: Remedy = NO_R
         condition=None,
         remedy=remedy,
         subject=A_CALL,
-        outcomes=_BROKEN,
+        outcomes=outcomes,
     )
 
 
@@ -94,5 +104,6 @@ DEFECT_REASONS = (
         "empty_beside_text",
         "it is empty, and the reply's text holds the same call with its arguments",
         "a native call has no arguments, and the reply's text holds a call of the same tool with them",
+        outcomes=_WITHDRAWN,
     ),
 )
