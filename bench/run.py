@@ -11,6 +11,7 @@ import host
 import looking
 import processors
 import readers
+import recording
 
 
 def main():
@@ -45,6 +46,8 @@ def main():
     for kind, label in (("text", "plain text"), ("call", "inside a call")):
         none, identity, ours = (costs[kind, name] for name in ("none", "identity", "toolcalls"))
         print(f"{label:28}{none:10.1f}{identity:10.1f}{ours:11.1f}{ours - identity:16.1f}")
+    print()
+    recording.main()
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from toolcalls.commands.streams import BadInput, print_error
 
     try:
-        return int(import_module(arguments.module).run(arguments))
+        return int(getattr(import_module(arguments.module), getattr(arguments, "run", "run"))(arguments))
     except BadInput as error:
         print_error(name, str(error))
         return 2
@@ -262,7 +262,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--against-python, that the two still give the verdicts that differed first.",
         "toolcalls.mitm.offline.minimise",
     )
-    minimise.add_argument("file", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    minimise.add_argument("file", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
     minimise.add_argument("--flow", metavar="ID", help="the flow, by how its id begins (default: the first that fits)")
     minimise.add_argument(
         "--candidate",
@@ -285,7 +285,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls stats recordings/*.flow\n  toolcalls stats --json *.flow > stats.json",
         "toolcalls.mitm.offline.stats",
     )
-    stats.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    stats.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
     stats.add_argument("--config", metavar="FILE", help=config)
     stats.add_argument("--json", action="store_true", help="as JSON")
 
@@ -306,7 +306,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls export --format otel -o http://127.0.0.1:4318 *.flow",
         "toolcalls.mitm.offline.export",
     )
-    export.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    export.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
     export.add_argument("--format", required=True, choices=("jsonl", "har", "otel"), help="the format")
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="the file; otel: or a collector's URL")
     export.add_argument("--content", action="store_true", help="jsonl, otel: also what people and models said")
@@ -314,13 +314,24 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
 
     _add_serve(command)
 
+    _add_record(
+        command(
+            "record",
+            "list recordings by their indexes, show one exchange, merge and split files",
+            "  toolcalls record ls recordings\n  toolcalls record ls recordings --verdict declined\n"
+            "  toolcalls record show 5277acaa recordings\n"
+            "  toolcalls record merge monday.flow tuesday.flow -o both.flow\n"
+            "  toolcalls record split recordings --by session -o sessions",
+        )
+    )
+
     redact = command(
         "redact",
         "write flows without secrets",
         "  toolcalls redact session.flow to-share.flow",
         "toolcalls.mitm.offline.redact",
     )
-    redact.add_argument("file", metavar="IN", help="flows or HAR, as mitmproxy reads them")
+    redact.add_argument("file", metavar="IN", help="flows, HAR, or captures of other LLM proxies")
     redact.add_argument("output", metavar="OUT", help="the new file of flows")
 
 
@@ -331,7 +342,7 @@ def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls serve session.flow\n  toolcalls serve --no-pace --fault 2:cut-at-event=3 recordings/*.flow",
         "toolcalls.mitm.offline.serve",
     )
-    serve.add_argument("files", nargs="+", metavar="FILE", help="flows or HAR, as mitmproxy reads them")
+    serve.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
     serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: 0, any that is free)")
     pace = serve.add_mutually_exclusive_group()
     pace.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="X times as fast as recorded")
@@ -374,6 +385,46 @@ def _speed(text: str) -> float:
     if not 0.001 <= speed <= 1e6:
         raise argparse.ArgumentTypeError(f"expected a number from 0.001, found {text!r}")
     return speed
+
+
+def _add_record(record: argparse.ArgumentParser) -> None:
+    """The actions of `toolcalls record`."""
+    actions = record.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, about: str, module: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        added.set_defaults(module=f"toolcalls.mitm.offline.record.{module}", run=name)
+        return added
+
+    paths = "recordings, folders of them, HAR, or captures of other proxies"
+    ls = action("ls", "list files, or their exchanges; exit status 1 where none is found", "listing")
+    ls.add_argument("paths", nargs="+", metavar="PATH", help=paths)
+    ls.add_argument("-x", "--exchanges", action="store_true", help="list exchanges (default where they are filtered)")
+    for name in ("model", "agent", "session"):
+        ls.add_argument(f"--{name}", metavar="TEXT", help=f"only exchanges whose {name} holds this text")
+    ls.add_argument("--verdict", metavar="WORD", help="only those with a verdict of this status or reason")
+    ls.add_argument("--json", action="store_true", help="a line of JSON for each")
+
+    show = action("show", "show one exchange", "listing")
+    show.add_argument("id", metavar="ID", help="its id, or the beginning of it")
+    show.add_argument("paths", nargs="+", metavar="PATH", help=paths)
+    show.add_argument("--body", choices=("request", "upstream", "client"), help="nothing but this body, all of it")
+    show.add_argument("-o", "--output", metavar="OUT", help="write its flow to a file instead")
+
+    merge = action("merge", "write the flows of files into one, by time, each once, with an index", "copying")
+    merge.add_argument("paths", nargs="+", metavar="PATH", help=paths)
+    merge.add_argument("-o", "--output", required=True, metavar="OUT", help="the new file of flows")
+
+    split = action("split", "write the flows of files into several, each with an index", "copying")
+    split.add_argument("paths", nargs="+", metavar="PATH", help=paths)
+    split.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder for the new files")
+    split.add_argument(
+        "--by",
+        choices=("session", "model", "agent", "day", "size"),
+        default="session",
+        help="what a file holds (default: one session)",
+    )
+    split.add_argument("--size", default="100m", metavar="SIZE", help="of a file, for --by size (default: 100m)")
 
 
 def _input(parser: argparse.ArgumentParser, what: str) -> None:

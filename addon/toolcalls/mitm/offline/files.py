@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, cast
@@ -21,6 +22,7 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, records_of
 from toolcalls.mitm.judging import recorded
+from toolcalls.mitm.offline.captures import captured
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined
 from toolcalls.mitm.websocket.connection import replay
 from toolcalls.mitm.websocket.turns import turn_reports
@@ -37,7 +39,8 @@ def configuration(path: str | None) -> Config:
 
 
 def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow]:
-    """The flows of a file (or HAR) that mitmproxy reads, one after the other. `-` is standard input. Raises BadInput.
+    """The flows of a file, of mitmproxy or of another program (`captures`), one after the other. `-` is standard input.
+    Raises BadInput.
 
     seen   is told how many bytes of the file have been read, before each flow
 
@@ -47,16 +50,23 @@ def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow
     count = 0
     with open_input(path) as source:
         try:
-            for flow in FlowReader(source).stream():
+            for flow in _read(source, input_name(path)):
                 if seen is not None and source.seekable():
                     seen(source.tell())
                 yield flow
                 count += 1
+        except BadInput:
+            raise
         except (FlowReadException, ValueError) as error:
             if count and not source.read(1):
                 print_error("toolcalls", f"{input_name(path)}: flow {count + 1} is torn off and left out")
                 return
             raise BadInput(f"{input_name(path)}: flow {count + 1} cannot be read: {error}") from error
+
+
+def _read(source: BinaryIO, name: str) -> Iterator[Flow]:
+    begin = cast(BufferedReader, source).peek(4).lstrip(b"\xef\xbb\xbf")
+    return captured(source, name) if begin.startswith(b"{") else iter(FlowReader(source).stream())
 
 
 def exchanges(paths: Iterable[str]) -> Iterator[tuple[str, http.HTTPFlow]]:

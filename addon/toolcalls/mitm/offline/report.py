@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls.commands.streams import BadInput, encode, read_input, write_output
+from toolcalls.commands.streams import BadInput, encode, open_input, read_input, write_output
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.page import report_page
@@ -41,7 +41,15 @@ def run(arguments: Namespace) -> int:
 
 
 def _is_journal(path: str) -> bool:
-    return path.endswith((".jsonl", ".log"))
+    """Whether a file is a journal, and not what another program captured."""
+    if not path.endswith((".jsonl", ".log")):
+        return False
+    with open_input(path) as source:
+        try:
+            first = json.loads(source.readline())
+        except (ValueError, RecursionError):
+            return True  # whoever reads it says what is wrong
+    return not isinstance(first, dict) or "flow" in first
 
 
 def _journal(path: str) -> Iterator[ExchangeRecord]:

@@ -37,17 +37,18 @@ from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.websocket.turns import turn_reports, turns_of
 
 VERDICTS = 20  # that a line holds
 _NAME = 120
 _DIGITS = 12  # of a flow's length, as mitmproxy's reader allows
-_SUFFIX = ".index.jsonl"
+SUFFIX = ".index.jsonl"
 
 
 def index_path(path: Path) -> Path:
     """The index of a flow file, beside it."""
-    return path.with_name(path.name.removesuffix(".flow") + _SUFFIX)
+    return path.with_name(path.name.removesuffix(".flow") + SUFFIX)
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -64,6 +65,8 @@ def entries_of(flow: http.HTTPFlow, left_out: list[str] | None = None) -> list[d
     }
     if left_out:
         common["left_out"] = left_out
+    wire = wire_for(flow.request)
+    common["wire"] = "" if wire is None else wire.name
     headers = tuple((_text(name), _text(value)) for name, value in flow.request.headers.fields)
     if flow.websocket is not None and (reports := {one["number"]: one for one in turn_reports(flow)}):
         found = [(place, turn) for place, turn in enumerate(turns_of(flow)) if turn.number in reports]
@@ -108,7 +111,7 @@ def _entry(
     seconds: float | None,
 ) -> dict[str, Any]:
     verdicts = [one for one in report.get("verdicts", ()) if isinstance(one, dict)]
-    wire = str(report.get("wire", ""))
+    wire = str(report.get("wire") or common["wire"])
     request = request_summary(wire, record.request_body) if record.request_body else RequestSummary(size=0)
     sizes = {
         name: None if body is None else len(body)

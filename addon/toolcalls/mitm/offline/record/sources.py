@@ -1,0 +1,113 @@
+"""Exchanges of recordings, found by their indexes; what has none is read."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.commands.streams import BadInput, print_error
+from toolcalls.insight.report import visible
+from toolcalls.mitm.offline.files import flows
+from toolcalls.mitm.recording.index import SUFFIX, Index, TornOff, entries_of
+from toolcalls.mitm.recording.process import serialized
+
+_FILTERS = ("model", "agent", "session")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A flow, with the lines of its exchanges. `data` is the flow itself where its file is no flow file."""
+
+    path: Path
+    entries: list[dict[str, Any]]
+    data: bytes | None = None
+
+    @property
+    def time(self) -> str:
+        """When its first request began."""
+        return str(self.entries[0].get("time", ""))
+
+    @property
+    def id(self) -> str:
+        """The flow's."""
+        return str(self.entries[0].get("id", "")).partition(".")[0]
+
+    def read(self) -> bytes:
+        """The flow as it stands in its file. Raises BadInput."""
+        if self.data is not None:
+            return self.data
+        with self.path.open("rb") as source:
+            source.seek(self.entries[0]["offset"])
+            data = source.read(self.entries[0]["length"])
+        if len(data) != self.entries[0]["length"]:
+            raise BadInput(f"{self.path}: the file has changed; run the command again")
+        return data
+
+
+def files_of(paths: Iterable[str]) -> list[Path]:
+    """Files, and the flow files of folders in the order of their names. Raises BadInput."""
+    found = []
+    for name in paths:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(path.glob("*.flow"))
+            if not inside:
+                raise BadInput(f"{name}: no file in this folder ends in .flow")
+            found += inside
+        elif not path.is_file():
+            raise BadInput(f"{name}: the file cannot be read: there is none; name a recording or its folder")
+        elif path.name.endswith(SUFFIX):
+            raise BadInput(f"{name}: this is an index; name the file beside it, or its folder")
+        else:
+            found.append(path)
+    return found
+
+
+def found_in(path: Path, index: Index | None = None) -> Iterator[Found]:
+    """The flows of a file, in its order. Raises BadInput."""
+    with path.open("rb") as source:
+        begin = source.read(1)
+    if begin and not begin.isdigit():
+        for flow in flows(str(path)):
+            if isinstance(flow, http.HTTPFlow):
+                yield Found(path, entries_of(flow), serialized(flow))
+        return
+    held: list[dict[str, Any]] = []
+    index = Index(path) if index is None else index
+    try:
+        for entry in index:
+            if held and held[0]["offset"] != entry["offset"]:
+                yield Found(path, held)
+                held = []
+            held = [*held, entry]
+    except TornOff as torn:
+        raise BadInput(f"{path}: {torn}; is this a flow file?") from torn
+    if held:
+        yield Found(path, held)
+    if index.made > 20 and sys.stderr.isatty():
+        print_error(
+            "toolcalls record", f"{path}: {index.made} exchanges have no index; toolcalls record merge makes one"
+        )
+    if index.torn:
+        print_error("toolcalls record", f"{visible(str(path))}: the last flow is torn off and left out")
+
+
+def wanted(entry: dict[str, Any], arguments: Namespace) -> bool:
+    """Whether an exchange is one of those that the options ask for."""
+    for name in _FILTERS:
+        asked = getattr(arguments, name)
+        if asked is not None and asked.lower() not in str(entry.get(name, "")).lower():
+            return False
+    if arguments.verdict is None:
+        return True
+    verdicts = entry.get("verdicts") or ()
+    return any(arguments.verdict in {one.get("status"), one.get("reason")} for one in verdicts)
+
+
+def filtered(arguments: Namespace) -> bool:
+    """Whether any such option is given."""
+    return any(getattr(arguments, name) is not None for name in (*_FILTERS, "verdict"))
