@@ -15,7 +15,6 @@ from vllm.tool_parsers import ToolParserManager
 # Our dialect → its parser, by the name that `--tool-call-parser` takes.
 PARSERS = {
     "apertus": "apertus",
-    "cohere_cmd3": "cohere_command3",
     "cohere_cmd4": "cohere_command4",
     "deepseek_dsml": "deepseek_v32",
     "deepseek_v3": "deepseek_v3",
