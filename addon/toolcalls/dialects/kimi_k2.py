@@ -33,6 +33,9 @@ _ARGUMENTS = "<|tool_call_argument_begin|>"
 _HEADER = re.compile(
     r"\s*(?:(?P<name>[^\s<>{}\"]+)\s*(?:<\|tool_call_argument_begin\|>)?|<\|tool_call_argument_begin\|>)\s*"
 )
+_MARKED = re.compile(r"functions\.[^\s<>{}\"]+:\d+\s*<\|tool_call_argument_begin\|>")
+_MARKING = re.compile(r"functions\.[^\s<>{}\"]*\s*(?:<(?:\|[a-z_]*\|?)?)?")
+_MAX_HEADER = 320
 _COUNTER = re.compile(r":\d+\Z")
 
 RESULT = "## Return of {id}\n{text}"
@@ -40,11 +43,17 @@ RESULT = "## Return of {id}\n{text}"
 
 @dataclass(frozen=True)
 class _Kimi(Header):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Also the header of a declared tool, of which a server took the marks in front away."""
+        return (*super().openers(names), *(f"{_PREFIX}{name}:" for name in names))
+
     def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
-        """Also a section's mark with the header of a declared tool directly behind it: the call's own mark was lost."""
+        """Also the header of a declared tool without the call's own mark, behind a section's or with the next mark."""
         found = yield from super().opened(scan, tools)
         if found is not None:
             return found
+        if (yield from scan.starts(_PREFIX)):
+            return Opening(0, section=False) if (yield from _marked(scan)) else None
         space = yield from scan.space()
         mark = yield from scan.among(self.sections, space)
         if mark is None:
@@ -86,6 +95,17 @@ class _Kimi(Header):
         sink.note_repair("inferred_name")
         sink.piece(written)
         return True
+
+
+def _marked(scan: Scanner) -> Step[bool]:
+    """Whether a header stands here with the mark of its arguments behind it."""
+    while True:
+        text = scan.text[scan.pos : scan.pos + _MAX_HEADER]
+        if _MARKED.match(text):
+            return True
+        if scan.ended or len(text) == _MAX_HEADER or not _MARKING.fullmatch(text):
+            return False
+        yield
 
 
 DIALECT = _Kimi(

@@ -23,6 +23,10 @@ from toolcalls.text.scanner import SPACE, Search, beginnings
 
 _NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
+MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
+# Behind its first letter, which stands in all prose: whether it is that word, or the text ends inside it. A word that
+# only ends like it (`of`) is none (`Reader`).
+_MODULE_REST = r"(?:(?<!f)|(?<![A-Za-z]f)(?:unctions\.|(?:u(?:n(?:c(?:t(?:i(?:on?s?)?)?)?)?)?)?\Z))"
 _HEAD = 3  # characters of an opener that are looked for first
 _HEAD_SIZES = range(_HEAD, 0, -1)
 
@@ -113,7 +117,7 @@ class Openers:
         """What finds a character that is special to the Markdown (`markdown`) or begins an opener inside a line."""
         if markdown not in self._special:
             patterns = (markdown.pattern, self._inline.first.pattern, self._looks.first.pattern)
-            self._special[markdown] = re.compile("|".join(patterns)).search
+            self._special[markdown] = re.compile(_but_for_module("|".join(patterns))).search
         return self._special[markdown]
 
     def possible(self, piece: str, *, line_start: bool, message_start: bool) -> bool:
@@ -245,17 +249,24 @@ class Openers:
         return end if found is None else found.start(1) + begin - (0 if at_line_start else 1)
 
 
+def _but_for_module(characters: str) -> str:
+    """A pattern for these characters, in which the first letter of `MODULE` counts only where the word may follow."""
+    return f"(?:{characters}){_MODULE_REST}" if "f" in characters else characters
+
+
 def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
     """The kind of place at which an opener is looked for.
 
     A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only
-    looked for where it would begin a line. So are JSON and code in the open, but where a declared tool's name follows.
+    looked for where it would begin a line, but where it is `MODULE` with such a name. So are JSON and code in the open,
+    but where a declared tool's name follows.
     """
     if place == "message":
         if anywhere and len(literal) > 1 and literal[0] in "{[":
             return "inline"
         return "start" if anywhere else "message"
-    return "start" if place == "start" or (place == "anywhere" and literal[0].isalnum()) else "inline"
+    word = literal[0].isalnum() and not literal.startswith(MODULE)
+    return "start" if place == "start" or (place == "anywhere" and word) else "inline"
 
 
 class _Literals:

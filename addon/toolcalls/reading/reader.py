@@ -21,7 +21,7 @@ from toolcalls.reading.invented_results import read_invented_result
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.only_call import OnlyCall
 from toolcalls.reading.open_calls import open_text_of
-from toolcalls.reading.openers import Opener, openers_of
+from toolcalls.reading.openers import MODULE, Opener, openers_of
 from toolcalls.reading.policy import TAKE, CallPolicy
 from toolcalls.reading.reasoning_tags import is_reasoning, may_be_reasoning
 from toolcalls.reading.stray_closers import take_stray_closers
@@ -38,6 +38,7 @@ from toolcalls.values.toolbox import Toolbox
 _MAX_WASTE = 65536
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 # What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
+_LETTER = re.compile(r"[A-Za-z]\Z")
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 
 
@@ -304,6 +305,9 @@ class Reader:
                 self._message_start = False
             elif is_closer(opener.literal) and not self.unopened.closes_frame(opener):
                 orphan = self._reasoning_closer(opener)
+            elif opener.literal.startswith(MODULE) and self._position.follows(_LETTER):
+                self._scan.take(len(MODULE))  # the end of a longer word: that is looked for nowhere
+                self._ledger.show()
             elif opener.dialects:
                 yield from self.unopened.ends_message(opener)
                 yield from self.unopened.wait(opener, anywhere=self._anywhere)
