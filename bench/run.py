@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
+import archive
 import dialects
 import host
 import looking
@@ -39,6 +40,8 @@ def main():
         print(f"{name:28}{text:12.2f}{call:14.2f}{native:13.2f}")
     print()
     looking.main()
+    print()
+    archive.main()
     print()
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()

@@ -295,8 +295,13 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls report recordings/*.flow -o report.html",
         "toolcalls.mitm.offline.report",
     )
-    report.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or a journal (toolcalls_log, *.jsonl)")
+    report.add_argument(
+        "files", nargs="+", metavar="FILE", help="flows, HAR, folders, or a journal (toolcalls_log, *.jsonl)"
+    )
     report.add_argument("-o", "--output", required=True, metavar="OUT", help="the page")
+    report.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
+    )
     report.add_argument("--config", metavar="FILE", help=config)
 
     export = command(

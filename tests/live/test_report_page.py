@@ -7,8 +7,11 @@ import re
 import threading
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +101,7 @@ def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
     sessions = Sessions()
     sessions.put(turn_of(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
     html = report_page(sessions, "a.flow")
-    assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions"]
+    assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions", "Exchanges"]
 
 
 def test_what_models_cost_is_added_up() -> None:
@@ -124,7 +127,12 @@ def test_what_models_cost_is_added_up() -> None:
 def test_the_file_is_whole_in_itself(report: Path) -> None:
     text = report.read_text("utf-8")
     assert "default-src 'none'; style-src 'sha256-" in text
-    assert not re.search(r"<(script|link|img|iframe|object|embed|form|base)\b", text)
+    before, script, after = text.partition("<script>")
+    assert (
+        f"script-src 'sha256-{b64encode(sha256(after.partition('</script>')[0].encode()).digest()).decode()}'" in text
+    )
+    assert not re.search(r"<(script|link|img|iframe|object|embed|form|base)\b", before + after)
+    assert script
     assert not re.search(r"\s(src|on[a-z]+|style|action|srcset)=\"", text)
     assert set(re.findall(r'href="([^"]*)"', text)) == {"#top", *(f"#s{n}" for n in (1, 2, 3, 4))} | {
         f"#s{session}-t{turn}" for session, turn in ((4, 1), (4, 2), (4, 3), (4, 4), (2, 1))
@@ -225,7 +233,7 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     asked_for, wrong = _watched(page)
     page.goto(report.as_uri())
     assert page.locator(".overview h2").all_inner_texts() == [
-        *("How calls went", "How replies came", "Leaks", "Tokens", "Sessions")
+        *("How calls went", "How replies came", "Leaks", "Tokens", "Sessions", "Exchanges")
     ]
     assert page.locator(".session").filter(visible=True).count() == 0
     for _ in range(30):
@@ -246,6 +254,43 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     page.go_back()
     assert page.locator(".overview").is_visible()
     assert [url for url in asked_for if not url.startswith("file:")] == []
+    assert wrong == []
+
+
+@needs_browser
+def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_path: Path) -> None:
+    """In pages of a hundred; sessions that the page has no room for are unpacked when they are asked for."""
+    turns = [turn_of(record_of(flow)) for flow in (*manyflows.session(), *manyflows.others())]
+    sessions = Sessions(1 << 40)
+    for number in range(3000):
+        turn = turns[number % len(turns)]
+        began = turn.started + 100 * number
+        model = f"rare-{number}" if number % 1000 == 7 else turn.model
+        sessions.put(replace(turn, id=f"f{number}", session=f"session {number // 10}", started=began, model=model))
+    file = tmp_path / "many.html"
+    file.write_text(report_page(sessions, "a.flow"), "utf-8")
+    assert file.stat().st_size < 5_000_000
+    asked_for, wrong = _watched(page)
+    page.goto(file.as_uri())
+    shown = page.locator("#exchanges")
+    rows, count = shown.locator("tbody tr"), shown.get_by_role("status")
+    shown.get_by_text("page 1 of 30").wait_for()
+    assert (rows.count(), count.inner_text()) == (100, "3000 of 3000 exchanges")
+    page.get_by_label("Search").fill("RARE lifted")
+    shown.get_by_text("page 1 of 1", exact=False).wait_for()
+    expected = sum(number % 1000 == 7 and turns[number % len(turns)].worst == "lifted" for number in range(3000))
+    assert count.inner_text() == f"{expected} of 3000 exchanges"
+    page.get_by_label("Search").fill("")
+    page.get_by_label("model", exact=True).select_option("rare-7")
+    assert count.inner_text() == "1 of 3000 exchanges"
+    rows.locator("a").click()  # of the first session in time, which is packed
+    session = page.locator(".session").filter(visible=True)
+    session.locator("h2", has_text="session 0").wait_for()
+    assert session.locator(".turns > li").count() == 10
+    assert "rare-7" in session.locator(".turns > li:target").inner_text()
+    session.get_by_text("← all sessions").click()
+    assert count.is_visible()
+    assert [url for url in asked_for if not url.startswith(("file:", "blob:"))] == []
     assert wrong == []
 
 

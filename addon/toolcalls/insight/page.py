@@ -1,8 +1,9 @@
 """Sessions and scorecard as HTML: the same pieces for the file that `toolcalls report` writes and for mitmweb's page.
 
 What models, servers and clients said is text here and never markup: it enters through `escaped` alone, which escapes it
-and shows characters that hide or turn others. The pages need no script to be read (mitmweb's has one, for what is new),
-load nothing, and say so in a content security policy: styles by their hash, and nothing else.
+and shows characters that hide or turn others. The pages can be read without a script up to a size (mitmweb's has one
+for what is new, the file one that lists, searches and unpacks), load nothing, and say so in a content security policy:
+style and script by their hash.
 """
 
 from base64 import b64encode
@@ -12,6 +13,7 @@ from importlib.resources import files
 
 from toolcalls.insight import plots
 from toolcalls.insight.formatting import counted, duration, escaped, percent, token_counts
+from toolcalls.insight.packing import rows, sections
 from toolcalls.insight.prices import money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, quoted, session_blocks, session_body
@@ -39,23 +41,30 @@ def script() -> str:
 
 def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -> str:
     """One document: the list, and each session as a place of its own in it. `source` names the files."""
-    css = style()
-    hashed = b64encode(sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
+    css, code = style(), (files(__package__) / "report.js").read_text("utf-8")
+    own = f"style-src '{_digest(css)}'; script-src '{_digest(code)}'"
+    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     shown = sessions.all()
+    made = (
+        f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}", prices)}</section>'
+        for number, one in enumerate(shown, 1)
+    )
+    listed = f'<section id="exchanges"><h2>Exchanges</h2></section>{rows(shown)}' if shown else ""
+    top = overview(sessions, shown, "#s{number}", source, prices)
     parts = [
-        f'<section class="overview" id="top">{overview(sessions, shown, "#s{number}", source, prices)}</section>',
-        *(
-            f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}", prices)}'
-            "</section>"
-            for number, one in enumerate(shown[:_SESSIONS], 1)
-        ),
+        f'<section class="overview" id="top">{top}{listed}</section>',
+        *sections(made),
     ]
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name="referrer" content="no-referrer"><style>{css}</style>'
     )
-    return _document(head, "".join(parts), "report")
+    return _document(head, "".join(parts), "report", f"<script>{code}</script>" if shown else "")
+
+
+def _digest(text: str) -> str:
+    """What a content security policy names an inline style or script by."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def live_page(blocks: Sequence[Block], revision: str) -> str:
@@ -143,11 +152,11 @@ class Changes:
         return [[key, html if changed > revision else None] for key, (html, changed) in self._blocks.items()]
 
 
-def _document(head: str, body: str, kind: str) -> str:
+def _document(head: str, body: str, kind: str, script: str = "") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}<title>{TITLE}</title></head>'
-        f'<body class="{kind}"><header><h1>{TITLE}</h1></header><main>{body}</main></body></html>\n'
+        f'<body class="{kind}"><header><h1>{TITLE}</h1></header><main>{body}</main>{script}</body></html>\n'
     )
 
 
@@ -177,7 +186,7 @@ def _turns(shown: Sequence[Session], links: str | Mapping[str, str]) -> Link:
 
     def link(session: int, place: int) -> str:
         if isinstance(links, str):
-            return f"{links.format(number=session + 1)}-t{place + 1}" if session < _SESSIONS else "#top"
+            return f"{links.format(number=session + 1)}-t{place + 1}"
         address = links.get(shown[session].id)
         return PAGE if address is None else f"{address}#s-t{place + 1}"
 
@@ -267,6 +276,7 @@ def _sessions(shown: Sequence[Session], links: str | Mapping[str, str], prices: 
         )
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     older = len(shown) - _SESSIONS
-    more = f"<p>{counted(older, 'older session')} not listed.</p>" if older > 0 else ""
+    where = "listed by their exchanges below" if isinstance(links, str) else "not listed"
+    more = f"<p>{counted(older, 'older session')} {where}.</p>" if older > 0 else ""
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
     return f'<h2>Sessions</h2><table class="list" aria-label="Sessions">{body}</table>{more}'

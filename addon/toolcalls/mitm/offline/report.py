@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls.commands.streams import BadInput, encode, open_input, read_input, write_output
+from toolcalls.commands.streams import BadInput, encode, open_input, print_error, read_input, write_output
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.page import report_page
@@ -18,26 +18,38 @@ from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
 from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
 from toolcalls.mitm.journal import EXCHANGE
-from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
+from toolcalls.mitm.offline.archive.parts import files_of
+from toolcalls.mitm.offline.archive.turns import turns_of
+from toolcalls.mitm.offline.files import configuration, written
+from toolcalls.mitm.offline.progress import Progress
+
+EVERYTHING = 1 << 40  # exchanges
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
-    sessions = Sessions()
+    sessions = Sessions(EVERYTHING)
     journals = [path for path in arguments.files if _is_journal(path)]
     for path in journals:
         for one in _journal(path):
             sessions.put(turn_of(one))
-    for _, flow in exchanges(path for path in arguments.files if path not in journals):
-        for record in all_of(flow, config, compare=True):
-            sessions.put(turn_of(record))
+    files = files_of(path for path in arguments.files if path not in journals)
+    broken = 0
+    with Progress([file.path for file in files], [file.size for file in files]) as progress:
+        for made in turns_of(files, config, arguments.jobs):
+            progress.add(made.size, made.flows)
+            for turn in made.turns:
+                sessions.put(turn)
+            for line, torn in made.broken:
+                print_error("toolcalls" if torn else "toolcalls report", line)
+                broken += not torn
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:
         file.write(report_page(sessions, names + more, config.prices).encode("utf-8", "backslashreplace"))
     write_output(encode(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
-    return 0
+    return 2 if broken else 0
 
 
 def _is_journal(path: str) -> bool:

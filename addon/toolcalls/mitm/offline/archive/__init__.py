@@ -10,6 +10,7 @@ engine.
     state      what is done already, so that a run that was ended goes on
     rows       exchanges as rows of Parquet
     judging    the job of `toolcalls judge`
+    turns      that of `toolcalls report`
 
 Memory is flat: a part is read flow by flow, and only a few parts are under way at a time.
 """

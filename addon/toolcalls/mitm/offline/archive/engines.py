@@ -6,24 +6,33 @@ and no more than a few parts for each process are under way, so memory does not 
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
 from toolcalls.commands.streams import BadInput
-from toolcalls.mitm.offline.archive.parts import Part
+from toolcalls.mitm.offline.archive.parts import File, Part
 
 type Job[T] = Callable[[Part], T]
 type Done = Callable[[Part], bool]  # whether a part is done already: it is passed by, with None as its result
 
+_SMALL = 32 * 1024 * 1024  # bytes; starting processes for fewer takes longer than it saves
 _AHEAD = 2  # parts for each process: one in work, one that waits for it
 
 
 def cores() -> int:
     """How many processes can work at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes_for(files: Sequence[File], jobs: int | None) -> int:
+    """How many processes an archive is worth, where nobody says so. Standard input is one part, and so is for one."""
+    sizes = [file.size for file in files]
+    if None in sizes:
+        return 1
+    return jobs or (cores() if sum(size or 0 for size in sizes) > _SMALL else 1)
 
 
 def in_processes[T](job: Job[T], parts: Iterable[Part], done: Done, count: int) -> Iterator[tuple[Part, T | None]]:

@@ -7,12 +7,10 @@ from typing import Any, Literal
 
 from toolcalls.commands.streams import BadInput
 from toolcalls.mitm.offline.archive import on_dask, rows
-from toolcalls.mitm.offline.archive.engines import cores, in_processes
+from toolcalls.mitm.offline.archive.engines import cores, in_processes, processes_for
 from toolcalls.mitm.offline.archive.judging import Judged, Judging
 from toolcalls.mitm.offline.archive.parts import PART, File, Part, parts_of
 from toolcalls.mitm.offline.archive.state import State, state
-
-SMALL = 32 * 1024 * 1024  # bytes; starting processes for fewer takes longer than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Spreading:
             old = set() if job.parquet is None else _checked(job.parquet, known)
             size = PART if job.parquet is not None or self.engine == "dask" else PART // 4  # so that the bar moves
             parts = (part for file in files for part in parts_of(file, size))
-            jobs = self._processes(files)
+            jobs = processes_for(files, self.jobs)
             found: Iterator[tuple[Part, Judged | None]]
             if self.engine == "dask":
                 client = stack.enter_context(on_dask.cluster(self.scheduler, self.jobs or cores()))
@@ -60,12 +58,6 @@ class Spreading:
                     yield _again(known.result(part))
             for name in old:  # of files that are no longer there, or shorter
                 rows.remove(str(job.parquet), name)
-
-    def _processes(self, files: Sequence[File]) -> int:
-        sizes = [file.size for file in files]
-        if None in sizes:
-            return 1  # standard input is one part
-        return self.jobs or (cores() if sum(size or 0 for size in sizes) > SMALL else 1)
 
 
 @dataclass(frozen=True, slots=True)

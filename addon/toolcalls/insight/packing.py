@@ -1,0 +1,68 @@
+"""What a report's file holds for its script: a row for each exchange, and the sessions that the page has no room for.
+
+Packed is deflated and in base64: a session's page shrinks to a tenth. The first sessions stand in the file as they are,
+so that a report of a day can be read without a script.
+"""
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolcalls.insight.sessions import Session
+
+_OPEN = 1_000_000  # characters of sessions that stand in the page as they are
+_PART = 400_000  # of those that are packed together
+_NAMES = ("place", "began", "session", "agent", "model", "worst", "summary", "server")
+
+
+def packed(text: str) -> str:
+    """Deflated (RFC 1951, without a head), in base64."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    data = deflate.compress(text.encode("utf-8", "backslashreplace")) + deflate.flush()
+    return b64encode(data).decode()
+
+
+def rows(sessions: Sequence[Session]) -> str:
+    """A row for each exchange, the latest session first: its place in the page, and what is listed of it."""
+    found = [
+        [
+            f"s{number}-t{place}",
+            turn.started_at[:19].replace("T", " "),
+            turn.session,
+            turn.agent or "not named",
+            turn.model or "not named",
+            turn.worst or ("no call" if turn.wire else "not read"),
+            turn.summary or turn.error,
+            turn.server,
+        ]
+        for number, session in enumerate(sessions, 1)
+        for place, turn in enumerate(session.turns, 1)
+    ]
+    text = json.dumps({"names": _NAMES, "rows": found}, ensure_ascii=False)
+    return f'<template id="rows">{packed(text)}</template>'
+
+
+def sections(made: Iterable[str]) -> Iterator[str]:
+    """The sections of sessions, numbered from 1: the first ones as they are, the others packed."""
+    size, number, first, waiting = 0, 0, 1, ""
+    is_packed = False
+    for number, section in enumerate(made, 1):
+        is_packed = is_packed or size + len(section) > _OPEN
+        if not is_packed:
+            size += len(section)
+            first = number + 1
+            yield section
+            continue
+        waiting += section
+        if len(waiting) >= _PART:
+            yield _part(waiting, first, number)
+            first, waiting = number + 1, ""
+    if waiting:
+        yield _part(waiting, first, number)
+    if is_packed:
+        yield "<noscript><p>The other sessions can be seen with a script only.</p></noscript>"
+
+
+def _part(text: str, first: int, last: int) -> str:
+    return f'<template class="packed" data-first="{first}" data-last="{last}">{packed(text)}</template>'
