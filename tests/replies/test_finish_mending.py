@@ -212,6 +212,22 @@ def test_whole_replies(wire: str, body: dict[str, Any], at: str, reason: str | N
     assert run(exchange(wire, form="whole", mend=()), [sent]) == sent
 
 
+@pytest.mark.parametrize("form", ["sse", "whole"])
+def test_a_choice_may_promise_the_calls_of_another(form: str) -> None:
+    """Copilot has the text in one choice and the call in the other; a stream says so before the reason comes."""
+    choices = [{"index": 0, "delta": {"content": "I look."}}, {"index": 1, "delta": {"tool_calls": [CALL]}}]
+    ends = [{"index": place, "delta": {}, "finish_reason": "tool_calls"} for place in (0, 1)]
+    events = [json.dumps({"id": "x", "object": "chat.completion.chunk", "choices": [one]}) for one in choices + ends]
+    body = "".join(f"data: {one}\n\n" for one in events) + DONE
+    if form == "whole":
+        messages = [{"content": "I look."}, {"content": None, "tool_calls": [{**CALL, "index": 0}]}]
+        made = [{"index": at, "message": one, "finish_reason": "tool_calls"} for at, one in enumerate(messages)]
+        body = json.dumps({"id": "x", "object": "chat.completion", "choices": made})
+    one = exchange("openai_chat", form=form)
+    assert run(one, [body.encode()]) == body.encode()
+    assert one.notes == []
+
+
 def test_a_lifted_call_keeps_its_promise() -> None:
     said = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
     body = HEAD + chunk({"content": said}, None) + chunk({}, "tool_calls") + DONE

@@ -174,7 +174,9 @@ class ReplyWatch:
                     yield _note("no_finish")
             elif message.natives and self._denies(reasons, latest):
                 yield _note("finish_denies_calls", f"it says {_word(latest)}")
-            elif not (calls or self._unread) and "tool_calls" in reasons:
+            elif not (self._unread or any(one.natives + one.lifted for one in self._messages.values())) and (
+                "tool_calls" in reasons
+            ):
                 yield _note("finish_promises_calls")
             if message.begins_with_reasoning or message.closed_nothing:
                 yield _note("reasoning_in_text")

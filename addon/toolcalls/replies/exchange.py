@@ -133,8 +133,7 @@ class Exchange:
             processors,
             watch,
             streamed=self._streamed,
-            mended=mending.of_call,
-            reasoned=mending.reasoned,
+            mending=mending,
         )
         self.guarded = self._plan.guarded  # where a rule may block, nothing passes behind a fault
         self._keeps_markup = self._plan.whole_calls
@@ -437,6 +436,8 @@ class Exchange:
                 if self._parts_waiting and (shows or lane.lane.closed_nothing):
                     self._parts_waiting.decide(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
             elif isinstance(event, CallStart | CallPiece | CallEnd):
+                if isinstance(event, CallStart):
+                    self._plan.calls(number)
                 lane.native(waiting, event)
             elif isinstance(event, Finish):
                 if (

@@ -3,16 +3,13 @@
 `PLAN` shows all kinds side by side. A kind leaves stages out, and never changes their order.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-import msgspec
-
-from toolcalls.events import Note, Verdict
+from toolcalls.events import CallStart, Note
 from toolcalls.ids import call_id
-from toolcalls.mending.mended import with_mended
 from toolcalls.processors import LoopWatch, Processors, Reply
 from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText
@@ -21,12 +18,12 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.lane import Lane, MessagePlace, Row
 from toolcalls.replies.reading_ahead import reasoning_ends
+from toolcalls.replies.reply_mending import ReplyMending
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing, FinishMending
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
 from toolcalls.replies.stages.read import Read
-from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
 from toolcalls.replies.stages.reread import Reread
 from toolcalls.replies.stages.screen import Screening
 from toolcalls.replies.stages.thoughts import Thoughts
@@ -36,14 +33,11 @@ from toolcalls.requests.evidence import Decision, Kind
 from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Part, Wire
-from toolcalls.wires.mending import Mended
 from toolcalls.writing.roundtrip import ClientText
 
 # When a stage is in the row: never, always, or where the route has processors (or none), filters, rules that may block,
 # or does not take calls that come natively, too.
 type _When = Literal["", "always", "processors", "no processors", "filters", "rules", "no duplicates"]
-
-type _Marking = Callable[[int, Verdict], Verdict]
 
 _KINDS: tuple[Kind, ...] = ("observe", "process", "lift", "lower", "roundtrip")
 _ROWS: Mapping[str, tuple[_When, _When, _When, _When, _When]] = {
@@ -86,11 +80,9 @@ class Plan:
         watch: LoopWatch | None,
         *,
         streamed: bool,
-        mended: Callable[[int, int], Mended | None] | None = None,
-        reasoned: Callable[[int], ReasonedCalls] | None = None,
+        mending: ReplyMending | None = None,
     ) -> None:
-        self._mended = mended
-        self._reasoned = reasoned
+        self._mending = mending or ReplyMending()
         self._watch = watch
         self._wire = wire
         self._call_policy = call_policy
@@ -101,6 +93,7 @@ class Plan:
         self._processors = processors if self._when["act"] else None
         self._replies: dict[int, Reply] = {}
         self._finishes: dict[int, FinishMending] = {}
+        self._calling: set[int] = set()  # replies that have native calls, as far as that is known
         self._latest: Lane | None = None
         self._reasoning_ends: Mapping[int, int] = {}
         self._reasons_elsewhere: set[int] = set()  # replies that have reasoning in a field of its own
@@ -129,9 +122,9 @@ class Plan:
             return call_id(seed, number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
 
         stopped = (lambda: False) if processing is None else processing.is_stopped
-        calls = Calls(self._marking(number, None if processing is None else processing.judged))
+        calls = Calls(self._mending.mark(self.reply_of(number), None if processing is None else processing.judged))
         if processing is not None:
-            processing.mark = self._marking(number, None)
+            processing.mark = self._mending.mark(self.reply_of(number), None)
         decision = self._decision
         client = ClientText(decision.dialect, decision.client_dialects, decision.translates, decision.one_call)
         acts = processing is not None
@@ -155,7 +148,7 @@ class Plan:
         reread = None
         if "reread" in row:
             reread = Reread(Reader(replace(call_policy, lift=True), tools=tools, place=begins.filtered), calls)
-        reasoned = None if self._reasoned is None else self._reasoned(self.reply_of(number))
+        reasoned = None if self._mending.reasoned is None else self._mending.reasoned(self.reply_of(number))
         thoughts = None if reasoned is None or not self._may_move_reasoning(number) else Thoughts(reasoned.message)
         self._latest = Lane(
             Row(
@@ -194,30 +187,18 @@ class Plan:
         lacking = None if self._streamed else lambda name: bool(self._tools.required(name))
         return Twins(calls, mends_empty=mends, lacking=lacking)
 
-    def _marking(self, number: int, judged: Callable[[int, Verdict], Verdict] | None) -> _Marking:
-        """Adds to the verdicts of a lane's native calls what processors did to them, and what was mended before."""
-
-        def mark(index: int, verdict: Verdict) -> Verdict:
-            verdict = verdict if judged is None else judged(index, verdict)
-            mended = None if self._mended is None else self._mended(self.reply_of(number), index)
-            if mended is None or not mended.all_repairs:
-                return verdict
-            changes = verdict.changes if mended.change is None else (mended.change, *verdict.changes)
-            verdict = msgspec.structs.replace(verdict, repairs=(*mended.all_repairs, *verdict.repairs), changes=changes)
-            return with_mended(verdict, mended.all_repairs, mended.defects)
-
-        return mark
-
     def _finish_mending(self, number: int, calls: Calls) -> FinishMending | None:
         """What mends the finish reason of a lane's reply, None where the route does not; it learns of these calls."""
         if "protocol" not in self._call_policy.route.mend:
             return None
+        reply = self.reply_of(number)
         mending = self._finishes.setdefault(
-            self.reply_of(number),
+            reply,
             FinishMending(
                 as_text=bool(self._when["write"]),
                 says_calls=self._wire.says_calls,
                 named=self._wire.stop_names_choice and self._call_policy.request.names_tool,
+                elsewhere=lambda: bool(self._calling - {reply}),
             ),
         )
         mending.calls.append(calls)
@@ -234,9 +215,16 @@ class Plan:
             place=begins.as_it_came,
         )
 
-    def read_ahead(self, parts: Iterable[Part]) -> None:
+    def calls(self, lane: int) -> None:
+        """The upstream calls a tool in this lane."""
+        self._calling.add(self.reply_of(lane))
+
+    def read_ahead(self, parts: Sequence[Part]) -> None:
         """All events of a reply that comes whole, before any of them goes through a lane."""
         policy = self._call_policy
+        for lane, event in parts:
+            if isinstance(event, CallStart):
+                self.calls(lane)
         # Where calls wait for the end of the message, they meet such a closer by themselves.
         if policy.lift and not (policy.takes("reasoning") or policy.requires("terminal")):
             self._reasoning_ends = reasoning_ends(

@@ -7,6 +7,10 @@ three is None where the route does not ask for it, so that nothing of it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
+from toolcalls.events import Verdict
+from toolcalls.mending.mended import with_mended
 from toolcalls.mending.quoted_replies import quoted_reply
 from toolcalls.mending.reply_watch import MessageWatch
 from toolcalls.reading.policy import CallPolicy
@@ -39,6 +43,23 @@ class ReplyMending:
         call = call or Mended()
         call.repaired("call_in_error")  # all of the reply's calls: it had none before
         return call
+
+    def mark(self, message: int, judged: Callable[[int, Verdict], Verdict] | None) -> Callable[[int, Verdict], Verdict]:
+        """What adds to the verdict of a native call, by its index in the message, what was mended of it.
+
+        `judged` adds what was done to it behind that, None where nothing was.
+        """
+
+        def marked(index: int, verdict: Verdict) -> Verdict:
+            verdict = verdict if judged is None else judged(index, verdict)
+            mended = self.of_call(message, index)
+            if mended is None or not mended.all_repairs:
+                return verdict
+            changes = verdict.changes if mended.change is None else (mended.change, *verdict.changes)
+            verdict = msgspec.structs.replace(verdict, repairs=(*mended.all_repairs, *verdict.repairs), changes=changes)
+            return with_mended(verdict, mended.all_repairs, mended.defects)
+
+        return marked
 
 
 def reply_mending(

@@ -24,20 +24,25 @@ class FinishMending:
     as_text      the client is given calls as text
     says_calls   the API has a reason of its own for calls, and one for every end
     named        the request's tool choice names a tool: then `stop` is how Chat Completions answers with its call
+    elsewhere    whether another choice has native calls: Copilot has the text in one and the call in the other, and the
+                 same reason in both
     """
 
-    def __init__(self, *, as_text: bool, says_calls: bool, named: bool) -> None:
+    def __init__(
+        self, *, as_text: bool, says_calls: bool, named: bool, elsewhere: Callable[[], bool] = lambda: False
+    ) -> None:
         self.calls: list[Calls] = []
         self._as_text = as_text
         self._says_calls = says_calls
         self._named = named
+        self._elsewhere = elsewhere
 
     def mended(self, reason: str) -> str:
         """The reason itself where it can be; "" is none."""
         given = [call for calls in self.calls for call in calls.client_calls]
         natives = any(calls.had_native for calls in self.calls)
         if reason == "tool_calls":
-            return reason if given or natives else "stop"
+            return reason if given or natives or self._elsewhere() else "stop"
         if not all(call.complete for call in given) or any(calls.broken_off for calls in self.calls):
             return reason  # law 6
         if self._as_text or not (natives and given):
