@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from toolcalls.commands.streams import BadInput, print_error
 
     try:
-        return int(getattr(import_module(arguments.module), getattr(arguments, "run", "run"))(arguments))
+        return int(getattr(import_module(arguments.module), getattr(arguments, "function", "run"))(arguments))
     except BadInput as error:
         print_error(name, str(error))
         return 2
@@ -398,7 +398,7 @@ def _add_record(record: argparse.ArgumentParser) -> None:
 
     def action(name: str, about: str, module: str) -> argparse.ArgumentParser:
         added = actions.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        added.set_defaults(module=f"toolcalls.mitm.offline.record.{module}", run=name)
+        added.set_defaults(module=f"toolcalls.mitm.offline.record.{module}", function=name)
         return added
 
     paths = "recordings, folders of them, HAR, or captures of other proxies"

@@ -67,8 +67,13 @@ CASES: list[tuple[str, str, dict[str, Any], Found]] = [
         {},
         [("declined", "not_alone", "gemma3_tool_code", f"```tool_code\n{PYTHON}\n```")],
     ),
-    ("Python in a fence", f"I look.\n```python\n{PYTHON}\n```\n", {}, [("declined", "code", "pythonic", PYTHON)]),
-    ("Python on a line", f"I look.\n{PYTHON}\nSo.", {}, [("declined", "code", "pythonic", PYTHON)]),
+    (
+        "Python in a fence",
+        f"I look.\n```python\n{PYTHON}\n```\n",
+        {},
+        [("declined", "fenced", "bare_calls", "read_file(")],
+    ),
+    ("Python on a line", f"I look.\n{PYTHON}\nSo.", {}, [("declined", "not_alone", "bare_calls", PYTHON)]),
     ("JSON amid other code", f"So:\n```\nx\n{CALL}\n```\n", {}, [("declined", "fenced", "bare_json", CALL)]),
     ("JSON in reasoning", f"<think>\n{CALL}\n</think>\nSo.", {}, [("declined", "reasoning", "bare_json", CALL)]),
     (

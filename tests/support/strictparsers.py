@@ -366,7 +366,6 @@ FORMS: dict[str, Form] = {
     "harmony_stripped": Form(_each(_named("commentary to=functions.{name} json"), "assistant")),
     "header_stripped": Form(_each(_named("{name}[ARGS]"))),
     "hermes": Form(_each(_object("<tool_call>\n", "\n</tool_call>"))),
-    "hermes_unopened": Form(_each(_object("", "\n</tool_call>"))),
     "hunyuan_a13b": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "inkling": Form(_each(_object("<|content_invoke_tool_json|>", "<|end_message|>", arguments="args"))),
     "internlm2": Form(_each(_object("<|action_start|><|plugin|>", "<|action_end|>", arguments="parameters"))),

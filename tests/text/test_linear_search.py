@@ -47,6 +47,7 @@ def _asked(text: str, flags: re.RegexFlag, value: str, whole: bool) -> None:
 @example(r"a\b", re.NOFLAG, "aé", False)
 @example("a++ab", re.NOFLAG, "aab", True)
 @example("a$", re.NOFLAG, "a\n", False)
+@example(r"\B", re.NOFLAG, "", False)
 def test_an_answer_is_that_of_python(text: str, flags: re.RegexFlag, value: str, whole: bool) -> None:
     _asked(text, flags, value, whole)
 

@@ -68,7 +68,7 @@ def test_a_servers_tool(server: str, tool: str, meant: str) -> None:
 
 # The name is no word of its own there, but the tag, or what stands in front of a mark: names are those declared.
 OF_DECLARED_NAMES = {
-    "bare_calls", "hermes_unopened", "module_calls",
+    "bare_calls", "module_calls",
     "damaged_tags", "function_elements", "function_tags_stripped", "gemma4_stripped", "glm_naked", "harmony_stripped",
     "header_stripped", "invoke_elements", "kimi_k2_stripped", "morph_xml", "tagged", "tool_element",
     "yaml_xml",

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import accept, value
 from toolcalls.shapes.pythonic import Block, Pythonic
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
@@ -80,10 +82,13 @@ class CodeCalls:
         scan.take(size)
         scan.take((yield from scan.space()))
         sink.begin(name)
-        if not (yield from value(scan, sink, sink.piece)):
+        unclosed = list[str]()
+        if not (yield from value(scan, sink, sink.piece, unclosed)):
             if scan.rest() or not scan.ended:
                 sink.fail()
+                yield from skip_json(scan, unclosed)  # what stands in them is the call's own
             return False
+        yield from take_surplus(scan, sink, (")",) if in_parentheses else ())
         if in_parentheses and not (yield from accept(scan, ")")):
             if scan.rest() or not scan.ended:
                 sink.fail()

@@ -150,7 +150,10 @@ class _Speller:
         if kind == "AT_END" and last:
             return r"\n?\z"
         if kind in {"AT_BOUNDARY", "AT_NON_BOUNDARY"} and (self._ascii_only or flags & re.ASCII):
-            return r"\b" if kind == "AT_BOUNDARY" else r"\B"
+            if kind == "AT_BOUNDARY":
+                return r"\b"
+            self.exact = False  # in an empty text, where Python finds it only from 3.14 on
+            return r"\B"
         self.exact = False
         return ""
 
