@@ -215,14 +215,14 @@ def test_a_secret_that_is_told_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("header", "places"),
     [
-        ({"x-api-key": "sk-ant-CANARY"}, {"recording", "redacted recording", *CONTENT[2:4]}),
-        ({"body": "refresh_token=CANARY"}, {"recording", "redacted recording", *CONTENT[1:4], CONTENT[5], *PAGES}),
-        ({":path": "/v1/x?key=CANARY"}, {"recording", "redacted recording", *CONTENT[:4], *PAGES}),
+        ({"x-api-key": "sk-ant-CANARY"}, {"redacted recording", *CONTENT[2:4]}),
+        ({"body": "refresh_token=CANARY"}, {"redacted recording", *CONTENT[1:4], CONTENT[5], *PAGES}),
+        ({":path": "/v1/x?key=CANARY"}, {"redacted recording", *CONTENT[:4], *PAGES}),
     ],
     ids=["header", "body", "query"],
 )
 def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], places: set[str]) -> None:
-    """With nothing taken out: exports, the HTML report and recordings are searched, too."""
+    """With nothing taken out: exports, the HTML report and redacted flows are searched, too."""
     nothing = re.compile("(?!)(?P<query>)(?P<before>)(?P<scheme>)(?P<jar>)(?P<name>)")
     kept = redaction.KEPT_HEADERS | {"x-api-key"}
     with (
@@ -235,6 +235,13 @@ def test_a_secret_is_noticed_wherever_it_may_stand(header: dict[str, str], place
         found = list(naughty._breaches(header, CALL, fails=False))
     assert kinds(iter(found)) == {"secret"}
     assert {breach.text.partition(":")[0] for breach in found} == places
+
+
+def test_what_is_recorded_is_searched() -> None:
+    """The process that records is not patched, so a word that is no secret shows that its file is read."""
+    found = dict(naughty._outputs({"body": "a word that is kept"}, CALL, fails=False))
+    assert "a word that is kept" in found["recording"]
+    assert not [name for name in naughty.CANARIES if name in found["recording"]]
 
 
 def test_what_a_reply_leaves_behind_is_noticed() -> None:
