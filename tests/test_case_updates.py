@@ -150,7 +150,7 @@ def sections(kind: str) -> Iterator[tuple[str, list[Said]]]:
             yield section, cases
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_file_can_be_edited(path: Any) -> None:
     """The last case of each list: a key goes in and out again, and not a byte is different."""

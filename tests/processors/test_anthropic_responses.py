@@ -85,7 +85,7 @@ def test_the_cases_of_all_wires(case: dict[str, Any], kind: Kind, wire: str, for
         assert again.verdicts == exchange.verdicts
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
 def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> None:

@@ -217,7 +217,7 @@ def check(dialect: str, upstream: str, plan: Plan, cut: int) -> None:
         assert len(blocks) <= 1, text
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("dialect", "upstream"), list(examples()))
 def test_the_client_has_whole_markup(dialect: str, upstream: str) -> None:
     chosen = Random(f"{dialect} {upstream}")
@@ -230,7 +230,7 @@ def test_the_client_has_whole_markup(dialect: str, upstream: str) -> None:
             raise AssertionError(f"{plan}, cut {cut}: {error}") from error
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("dialect", "upstream"), [one for one in examples() if one.values[1] in {"own", "hermes"}])
 @pytest.mark.parametrize("place", range(3))
 def test_a_change_that_the_dialect_cannot_hold(dialect: str, upstream: str, place: int) -> None:

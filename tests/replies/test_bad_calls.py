@@ -85,7 +85,7 @@ BY_ARGUMENTS = {
 WHOLE_MESSAGES = {"bare_calls apart", "bare_calls together"}
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("written", sorted(WRITTEN.keys() - BY_ARGUMENTS))
 def test_one_that_breaks_before_its_first_value_is_text(written: str) -> None:
     text = broken(written, BEFORE)
@@ -101,7 +101,7 @@ def test_one_that_breaks_before_its_first_value_is_text(written: str) -> None:
         assert statuses(one) == ["malformed bad_arguments Bash", "lifted Read"]
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("written", sorted(WRITTEN.keys() - WHOLE_MESSAGES))
 def test_of_one_that_breaks_behind_its_first_value_the_client_has_the_beginning(written: str) -> None:
     text = broken(written, BEHIND)
@@ -171,7 +171,7 @@ CUTS = (0, 2, 6)  # characters of the first value and its closing quote
 NEEDS_MESSAGE = {"functionary_v32 together"}
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("before", ["", "Let me look.\n"])
 @pytest.mark.parametrize("written", [written for written in WRITTEN if written.endswith("together")])
 def test_a_call_in_which_the_reply_ends_has_a_verdict(written: str, before: str) -> None:

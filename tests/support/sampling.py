@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 AMOUNT = os.environ.get("TESTS", "all")
-EACH = 40
+EACH = 16
 EXAMPLES = {
     "quick": lambda _: 5,
     "mutate": int,
