@@ -47,6 +47,8 @@ class LinearSearch:
 
     def finds(self, text: str, *, whole: bool = False) -> bool | None:
         """Whether the expression is found in a text, or (`whole`) matches all of it; None: only Python can tell."""
+        if not text and r"\B" in self._text:  # Python finds it in an empty text only from 3.14 on
+            return None
         ascii_only = text.isascii()
         key = (ascii_only, whole)
         program = self._programs[key] if key in self._programs else self._compile(*key)
@@ -150,10 +152,7 @@ class _Speller:
         if kind == "AT_END" and last:
             return r"\n?\z"
         if kind in {"AT_BOUNDARY", "AT_NON_BOUNDARY"} and (self._ascii_only or flags & re.ASCII):
-            if kind == "AT_BOUNDARY":
-                return r"\b"
-            self.exact = False  # in an empty text, where Python finds it only from 3.14 on
-            return r"\B"
+            return r"\b" if kind == "AT_BOUNDARY" else r"\B"
         self.exact = False
         return ""
 
