@@ -47,8 +47,6 @@ class LinearSearch:
 
     def finds(self, text: str, *, whole: bool = False) -> bool | None:
         """Whether the expression is found in a text, or (`whole`) matches all of it; None: only Python can tell."""
-        if not text and r"\B" in self._text:  # Python finds it in an empty text only from 3.14 on
-            return None
         ascii_only = text.isascii()
         key = (ascii_only, whole)
         program = self._programs[key] if key in self._programs else self._compile(*key)
@@ -58,6 +56,8 @@ class LinearSearch:
             found: bool = program.run.search(text.encode()) is not None
         except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
             return None
+        if found and not text and r"\B" in self._text:
+            return None  # in an empty text Python finds it only from 3.14 on
         return None if found and not program.exact else found
 
     def _compile(self, ascii_only: bool, whole: bool) -> "_Program | None":
