@@ -140,7 +140,7 @@ def test_a_form_of_its_own_becomes_a_skeleton_with_a_failing_case(
     assert "--case tests/cases/dialects/acme.yaml" in printed
     module: dict[str, Any] = {"__name__": "acme"}
     exec((folder / "addon/toolcalls/dialects/acme.py").read_text(encoding="utf-8"), module)
-    assert module["DIALECT"].openers(()) == (module["_OPENER"],)
+    assert module["DIALECT"].openers(()) == ("<<Bash|command|ls",)
     source = (folder / "tests/cases/dialects/acme.yaml").read_text(encoding="utf-8")
     file = read_file(source, "acme.yaml", FORMATS["dialects"], frozenset({"tools"}))
     assert file.mistakes == ()

@@ -267,8 +267,7 @@ def _skeleton(name: str, text: str, tools: tuple[Tool, ...], tries: Sequence[Fou
         shape = one.candidate.code.partition("(")[0]
         print(f"  near: {shape}, {one.candidate.summary} But {'; '.join(one.trial.problems[:3])}.")
         print(f"        {' '.join(one.candidate.code.split())}")
-    opener = next((found[0] for found in [re.search(r"<[^<>\n]+>|\[[^\[\]\n]+\]|^\S+", text)] if found), text[:10])
-    spelt = {"opener": json.dumps(opener, ensure_ascii=False), "title": name.title().replace("_", "")}
+    spelt = {"opener": json.dumps(_first_mark(text), ensure_ascii=False), "title": name.title().replace("_", "")}
     _put(DIALECTS / f"{name}.py", SKELETON.format(name=name, form="agents and gateways", version=__version__, **spelt))
     called = next((tool.name for tool in tools if tool.name in text), "tool")
     _put_cases(name, tools or (Tool(called, {}),), [unread(text, called)], None)
@@ -278,6 +277,12 @@ def _skeleton(name: str, text: str, tools: tuple[Tool, ...], tries: Sequence[Fou
     )
     _next(name)
     return 1
+
+
+def _first_mark(text: str) -> str:
+    """The first tag or bracket of the reply, without what it carries; else its first word."""
+    mark = re.search(r"<+[^\s<>]+|\[[^\s\[\]]+", text)
+    return mark[0] if mark else text.split(maxsplit=1)[0]
 
 
 def _next(name: str) -> None:
