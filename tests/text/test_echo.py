@@ -86,7 +86,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
 
 
 def test_what_may_be_searched_is_bounded() -> None:
-    with patch.object(echo, "_BUDGET", 1000), patch.object(echo, "_BUDGET_PER_CHAR", 1):
+    with patch.object(echo, "_BUDGET", 1500), patch.object(echo, "_BUDGET_PER_CHAR", 1):
         quotable = EchoIndex(["x" * 600])
         assert quotable.trace("<a>") is None
         assert quotable.trace("<b>") is not None, "past the bound a doubt is an echo"

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -25,8 +26,20 @@ from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.shapes import Call
+from toolcalls.text import echo
 from toolcalls.text.echo import EchoIndex
-from toolcalls.text.echo_forms import Plain, canonical, joined_literals, literal_quotes, plain
+from toolcalls.text.echo_forms import (
+    Plain,
+    RequestText,
+    canonical,
+    joined_literals,
+    line_prefixes,
+    literal_quotes,
+    plain,
+    readings,
+    without_prefixes,
+    words_of,
+)
 
 
 def command(text: str) -> Call:
@@ -230,6 +243,93 @@ def test_only_texts_with_such_strings_are_read_as_strings() -> None:
     assert literal_quotes('"x"\n<a>', "<a>") == set()
     assert list(joined_literals('say "a"', '"')) == []
     assert "a\n    b" not in "".join(joined_literals('"a",\n    "b"', "'"))
+
+
+# What a text is made of, and what is done to all of it, one after the other.
+fragments = st.sampled_from(
+    [
+        *("ab", "a:b", "name=", "9", "_", "<a>", '"', "'", "`", "\\", "/", "$", "&", "#", ";", " ", "\n", "\r", "\t"),
+        *(
+            "\u00a0",
+            '""',
+            "\\\n",
+            r"\"",
+            r"\u0061",
+            r"\x62",
+            r"\033[0m",
+            r"\e[m",
+            r"\\u0061",
+            "&amp;",
+            "&lt;",
+            "&ltab;",
+        ),
+        *("&lowbar;", "&bsol;u0061", "&#97;", "&amp;#97;", "&amp;amp;#97;", "&amp#97;", "\x1b[0m", "\x1b", "^[[m"),
+        *("1: ", "2| ", "> ", "+", "-", "@@ -1 +1 @@\n", '",\n  "', "',\n'", " * ", ":", "[0m"),
+    ]
+)
+layers = st.sampled_from([str, json.dumps, repr, html.escape, numbered, each("  ", ","), lambda text: f"@@ 1\n{text}"])
+
+
+@examples(600)
+@given(st.lists(fragments, min_size=4, max_size=16), st.lists(layers, max_size=3), st.data())
+def test_what_one_of_its_forms_holds_a_text_may_hold(
+    parts: list[str], made_by: list[Callable[[str], str]], data: st.DataObject
+) -> None:
+    """Whatever stands in a form: the text is never excluded."""
+    text = "".join(parts)
+    for layer in made_by:
+        text = layer(text)
+    quoted = RequestText(text)
+    first = data.draw(st.sampled_from(parts))
+    forms = [*quoted.readings]
+    for variant in quoted.variants:
+        forms += [without_prefixes(variant, prefix) for prefix in line_prefixes(variant, first)]
+        forms += [one for quote in "\"'`" for made in joined_literals(variant, quote) for one in readings(made)]
+    form = data.draw(st.sampled_from(forms))
+    start = data.draw(st.integers(0, len(form)))
+    held = form[start : start + 24]
+    if "\x1b" not in held:
+        assert quoted.may_hold(words_of(plain(canonical(held)))), (text, form, held)
+
+
+@examples(300)
+@given(st.lists(st.tuples(st.lists(fragments, max_size=12), layers), min_size=1, max_size=4), st.data())
+def test_no_answer_depends_on_which_texts_are_read(
+    given_parts: list[tuple[list[str], Callable[[str], str]]], data: st.DataObject
+) -> None:
+    """Against an index that reads all texts at once, for candidates in pieces of any size."""
+    texts = [layer("".join(parts)) for parts, layer in given_parts]
+    lazy, eager = EchoIndex(texts), EchoIndex(texts)
+    for _ in range(3):
+        parts = data.draw(st.sampled_from([parts for parts, _ in given_parts]))
+        candidate = ("".join(parts) + data.draw(st.sampled_from(["", "ab"]))).lstrip()
+        size = data.draw(st.integers(1, 9))
+        if not Plain().feed(candidate[:size]):
+            continue
+        trace = lazy.trace(candidate[:size])
+        with (
+            patch.object(RequestText, "may_hold", lambda *_: True),
+            patch.object(echo.EchoIndex, "first_as_given", lambda *_: None),
+        ):
+            other = eager.trace(candidate[:size])
+            answers = [other is not None]
+            for at in range(size, len(candidate), size) if other else ():
+                answers.append(other.grow(candidate[at : at + size]))
+                if not answers[-1]:
+                    break
+        assert (trace is not None) == answers[0], (texts, candidate, size)
+        for at, answer in zip(range(size, len(candidate), size), answers[1:], strict=False):
+            assert trace is not None
+            assert trace.grow(candidate[at : at + size]) == answer, (texts, candidate, size)
+
+
+def test_texts_without_a_candidates_words_are_not_read() -> None:
+    """Whose layers are taken off depends on what the candidate begins with."""
+    made = written("hermes", SIMPLE)
+    other, holding_it = RequestText("import json\n" * 40), RequestText(json.dumps(f"see {made}"))
+    assert EchoIndex([other, holding_it]).trace(made) is not None
+    assert "readings" not in other.__dict__
+    assert "readings" in holding_it.__dict__
 
 
 pieces = st.lists(st.text("a ^[m\x1b]\\0;\x07\u00a0\n", max_size=9), max_size=12)

@@ -4,10 +4,12 @@ A text of the request may stand there in another form than the one in which a mo
 numbered, as strings of a program. `text/echo_forms.py` takes such layers off. Where lines end counts on neither side:
 there stands one blank, whatever white space there was.
 
-Strategy. An `EchoTrace` follows one candidate. It begins with the places at which the candidate's first characters
-stand, and every further piece is compared at those places alone. So a piece costs its own length for each place that is
-left, and no part of the candidate is looked at twice. The places of a beginning are searched for once, when the first
-candidate begins so, and remembered: nearly all candidates of a reply begin alike (an opener, a tool's name).
+Strategy. A text's layers are taken off when a candidate comes that it may hold (`RequestText.may_hold`), and not before
+the candidate is long enough to be told from others. An `EchoTrace` follows one candidate. It begins with the places at
+which the candidate's first characters stand, and every further piece is compared at those places alone. So a piece
+costs its own length for each place that is left, and no part of the candidate is looked at twice. The places of a
+beginning are searched for once, when the first candidate begins so, and remembered: nearly all candidates of a reply
+begin alike (an opener, a tool's name).
 
 Where the request holds a beginning more than `_MAX_LOCATIONS` times, the places are not kept. Then only the first one
 is known, and the next one is searched for when the candidate differs there: the text that a candidate repeats never
@@ -18,7 +20,6 @@ have to be searched for counts as an echo, since a doubt is text. No reply of a 
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from toolcalls.text.echo_forms import (
     Plain,
@@ -28,6 +29,7 @@ from toolcalls.text.echo_forms import (
     literal_quotes,
     readings,
     without_prefixes,
+    words_of,
 )
 
 _HEAD = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
@@ -47,66 +49,84 @@ class EchoIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._given = [text if isinstance(text, RequestText) else RequestText(text) for text in texts if text]
+        self._unread = list(range(len(self._given)))  # numbers of texts that hold the beginning of no candidate so far
+        self._texts: list[str] = []  # the readings of the others
+        self._known: set[str] = set()  # the same, but for those that took something off lines
+        self._size = sum(map(len, self._given))
+        self._searched = 0  # characters
         self._by_head: dict[str, tuple[Location, ...] | None] = {}
-        self._firsts: set[str] = set()  # first lines of candidates whose line prefixes are known
+        self._as_given: dict[str, Location | None] = {}  # the first place of a beginning in the texts as they are
+        # First lines of candidates whose line prefixes are known, in the order in which they came.
+        self._firsts: dict[str, None] = {}
         # The number of a text, and a form of what stands before its lines.
         self._line_prefixes: set[tuple[int, str]] = set()
         self._added: set[str] = set()  # texts that came behind the first ones
         self._joined: set[tuple[int, str]] = set()  # the number of a text, and the quotes whose strings were joined
 
-    @cached_property
-    def _texts(self) -> list[str]:
-        found = dict.fromkeys(reading for text in self._given for reading in text.readings)
-        return [reading for reading in found if reading]
-
-    @cached_property
-    def _left(self) -> int:
-        return max(_BUDGET, _BUDGET_PER_CHAR * sum(map(len, self._texts)))
-
     def add(self, text: str) -> None:
         """One more text, for candidates that begin from now on. What was found in the others stays where it is."""
         if not text or text in self._added:  # some servers say it with each chunk
             return
-        made = RequestText(text)
         self._added.add(text)
-        self._given.append(made)
+        self._unread.append(len(self._given))
+        self._given.append(RequestText(text))
+        self._size += len(text)
         self._by_head.clear()
-        if "_texts" in self.__dict__:
-            self._texts.extend(filter(None, dict.fromkeys(made.readings)))
-            self._left += _BUDGET_PER_CHAR * len(text)
-        for first in sorted(self._firsts):
-            self._learn_in(len(self._given) - 1, first)
+        self._as_given.clear()
 
     def trace(self, text: str) -> "EchoTrace | None":
         """Follows a candidate that begins with `text`; None when that stands nowhere in the request."""
         if not self._given:
             return None
-        text = text.lstrip()
-        self._learn(Plain().feed(text.partition("\n")[0]).strip()[:_HEAD])
-        made = EchoTrace(self, text)
+        made = EchoTrace(self, text.lstrip())
         return made if made.stands else None
 
-    def _learn(self, first: str) -> None:
-        """Read the texts without what stands before a candidate's first line, and before others like it, too."""
+    def learn(self, first: str) -> None:
+        """Read the texts without what stands before a candidate's first line, and before others like it, too.
+
+        first   how that line begins
+        """
         if len(first) < _MIN_FIRST or first in self._firsts or len(self._firsts) == _MAX_HEADS:
             return
-        self._firsts.add(first)
+        self._firsts[first] = None
+        unread = set(self._unread)
         for number in range(len(self._given)):
-            self._learn_in(number, first)
+            if number not in unread:
+                self._learn_in(number, first)
+
+    def _read_for(self, start: str) -> None:
+        """Read the texts that may hold `start` in one of their forms."""
+        words, unread = words_of(start), []
+        for number in self._unread:
+            text = self._given[number]
+            self._searched += len(text)
+            if not text.may_hold(words):
+                unread.append(number)
+                continue
+            for reading in text.readings:
+                if reading and reading not in self._known:
+                    self._known.add(reading)
+                    self._texts.append(reading)
+                    self._size += len(reading)
+            for first in self._firsts:
+                self._learn_in(number, first)
+        if len(unread) < len(self._unread):
+            self._unread = unread
+            self._by_head.clear()
 
     def _learn_in(self, number: int, first: str) -> None:
         """The same for one text."""
         for variant in self._given[number].variants:
             if self.exhausted:
                 return
-            self._left -= len(variant)
+            self._searched += len(variant)
             for prefix in line_prefixes(variant, first):
                 had = sum(known == number for known, _ in self._line_prefixes)
                 if (number, prefix) in self._line_prefixes or had == _MAX_PREFIXES:
                     continue
                 self._line_prefixes.add((number, prefix))
                 self._texts.append(without_prefixes(variant, prefix))
-                self._left -= len(variant)
+                self._searched += len(variant)
                 self._by_head.clear()
             for quote in sorted(literal_quotes(variant, first)):
                 if (number, quote) not in self._joined:
@@ -118,17 +138,18 @@ class EchoIndex:
         joined = (one for variant in self._given[number].variants for one in joined_literals(variant, quote))
         for text in dict.fromkeys(reading for one in joined for reading in readings(one)):
             self._texts.append(text)
-            self._left -= len(text)
+            self._searched += len(text)
             self._by_head.clear()
 
     @property
     def exhausted(self) -> bool:
         """Whether no more may be searched."""
-        return self._left <= 0
+        return self._searched >= max(_BUDGET, _BUDGET_PER_CHAR * self._size)
 
     def locations(self, start: str) -> tuple[Location, ...] | None:
         """Where `start` stands; None for more places than are kept."""
         if start not in self._by_head:
+            self._read_for(start)
             if len(self._by_head) == _MAX_HEADS:
                 return None
             self._by_head[start] = self._all(start)
@@ -150,7 +171,7 @@ class EchoIndex:
         while number < len(self._texts) and not self.exhausted:
             quoted = self._texts[number]
             found = quoted.find(text, at)
-            self._left -= len(text) + (len(quoted) if found < 0 else found) - at
+            self._searched += len(text) + (len(quoted) if found < 0 else found) - at
             if found >= 0:
                 return number, found
             number, at = number + 1, 0
@@ -159,33 +180,80 @@ class EchoIndex:
     def is_at(self, text: str, location: Location, ahead: int) -> bool:
         """Whether `text` stands `ahead` characters behind a place."""
         number, at = location
-        return self._texts[number].startswith(text, at + ahead)
+        return number < len(self._texts) and self._texts[number].startswith(text, at + ahead)
+
+    def first_as_given(self, start: str, since: Location | None) -> Location | None:
+        """The first place, from a place on, of `start` in the texts as they are: what stands there, stands in a form.
+
+        since   where less of it stood; None for a beginning
+        """
+        if since is None and start in self._as_given:
+            return self._as_given[start]
+        number, at = since or (0, 0)
+        found = None
+        while found is None and number < len(self._given):
+            text = self._given[number]
+            place = -1 if text.is_coloured else text.find(start, at)
+            self._searched += (len(text) if place < 0 else place) - at
+            if place >= 0:
+                found = number, place
+            number, at = number + 1, 0
+        if since is None and len(self._as_given) < _MAX_HEADS:
+            self._as_given[start] = found
+        return found
 
 
 class EchoTrace:
-    """One candidate that stands in the request so far. White space at its end does not count until more follows."""
+    """One candidate that stands in the request so far. White space at its end does not count until more follows.
 
-    __slots__ = ("_first", "_locations", "_plain", "_quotable", "_size", "_text")
+    While it is short and stands in a text as that is, no form of any text is needed to know that it stands.
+    """
+
+    __slots__ = (
+        "_as_given", "_begun", "_first", "_first_line", "_locations", "_plain", "_quotable", "_size", "_text"
+    )  # fmt: skip
 
     def __init__(self, quotable: EchoIndex, text: str) -> None:
         self._quotable = quotable
         self._plain = Plain()
-        whole = self._plain.feed(text)
-        self._locations = quotable.locations(whole[:_HEAD])
-        self._first: Location | None = None if self._locations is not None else (0, 0)
-        self._size = min(len(whole), _HEAD) if self._locations is not None else 0
+        self._first_line = Plain().feed(text.partition("\n")[0]).strip()[:_HEAD]
+        self._begun: str | None = ""  # all of it, while it was not searched for in the texts' forms
+        self._as_given: Location | None = None  # where it stands meanwhile
+        self._locations: tuple[Location, ...] | None = None
+        self._first: Location | None = None
+        self._size = 0
         self._text: list[str] = []  # all of it, while only the first place is known
-        self._compare(whole[self._size :])
+        self._begin(self._plain.feed(text))
 
     def grow(self, piece: str) -> bool:
         """The candidate goes on with `piece`: whether it still stands in the request. Not to be asked after False."""
-        self._compare(self._plain.feed(piece))
+        text = self._plain.feed(piece)
+        if self._begun is None:
+            self._compare(text)
+        elif text:
+            self._begin(self._begun + text)
         return self.stands
 
     @property
     def stands(self) -> bool:
         """Whether all of it that came stands in the request."""
-        return bool(self._locations) or self._first is not None or self._quotable.exhausted
+        return self._begun is not None or bool(self._locations) or self._first is not None or self._quotable.exhausted
+
+    def _begin(self, whole: str) -> None:
+        """All of a candidate that has not been searched for."""
+        self._begun = whole
+        if whole and len(whole) < _HEAD:
+            self._as_given = self._quotable.first_as_given(whole, self._as_given)
+            if self._as_given is not None:
+                return
+        self._begun = None
+        self._quotable.learn(self._first_line)
+        self._locations = self._quotable.locations(whole[:_HEAD])
+        if self._locations is None:
+            self._first = (0, 0)
+        else:
+            self._size = min(len(whole), _HEAD)
+        self._compare(whole[self._size :])
 
     def _compare(self, text: str) -> None:
         """More of the candidate, against all places that are left."""

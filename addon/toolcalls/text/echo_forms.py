@@ -7,6 +7,10 @@ one line does so in front of each (`line_prefixes`), as a program does that hold
 (`literal_quotes`, `joined_literals`).
 
 `Plain` makes of a candidate's text, as it comes, what `canonical` and `plain` make of a whole one.
+
+Taking off layers costs far more than searching, and few texts of a request hold what a candidate begins with in any
+form. `RequestText.may_hold` excludes the others: no layer changes or joins the characters of a `_WORD`, unless the text
+is `_coded`.
 """
 
 import html
@@ -40,6 +44,12 @@ _MAX_SEEN = 64  # places of a first line that are looked at
 _QUOTES = "\"'`"
 _ESCAPED_END = r"(?<!\\)((?:\\\\)*+)(?:\\r)?(?:\\n)?"  # what stands before the quote that ends a string
 
+# What stands in a text as it stands in each of its forms: all but white space, and but what an escape may stand for.
+_WORD = re.compile(r"[^\s\x1b\"'`$/<>&\\]+")
+# But for escapes that may stand for any character: codes, and entities other than those of HTML's own characters.
+_CODED = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:0?33|e)\[)")
+_NAMED = re.compile(r"&(?:amp;)*+(?!(?:amp|apos);|(?:lt|gt|quot|nbsp)\b)[A-Za-z#]")
+
 
 def _joint(quotes: str, *, on_one_line: bool = False) -> re.Pattern[str]:
     """What stands between two strings that hold a line each: the first one's end, and the second one's beginning.
@@ -69,6 +79,11 @@ def canonical(text: str) -> str:
 def plain(text: str) -> str:
     """`text` with one blank where its lines end, but for white space before the first one and behind the last."""
     return _LINE_END.sub(" ", text) if "\n" in text else text
+
+
+def words_of(plain_text: str) -> list[str]:
+    """What a text of a request that is not coded holds as it stands, if one of its forms holds this `plain` text."""
+    return sorted(set(_WORD.findall(plain_text)), key=len, reverse=True)
 
 
 class Plain:
@@ -158,8 +173,9 @@ def _form(other: str, number: str | None = None, space: str | None = None, sign:
 
 def without_prefixes(text: str, prefix: str) -> str:
     """A variant without what stands before its lines, where that has this form."""
-    begins = re.compile(prefix)
-    return _joined(begins.sub("", line, 1).strip(_BLANKS) for line in text.split("\n"))
+    begins = re.compile(f"(?:{prefix})?").match
+    # An expression that may be empty matches at each line's beginning.
+    return _joined(line[found.end() :].strip(_BLANKS) for line in text.split("\n") if (found := begins(line)))
 
 
 def literal_quotes(text: str, first: str) -> set[str]:
@@ -191,6 +207,25 @@ def joined_literals(text: str, quote: str) -> Iterator[str]:
 
 class RequestText(str):
     """A text of a request. Each turn of a conversation repeats it, so its variants and readings are computed once."""
+
+    @cached_property
+    def is_coded(self) -> bool:
+        """Whether escapes, entities or colours may hide any character of it."""
+        if self.is_coloured or ("\\" in self and _CODED.search(self) is not None):
+            return True
+        return "&" in self and _ENTITY.search(self) is not None and _NAMED.search(self) is not None
+
+    @cached_property
+    def is_coloured(self) -> bool:
+        """Whether it may hold what only terminals read."""
+        return "\x1b" in self or "^[[" in self
+
+    def may_hold(self, words: Iterable[str]) -> bool:
+        """Whether one of its forms may hold all these `words_of` a text. It never says no of a form that does."""
+        if not self.is_coded:
+            return all(word in self for word in words)
+        forms = self.variants
+        return len(forms) == _VARIANTS or any(all(word in form for word in words) for form in forms)
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
