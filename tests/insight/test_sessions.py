@@ -615,3 +615,16 @@ def test_what_processors_did_is_told() -> None:
     shown = session_body(_session([turn]), "s")
     assert "blocked by the rule no reading" in shown
     assert "changed by clean up: read_file &lt;redacted&gt;" in shown
+
+
+def test_a_call_beside_a_quoted_example_is_lifted() -> None:
+    """What stays text as it should needs no look, where there is a call; a leak does."""
+    call = manyflows.written("read_file", path="a.py")
+    said = {
+        f"{call}\n\n```\n{call}\n```\n": "lifted",
+        f"```\n{call}\n```\n": "declined",
+        f"Now: {call}\n\n{call}": "declined",
+    }
+    for text, worst in said.items():
+        turn = turn_of(record_of(manyflows.flow_of(text, [manyflows.user("go")], manyflows.streamed(text))))
+        assert turn.worst == worst

@@ -24,6 +24,7 @@ from support import manyflows
 from support.loopback import LIMIT, Reply, asked, post, streamed, upstream
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
+from toolcalls.insight.model_totals import Durations
 from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.plots import bars
 from toolcalls.insight.scorecard import Row
@@ -78,30 +79,92 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     for flow in [*flows, *manyflows.session()[:3]]:
         sessions.put(turn_of(record_of(flow)))
     html = report_page(sessions, "a.flow")
-    rows = _cells(html, "Leaks")
-    assert [(row["model"], row["dialect"], row["leaks"]) for row in rows] == [
-        ("glm", "invoke", "3 in 3 sessions"),
-        ("qwen", "invoke", "1 in 1 session"),
-    ]
-    assert rows[0]["reason"] == "inlinetaken where the route has take: [inline]"
-    assert rows[0]["tools"] == "Bash"
+    rows = _cells(html, "What needs a look")
+    assert [(row["what"], row["why"].partition("(")[0], row["times"], row["model"]) for row in rows] == [
+        ("leakBash", "inline ", "3 in 3 sessions", "glm"),
+        ("leakBash", "inline ", "1 in 1 session", "qwen"),
+    ], "what was seen last is first"
+    assert "other text stands before it on its line→ it is taken where the route has take: [inline]" in rows[0]["why"]
     began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
     assert rows[0]["since"] == f"{began + timedelta(seconds=10):%Y-%m-%d %H:%M} UTC"
-    assert rows[0]["last seen"] == f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC"
+    assert rows[0]["last seen"].startswith(f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC")
     place = re.search(r'data-name="last seen"><span><a href="#(s\d+-t\d+)"', html)
     assert place
     session = html.partition(f'id="{place[1]}"')[2].partition("</li>")[0]
     assert "at 0 s · glm" in session, "the latest one is a session of its own, which the link leads to"
     live = live_overview(sessions)
-    assert [block.key for block in live] == ["totals", "card", "damage", "leaks", "tokens", "sessions"]
-    assert re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1"', live[3].html)
+    assert [block.key for block in live] == ["totals", "attention", "sessions", "card", "damage", "tokens"]
+    found = re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1".*?href="/#/flows/([^/]*)/response"', live[1].html)
+    assert found
+    assert found[1] == flows[1].id, "its flow is one click away, too"
+
+
+def test_what_needs_a_look_is_grouped_and_what_is_right_is_not_there() -> None:
+    """Requests that failed, replies that broke off or are empty; no rule that blocks, no quotation, nothing mended."""
+    failed = manyflows.flow_of("failed", [manyflows.user("a")], [], at=1)
+    assert failed.response is not None
+    failed.response.status_code = 529
+    failed.response.raw_content = b'{"error": "overloaded"}'
+    record = replace(record_of(failed), report={"wire": "openai_chat"})
+    empty = record_of(manyflows.flow_of("empty", [manyflows.user("b")], streamed(""), at=2))
+    *whole, cut = manyflows.session()
+    sessions = Sessions()
+    for one in [record, empty, *map(record_of, [*whole[:3], cut])]:
+        sessions.put(turn_of(one))
+    groups = sessions.attention.groups()
+    assert [(one.kind, one.cause, one.count) for one in groups] == [
+        ("truncated", "cut_off", 1), ("empty reply", "empty", 1), ("failed request", "HTTP 529", 1)
+    ]  # fmt: skip
+    assert "overloaded" in report_page(sessions, "a.flow").partition("HTTP 529")[2].partition("</tr>")[0]
+    for id_ in [one.id for one in (record, empty, cut)]:
+        sessions.discard(id_)
+    assert sessions.attention.groups() == []
+    assert "Nothing: no call was lost" in live_overview(sessions)[1].html
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Fix the tests. Then push.", "Fix the tests."),
+        ("<system-reminder>\nBe kind.\n</system-reminder>\n<env>x</env>\n# Fix it\nnow", "Fix it"),
+        ("<task>\nMake it run!\n</task>\n<environment_details>\nx\n</environment_details>", "Make it run!"),
+        ("see a.py for v1.2 of it", "see a.py for v1.2 of it"),
+        ("x" * 400, "x" * 110 + "…"),
+        ("<a>" * 3000, ("<a>" * 40)[:110] + "…"),
+    ],
+)
+def test_a_session_is_named_by_the_users_first_sentence(said: str, title: str) -> None:
+    sessions = Sessions()
+    messages = [manyflows.system("You are."), manyflows.user(said)]
+    asked_first = manyflows.flow_of("title", [manyflows.user("Write a title.")], streamed("A"), headers=_ONE, tools=[])
+    sessions.put(turn_of(record_of(asked_first)))
+    sessions.put(turn_of(record_of(manyflows.flow_of("x", messages, streamed("hello"), headers=_ONE, at=1))))
+    assert sessions.all()[0].title == title
+
+
+_ONE = {"x-session-id": "one"}
+
+
+def test_percentiles_are_known_to_a_few_percent() -> None:
+    times = Durations()
+    assert times.percentile(50) is None
+    for number in range(1, 1001):
+        times.add(number / 100)
+    for percent, value in ((50, 5.0), (90, 9.0), (99, 9.9)):
+        assert times.percentile(percent) == pytest.approx(value, rel=0.03)
+    for number in range(501, 1001):
+        times.add(number / 100, -1)
+    assert times.percentile(50) == pytest.approx(2.5, rel=0.03)
+    times.add(0.0)
+    assert times.percentile(0) == pytest.approx(1e-6, rel=0.03)
 
 
 def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
     sessions = Sessions()
     sessions.put(turn_of(record_of(manyflows.flow_of("x", [manyflows.user("hi")], streamed("hello")))))
     html = report_page(sessions, "a.flow")
-    assert re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0]) == ["Sessions", "Exchanges"]
+    headings = re.findall("<h2>([^<]*)", html.partition('<section class="session"')[0])
+    assert headings == ["What needs a look", "Sessions", "Exchanges", "Latency"]
 
 
 def test_what_models_cost_is_added_up() -> None:
@@ -135,7 +198,7 @@ def test_the_file_is_whole_in_itself(report: Path) -> None:
     assert script
     assert not re.search(r"\s(src|on[a-z]+|style|action|srcset)=\"", text)
     assert set(re.findall(r'href="([^"]*)"', text)) == {"#top", *(f"#s{n}" for n in (1, 2, 3, 4))} | {
-        f"#s{session}-t{turn}" for session, turn in ((4, 1), (4, 2), (4, 3), (4, 4), (2, 1))
+        f"#s{session}-t{turn}" for session, turn in ((4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (2, 1), (2, 2))
     }
     assert "CANARY" not in text
     assert oct(report.stat().st_mode)[-3:] == "600"
@@ -233,12 +296,12 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     asked_for, wrong = _watched(page)
     page.goto(report.as_uri())
     assert page.locator(".overview h2").all_inner_texts() == [
-        *("How calls went", "How replies came", "Leaks", "Tokens", "Sessions", "Exchanges")
+        *("What needs a look", "Sessions", "Exchanges", "How calls went", "How replies came", "Tokens", "Latency")
     ]
     assert page.locator(".session").filter(visible=True).count() == 0
     for _ in range(30):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == "ses_7f3a":
+        if page.evaluate("document.activeElement.textContent") == "Make hello.py greet people by name.":
             break
     page.keyboard.press("Enter")
     page.wait_for_url("**#s4")
@@ -285,7 +348,7 @@ def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_pat
     assert count.inner_text() == "1 of 3000 exchanges"
     rows.locator("a").click()  # of the first session in time, which is packed
     session = page.locator(".session").filter(visible=True)
-    session.locator("h2", has_text="session 0").wait_for()
+    session.get_by_text("session session 0", exact=False).wait_for()
     assert session.locator(".turns > li").count() == 10
     assert "rare-7" in session.locator(".turns > li:target").inner_text()
     session.get_by_text("← all sessions").click()
@@ -410,20 +473,20 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         assert answer is not None
         assert "default-src 'none'; script-src 'self'" in answer.headers["content-security-policy"]
         page.locator("main", has_text="9 exchanges in 4 sessions, 8 calls").wait_for()
-        assert page.locator("td", has_text="ses_7f3a").first.is_visible()
+        assert page.locator("td", has_text="Make hello.py greet people by name.").first.is_visible()
 
         # live: a reply that comes now is shown, and what was opened stays open
         page.locator("summary").first.focus()
         page.keyboard.press("Enter")
         post(web.url, asked(), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
-        page.locator("td", has_text="new <script>").wait_for()
+        page.locator('a[title^="new <script>"]').wait_for()
         page.locator("main", has_text="10 exchanges in 5 sessions, 9 calls").wait_for()
         assert page.locator("details").first.evaluate("one => one.open")
         assert page.evaluate("document.activeElement.textContent") == "as a table"
 
-        page.locator("a", has_text="new <script>").click()
+        page.locator('a[title^="new <script>"]').click()
         page.locator(".turns").wait_for()
-        assert manyflows.MARKUP in page.inner_text("h2")
+        assert f"session new {manyflows.MARKUP}" in page.inner_text("#content")
         post(web.url, asked(user="again"), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
         page.locator("h3", has_text="Turn 2").wait_for()
 

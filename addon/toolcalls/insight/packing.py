@@ -29,7 +29,7 @@ def rows(sessions: Sequence[Session]) -> str:
         [
             f"s{number}-t{place}",
             turn.started_at[:19].replace("T", " "),
-            turn.session,
+            session.title,
             turn.agent or "not named",
             turn.model or "not named",
             turn.worst or ("no call" if turn.wire else "not read"),

@@ -7,18 +7,19 @@ style and script by their hash.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from importlib.resources import files
 
 from toolcalls.insight import plots
+from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.formatting import counted, duration, escaped, percent, token_counts
 from toolcalls.insight.packing import rows, sections
 from toolcalls.insight.prices import money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
-from toolcalls.insight.session_page import Block, quoted, session_blocks, session_body
+from toolcalls.insight.session_page import Block, outcome_strip, quoted, session_blocks, session_body
 from toolcalls.insight.sessions import Session, Sessions
-from toolcalls.insight.totals import Link, conformance, cost, leaks, models
+from toolcalls.insight.totals import Links, attention, conformance, cost, models
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.route import Price
 
@@ -26,7 +27,8 @@ TITLE = "Tool calls"
 PAGE = "/toolcalls"  # in mitmweb
 _FLOW = "/#/flows/{id}/response"  # where mitmweb shows a flow
 _WHY = "/toolcalls/why?id={id}"
-_SESSIONS = 300  # rows of the list; older ones are counted
+_SESSIONS = 150  # rows of the list; the exchanges of older ones are listed all the same
+_OPEN = 12  # of these that are shown without being asked for
 
 
 def style() -> str:
@@ -49,10 +51,13 @@ def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -
         f'<section class="session" id="s{number}">{_back("#top")}{session_body(one, f"s{number}", prices)}</section>'
         for number, one in enumerate(shown, 1)
     )
+    numbers = {one.id: number for number, one in enumerate(shown, 1)}
+    links = Links(lambda turn: f"#s{numbers[turn.session]}-t{sessions.place(turn) + 1}")
     listed = f'<section id="exchanges"><h2>Exchanges</h2></section>{rows(shown)}' if shown else ""
-    top = overview(sessions, shown, "#s{number}", source, prices)
+    blocks = {one.key: one.html for one in _overview(sessions, links, _in_file(numbers), source, prices)}
+    first = "".join(blocks.pop(key) for key in ("totals", "attention", "sessions"))
     parts = [
-        f'<section class="overview" id="top">{top}{listed}</section>',
+        f'<section class="overview" id="top">{first}{listed}{"".join(blocks.values())}</section>',
         *sections(made),
     ]
     head = (
@@ -60,6 +65,10 @@ def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -
         f'<meta name="referrer" content="no-referrer"><style>{css}</style>'
     )
     return _document(head, "".join(parts), "report", f"<script>{code}</script>" if shown else "")
+
+
+def _in_file(numbers: dict[str, int]) -> Callable[[Session], str]:
+    return lambda session: f"#s{numbers[session.id]}"
 
 
 def _digest(text: str) -> str:
@@ -79,18 +88,15 @@ def live_page(blocks: Sequence[Block], revision: str) -> str:
 
 def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Block]:
     """The list, as mitmweb's page has it."""
-    shown = sessions.all()
-    coming = sum(one.coming for one in shown)
-    now = f'<p class="told">{counted(coming, "reply")} coming now.</p>' if coming else ""
-    links = {one.id: f"/toolcalls/session?id={quoted(one.id)}" for one in shown[:_SESSIONS]}
-    return [
-        Block("totals", f'<div data-key="totals">{_totals(sessions, shown, "this mitmweb")}{now}</div>'),
-        Block("card", f'<div data-key="card">{scorecard(sessions.scorecard) if shown else ""}</div>'),
-        Block("damage", f'<div data-key="damage">{conformance(sessions.scorecard.conformance)}</div>'),
-        Block("leaks", f'<div data-key="leaks">{leaks(shown, _turns(shown, links))}</div>'),
-        Block("tokens", f'<div data-key="tokens">{models(shown, prices)}</div>'),
-        Block("sessions", f'<div data-key="sessions">{_sessions(shown, links, prices) if shown else ""}</div>'),
-    ]
+    links = Links(
+        lambda turn: f"{_session_address(turn.session)}#s-t{sessions.place(turn) + 1}",
+        lambda turn: _FLOW.format(id=quoted(flow_of(turn.id))),
+    )
+    return _overview(sessions, links, lambda session: _session_address(session.id), "this mitmweb", prices)
+
+
+def _session_address(id_: str) -> str:
+    return f"/toolcalls/session?id={quoted(id_)}"
 
 
 def live_session(session: Session | None, prices: Sequence[Price] = ()) -> list[Block]:
@@ -167,44 +173,35 @@ def _back(target: str) -> str:
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
-def overview(
-    sessions: Sessions, shown: Sequence[Session], links: str, source: str, prices: Sequence[Price] = ()
-) -> str:
-    """Totals, the scorecard, how replies came, what leaked, what it cost, the list of sessions.
-
-    links   a pattern for their numbers
-    """
-    totals = _totals(sessions, shown, source)
-    if not shown:
-        return totals
-    tables = f"{conformance(sessions.scorecard.conformance)}{leaks(shown, _turns(shown, links))}{models(shown, prices)}"
-    return f"{totals}{scorecard(sessions.scorecard)}{tables}{_sessions(shown, links, prices)}"
-
-
-def _turns(shown: Sequence[Session], links: str | Mapping[str, str]) -> Link:
-    """The addresses of turns. One whose session is not listed is found in the list."""
-
-    def link(session: int, place: int) -> str:
-        if isinstance(links, str):
-            return f"{links.format(number=session + 1)}-t{place + 1}"
-        address = links.get(shown[session].id)
-        return PAGE if address is None else f"{address}#s-t{place + 1}"
-
-    return link
+def _overview(
+    sessions: Sessions, links: Links, address: Callable[[Session], str], source: str, prices: Sequence[Price]
+) -> list[Block]:
+    """Its parts, in the order in which people need them: what needs a look, the sessions, then what is added up."""
+    made = {"totals": _totals(sessions, source)}
+    if len(sessions):
+        made |= {
+            "attention": attention(sessions, links),
+            "sessions": _sessions(sessions, address, prices),
+            "card": scorecard(sessions.scorecard),
+            "damage": conformance(sessions.scorecard.conformance),
+            "tokens": models(sessions.scorecard.totals, prices),
+        }
+    keys = ("totals", "attention", "sessions", "card", "damage", "tokens")
+    return [Block(key, f'<div data-key="{key}">{made.get(key, "")}</div>') for key in keys]
 
 
-def _totals(sessions: Sessions, shown: Sequence[Session], source: str) -> str:
-    if not shown:
+def _totals(sessions: Sessions, source: str) -> str:
+    if not len(sessions):
         return (
             f'<p class="told">Nothing yet in {escaped(source)}: no exchange with an API that the addon reads.</p>'
             "<p>Such are requests whose path ends in /chat/completions, /responses, /messages, :generateContent, "
             ":streamGenerateContent, /api/chat, /api/generate or /completions.</p>"
         )
     total = sessions.scorecard.total
-    exchanges = sum(len(one.turns) for one in shown)
-    counts = f"{counted(exchanges, 'exchange')} in {counted(len(shown), 'session')}, {counted(total.total, 'call')}"
+    counts = f"{counted(len(sessions), 'exchange')} in {counted(sessions.count, 'session')}"
     older = f" {counted(sessions.dropped, 'older exchange')} counted, but no longer listed." if sessions.dropped else ""
-    return f'<p class="told">{counts} · {escaped(source)}.{older}</p>'
+    coming = f'<p class="told">{counted(sessions.coming, "reply")} coming now.</p>' if sessions.coming else ""
+    return f'<p class="told">{counts}, {counted(total.total, "call")} · {escaped(source)}.{older}</p>{coming}'
 
 
 def scorecard(card: Scorecard) -> str:
@@ -248,35 +245,36 @@ def _share(count: int, total: int) -> str:
     return f"{count} ({percent(count / total)})" if count else "–"
 
 
-def _sessions(shown: Sequence[Session], links: str | Mapping[str, str], prices: Sequence[Price]) -> str:
-    lines = []
-    named = ("session", "agent", "model", "began", "took", "turns", "calls", "tokens", "cost", "worst")
+def _sessions(sessions: Sessions, address: Callable[[Session], str], prices: Sequence[Price]) -> str:
+    named = ("session", "agent", "model", "outcomes", "began", "took", "turns", "calls", "tokens", "cost", "worst")
     names = [name for name in named if prices or name != "cost"]
-    for number, one in enumerate(shown[:_SESSIONS], 1):
-        link = links.format(number=number) if isinstance(links, str) else links[one.id]
-        worst = one.worst or "no calls"
-        leaks = sum(verdict.outcome == "leak" for turn in one.turns for verdict in turn.verdicts)
-        leak = f' <span class="badge leak">{counted(leaks, "leak")}</span>' if leaks else ""
-        coming = ' <span class="badge streaming">coming</span>' if one.coming else ""
-        guessed = "" if one.named else " <small>no id sent</small>"
-        cells = {
-            "session": f'<a href="{escaped(link)}">{escaped(one.id)}</a>{guessed}',
-            "agent": escaped(", ".join(one.agents) or "not named"),
-            "model": escaped(", ".join(one.models[:3]) or "not named"),
-            "began": f"{escaped(one.turns[0].started_at[:19].replace('T', ' '))} <small>UTC</small>",
-            "took": duration(one.seconds),
-            "turns": str(len(one.turns)),
-            "calls": str(one.calls),
-            "tokens": escaped(token_counts(one.tokens()) or "not said"),
-            "cost": "not known" if (spent := cost([one], prices)) is None else money(spent),
-            "worst": f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}{coming}',
-        }
-        lines.append(
-            "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"
-        )
+    lines = [_session(one, address(one), names, prices) for one in sessions.latest(_SESSIONS)]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    older = len(shown) - _SESSIONS
-    where = "listed by their exchanges below" if isinstance(links, str) else "not listed"
-    more = f"<p>{counted(older, 'older session')} {where}.</p>" if older > 0 else ""
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    return f'<h2>Sessions</h2><table class="list" aria-label="Sessions">{body}</table>{more}'
+    table = '<table class="list" aria-label="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>'
+    rest = lines[_OPEN:]
+    folded = table.format("Earlier sessions", head, "".join(rest))
+    more = f"<details><summary>{counted(len(rest), 'earlier session')}</summary>{folded}</details>" if rest else ""
+    older = sessions.count - _SESSIONS
+    where = f"<p>{counted(older, 'older session')} listed by their exchanges only.</p>" if older > 0 else ""
+    return f"<h2>Sessions</h2>{table.format('Sessions', head, ''.join(lines[:_OPEN]))}{more}{where}"
+
+
+def _session(one: Session, link: str, names: Sequence[str], prices: Sequence[Price]) -> str:
+    worst = one.worst or "no calls"
+    leaks = sum(verdict.outcome == "leak" for turn in one.turns for verdict in turn.verdicts)
+    leak = f' <span class="badge leak">{counted(leaks, "leak")}</span>' if leaks else ""
+    coming = ' <span class="badge streaming">coming</span>' if one.coming else ""
+    cells = {
+        "session": f'<a href="{escaped(link)}" title="{escaped(one.id)}">{escaped(one.title)}</a>',
+        "agent": escaped(", ".join(one.agents) or "not named"),
+        "model": escaped(", ".join(one.models[:3]) or "not named"),
+        "outcomes": outcome_strip(one),
+        "began": f"{escaped(one.turns[0].started_at[:16].replace('T', ' '))} <small>UTC</small>",
+        "took": duration(one.seconds),
+        "turns": str(len(one.turns)),
+        "calls": str(one.calls),
+        "tokens": escaped(token_counts(one.tokens()) or "not said"),
+        "cost": "not known" if (spent := cost([one], prices)) is None else money(spent),
+        "worst": f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}{coming}',
+    }
+    return "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"

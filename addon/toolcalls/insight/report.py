@@ -12,6 +12,7 @@ from typing import Any
 from toolcalls.events import Defect, Note, Verdict
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
+from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, SEVERITY
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
@@ -131,16 +132,24 @@ def _processed(verdict: Verdict) -> dict[str, Any]:
 
 
 def worst(data: Mapping[str, Any]) -> str | None:
-    """The status that most needs a look, or what the reply is beside its verdicts (`REPLY_STATUSES`).
+    """The status that most needs a look, or what the reply is beside its verdicts (`REPLY_STATUSES`). A quotation that
+    stays text counts only where there is nothing else.
 
     None when there was nothing to judge.
     """
-    found = {verdict["status"] for verdict in data["verdicts"]}
+    found = {verdict["status"] for verdict in data["verdicts"] if not _stays_rightly(verdict)}
+    found = found or {verdict["status"] for verdict in data["verdicts"]}
     for one in damage_of(data, waits=False):  # of native calls, and of the reply as a whole
         found.add(MENDED if one.mended == one.count else DAMAGED)
     if data["failure"]:
         found.add(FAILED_STATUS)
     return max(found & set(SEVERITY), key=SEVERITY.index, default=None)  # a file of a newer version may hold others
+
+
+def _stays_rightly(verdict: Mapping[str, Any]) -> bool:
+    """Whether text was declined that was never meant as a call: beside a call, it needs no look."""
+    reason = REASONS.get(verdict["reason"] or "")
+    return verdict["status"] == "declined" and reason is not None and reason.outcomes.get("declined") == "decline"
 
 
 def summarize(data: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from toolcalls.insight.conformance import Conformance
 from toolcalls.insight.descriptions import form_without_dialect
+from toolcalls.insight.model_totals import Totals
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
@@ -42,9 +43,11 @@ class Scorecard:
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, Counter[Outcome]]] = {by: {} for by in BY}
         self.conformance = Conformance()
+        self.totals = Totals()
 
     def add(self, turn: Turn, sign: int = 1) -> None:
         """Count a turn's calls; `sign` is -1 to take them back."""
+        self.totals.add(turn, sign)
         if turn.is_read:
             self.conformance.add(turn.model, turn.server, turn.damage, sign)
         for verdict in turn.verdicts:

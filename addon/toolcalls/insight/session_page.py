@@ -25,6 +25,18 @@ _PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call s
 _KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
 _OPEN = 240  # characters of arguments that are shown without being asked for
+_STRIP = 48  # marks of a session in the list
+# The colours of turns, from what most needs a look, each with what it says of them.
+_OF_COLOUR = {
+    "broken": "failed or damaged",
+    "leak": "with a leak",
+    "blocked": "blocked",
+    "repair": "mended",
+    "success": "with calls",
+    "decline": "declined",
+    "quiet": "without calls",
+}
+_COLOURS = tuple(_OF_COLOUR)
 _STATES = {"waiting": "waiting for the reply", "streaming": "the reply is coming"}
 
 # The addresses of a flow and of why its text is a call or none, with `{id}` for the flow's id; None for none.
@@ -73,10 +85,10 @@ def _head(session: Session, prices: Sequence[Price]) -> str:
     if known := [cost for cost in costs if cost is not None]:
         missing = f" (not counted: {counted(len(costs) - len(known), 'turn')})" if len(known) < len(costs) else ""
         parts.append(f"cost: {money(sum(known))}{missing}")
-    if not session.named:
-        parts.append("the agent sent no session id; grouped by how the conversation begins")
+    named = "the agent sent no session id; grouped by how the conversation begins"
+    parts.append(f"session {session.id}" if session.named else named)
     return (
-        f'<div data-key="head"><h2>Session <code>{escaped(session.id)}</code></h2>'
+        f'<div data-key="head"><h2>{escaped(session.title)}</h2>'
         f'<p class="told">{escaped(" · ".join(parts))}</p>{_timeline(session)}'
         f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
     )
@@ -99,14 +111,26 @@ def _timeline(session: Session) -> str:
     )
 
 
+def outcome_strip(session: Session) -> str:
+    """A mark for each turn, in the colour of its worst outcome; where there are many, for as many as share a mark."""
+    colours = [_colour(turn) for turn in session.turns]
+    each = -(-len(colours) // _STRIP)
+    marks = [min(colours[start : start + each], key=_COLOURS.index) for start in range(0, len(colours), each)]
+    bars = "".join(
+        f'<rect class="{colour}" x="{place * 6}" y="0" width="5" height="14"/>' for place, colour in enumerate(marks)
+    )
+    said = ", ".join(f"{colours.count(colour)} {_OF_COLOUR[colour]}" for colour in _COLOURS if colour in colours)
+    width = 6 * len(marks)
+    size = f'viewBox="0 0 {width} 14" width="{width}" height="14"'
+    return f'<svg class="strip" role="img" aria-label="turns: {said}" {size}><title>{said}</title>{bars}</svg>'
+
+
 def _colour(turn: Turn) -> str:
     """The worst outcome of a turn's calls, `quiet` for none."""
     found = {verdict.outcome for verdict in turn.verdicts}
     if turn.failure or turn.error or not 200 <= (turn.status or 200) < 300:
         return "broken"
-    return next(
-        (name for name in ("broken", "leak", "blocked", "repair", "success", "decline") if name in found), "quiet"
-    )
+    return next((name for name in _COLOURS if name in found), "quiet")
 
 
 def _scale(longest: float) -> float:

@@ -4,23 +4,27 @@ Memory is bounded: `TURNS` turns are kept, the oldest go first, and each is boun
 requests are mostly the same, and are kept once: a turn adds the few that are new, compressed.
 """
 
+from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from weakref import WeakValueDictionary
 
+from toolcalls.insight.attention import Attention
 from toolcalls.insight.conversation import Known, Message
+from toolcalls.insight.opening import opening_of
 from toolcalls.insight.request_diff import Difference, between, common
 from toolcalls.insight.scorecard import Scorecard
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.statuses import SEVERITY
 from toolcalls.values.usage import Tokens
 
-TURNS = 2000
+TURNS = 10_000
 _LOOKED_AT = 8  # earlier turns of which the one is sought that a request goes on from
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that what is added up once is kept
 class Session:
     """The turns of one session, in the order in which they began."""
 
@@ -36,25 +40,35 @@ class Session:
     def started(self) -> float:
         return self.turns[0].started
 
-    @property
+    @cached_property
+    def title(self) -> str:
+        """The user's first sentence, of the first request that declares tools: others ask for a title, or for nothing.
+        Without one, what kind of requests there are.
+        """
+        asked = [turn.request for turn in self.turns[:_LOOKED_AT]]
+        first = sorted(asked, key=lambda request: not request.tools)  # stable
+        found = next(filter(None, map(opening_of, first)), "")
+        return found or ("requests that failed" if all(turn.failed for turn in self.turns) else "no words of a user")
+
+    @cached_property
     def agents(self) -> list[str]:
         return _different(turn.agent for turn in self.turns)
 
-    @property
+    @cached_property
     def models(self) -> list[str]:
         return _different(turn.model for turn in self.turns)
 
-    @property
+    @cached_property
     def calls(self) -> int:
         return sum(len(turn.verdicts) for turn in self.turns)
 
-    @property
+    @cached_property
     def worst(self) -> str | None:
         """The status that most needs a look."""
         found = [turn.worst for turn in self.turns if turn.worst in SEVERITY]
         return max(found, key=lambda status: SEVERITY.index(str(status)), default=None)
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """From the first request's beginning to the last reply's end."""
         return max(turn.started + (turn.seconds or 0.0) for turn in self.turns) - self.started
@@ -92,18 +106,31 @@ class Session:
 
 
 class Sessions:
-    """Turns as they come. `revision` changes with every change; `dropped` counts turns that are no longer kept."""
+    """Turns as they come. `revision` changes with every change; `dropped` counts turns that are no longer kept.
+
+    A change costs what its own session costs, however many others there are.
+    """
 
     def __init__(self, limit: int = TURNS) -> None:
         self.scorecard = Scorecard()
+        self.attention = Attention()
         self.revision = 0
         self.dropped = 0
+        self.coming = 0  # replies that are awaited or coming
         self._limit = limit
         self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._ids: dict[str, list[tuple[float, str]]] = {}  # by session: when its turns began, and their ids, in order
+        self._order: list[tuple[float, str]] = []  # when sessions began, and their ids, in order
+        self._made: dict[str, Session] = {}
         self._messages: WeakValueDictionary[tuple[str, str], Message] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    @property
+    def count(self) -> int:
+        """How many sessions there are."""
+        return len(self._order)
 
     @property
     def known(self) -> Known:
@@ -114,16 +141,25 @@ class Sessions:
         """The turn of a flow."""
         return self._turns.get(id_)
 
+    def turns(self) -> Iterable[Turn]:
+        """All turns, in the order in which they came."""
+        return self._turns.values()
+
     def put(self, turn: Turn) -> None:
         """Add a turn, or replace the one of the same flow."""
         old = self._turns.get(turn.id)
         if old is not None:
+            self._forget(old)
             self.scorecard.add(old, -1)
         messages = tuple(self._messages.setdefault((one.role, one.digest), one) for one in turn.request.messages)
         self._turns[turn.id] = replace(turn, request=replace(turn.request, messages=messages))
         self.scorecard.add(turn)
+        self.attention.add(turn)
+        self.coming += turn.state != "ended"
+        self._list(turn.session, (turn.started, turn.id), here=True)
         while len(self._turns) > self._limit:
-            self._turns.popitem(last=False)
+            _, dropped = self._turns.popitem(last=False)
+            self._forget(dropped)
             self.dropped += 1
         self.revision += 1
 
@@ -131,23 +167,51 @@ class Sessions:
         """Forget a turn, and take its calls out of the scorecard."""
         turn = self._turns.pop(id_, None)
         if turn is not None:
+            self._forget(turn)
             self.scorecard.add(turn, -1)
             self.revision += 1
 
     def all(self) -> list[Session]:
         """The sessions, the latest first."""
-        found: dict[str, list[Turn]] = {}
-        for turn in self._turns.values():
-            found.setdefault(turn.session, []).append(turn)
-        made = [
-            Session(id_, tuple(sorted(turns, key=lambda turn: (turn.started, turn.id)))) for id_, turns in found.items()
-        ]
-        return sorted(made, key=lambda session: (-session.started, session.id))
+        return self.latest(len(self._order))
+
+    def latest(self, count: int) -> list[Session]:
+        """The sessions that began last, the latest first."""
+        return [self._session(id_) for _, id_ in reversed(self._order[max(0, len(self._order) - count) :])]
 
     def one(self, id_: str) -> Session | None:
         """The session with this id."""
-        turns: Sequence[Turn] = [turn for turn in self._turns.values() if turn.session == id_]
-        return Session(id_, tuple(sorted(turns, key=lambda turn: (turn.started, turn.id)))) if turns else None
+        return self._session(id_) if id_ in self._ids else None
+
+    def place(self, turn: Turn) -> int:
+        """Which of its session's turns this is, from 0."""
+        return bisect_left(self._ids[turn.session], (turn.started, turn.id))
+
+    def _session(self, id_: str) -> Session:
+        made = self._made.get(id_)
+        if made is None:
+            made = self._made[id_] = Session(id_, tuple(self._turns[one] for _, one in self._ids[id_]))
+        return made
+
+    def _forget(self, turn: Turn) -> None:
+        self.attention.remove(turn)
+        self.coming -= turn.state != "ended"
+        self._list(turn.session, (turn.started, turn.id), here=False)
+
+    def _list(self, session: str, entry: tuple[float, str], *, here: bool) -> None:
+        """Put a turn into its session's list, or take it out, and the session to its place among the others."""
+        self._made.pop(session, None)
+        ids = self._ids.setdefault(session, [])
+        if ids:
+            self._order.pop(bisect_left(self._order, (ids[0][0], session)))
+        if here:
+            insort(ids, entry)
+        else:
+            ids.pop(bisect_left(ids, entry))
+        if ids:
+            insort(self._order, (ids[0][0], session))
+        else:
+            del self._ids[session]
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -1,26 +1,31 @@
-"""What the overview adds up besides outcomes: how replies came, which text leaked, what each model took and cost.
+"""Tables of the overview besides the scorecard: what needs a look, how replies came, what each model took and cost."""
 
-The last two are made of the turns that are kept, so that an entry can say where it was seen last.
-"""
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-
+from toolcalls.insight.attention import KINDS, Group
 from toolcalls.insight.conformance import Conformance, Kind
 from toolcalls.insight.conformance import Row as Replies
 from toolcalls.insight.damage import sentence_of
-from toolcalls.insight.formatting import counted, escaped, percent
+from toolcalls.insight.formatting import counted, duration, escaped, percent
+from toolcalls.insight.model_totals import PERCENTILES, TIMES, Durations, ModelTotals, Totals
 from toolcalls.insight.prices import cost_of, money
-from toolcalls.insight.sessions import Session
+from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
 from toolcalls.route import Price
 
-_LEAKS, _MODELS, _SERVERS = 30, 30, 30  # rows; of servers, each with its kinds of damage
+_GROUPS, _MODELS, _SERVERS = 12, 30, 30  # rows; of servers, each with its kinds of damage
 _NAMES = 4  # tools of one row
+_LATEST = 8  # turns of one row
 
-# The address of a turn, from its session's place in the list and its own in the session.
-type Link = Callable[[int, int], str]
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The addresses of a turn and of its flow, None where the page has none."""
+
+    turn: Callable[[Turn], str]
+    flow: Callable[[Turn], str | None] = lambda _: None
 
 
 def conformance(found: Conformance) -> str:
@@ -58,118 +63,101 @@ def _kind(row: Replies, kind: Kind) -> str:
     )
 
 
-@dataclass(slots=True)
-class _Leak:
-    """What one model wrote in one dialect and no client could read, for one reason. `last`: where it was seen last."""
-
-    first: Turn
-    last: Turn
-    place: tuple[int, int]
-    count: int = 0
-    tools: list[str] = field(default_factory=list)
-    sessions: set[str] = field(default_factory=set)
-
-
-def leaks(shown: Sequence[Session], link: Link) -> str:
-    """A table of leaks, the most frequent first; "" for none."""
-    found: dict[tuple[str, str, str], _Leak] = {}
-    for number, session in enumerate(shown):
-        for place, turn in enumerate(session.turns):
-            for verdict in turn.verdicts:
-                if verdict.outcome != "leak":
-                    continue
-                key = (turn.model or "(not named)", verdict.dialect or "", verdict.reason or "")
-                leak = found.setdefault(key, _Leak(turn, turn, (number, place)))
-                leak.count += 1
-                leak.sessions.add(session.id)
-                leak.tools += [verdict.name] if verdict.name and verdict.name not in leak.tools else []
-                if turn.started < leak.first.started:
-                    leak.first = turn
-                if turn.started >= leak.last.started:
-                    leak.last, leak.place = turn, (number, place)
-    rows = sorted(found.items(), key=lambda one: (-one[1].count, one[0]))
-    if not rows:
-        return ""
-    lines = "".join(_leak(key, leak, link) for key, leak in rows[:_LEAKS])
-    more = f"<p>{len(rows) - _LEAKS} more kinds of leaks.</p>" if len(rows) > _LEAKS else ""
-    head = _head("model", "dialect", "leaks", "reason", "tools", "since", "last seen")
-    about = '<p class="told">Text that a model meant as a call and no client ran: what to look at first.</p>'
-    return f"<h2>Leaks</h2>{about}{_table('Leaks', head, lines)}{more}"
+def attention(sessions: Sessions, links: Links) -> str:
+    """What needs a look: a row for each group, the one that was seen last first."""
+    groups = sessions.attention.groups()
+    if not groups:
+        return '<h2>What needs a look</h2><p class="told">Nothing: no call was lost, and no request failed.</p>'
+    counts = Counter[str]()
+    for group in groups:
+        counts[group.kind] += group.count
+    chips = "".join(
+        f'<li><span class="badge {_css(kind)}" title="{escaped(KINDS[kind])}">{escaped(kind)}</span> '
+        f"{counts[kind]:,}</li>"
+        for kind in KINDS
+        if counts[kind]
+    )
+    lines = "".join(_group(sessions, group, links) for group in groups[:_GROUPS])
+    rest = "".join(_group(sessions, group, links) for group in groups[_GROUPS : 10 * _GROUPS])
+    head = _head("what", "why", "times", "model", "since", "last seen")
+    more = (
+        f"<details><summary>{counted(len(groups) - _GROUPS, 'older group')}</summary>"
+        f"{_table('Older groups', head, rest)}</details>"
+        if rest
+        else ""
+    )
+    return f'<h2>What needs a look</h2><ul class="counts">{chips}</ul>{_table("What needs a look", head, lines)}{more}'
 
 
-def _leak(key: tuple[str, str, str], leak: _Leak, link: Link) -> str:
-    model, dialect, reason = key
-    sentence = REASONS[reason].sentence if reason in REASONS else ""
-    remedy = remedy_of(reason)
-    unless = f"<br><small>taken where {escaped(remedy)}</small>" if remedy else ""
-    more = f" and {len(leak.tools) - _NAMES} more" if len(leak.tools) > _NAMES else ""
-    where = f'<a href="{escaped(link(*leak.place))}">{_when(leak.last)}</a>'
+def _group(sessions: Sessions, group: Group, links: Links) -> str:
+    found = [turn for turn in map(sessions.turn, group.newest(_LATEST)) if turn is not None]
+    latest = found[0]
+    first = sessions.turn(group.turns[0][1])
+    tools = [name for name, count in group.tools.most_common() if name and count > 0]
+    more = f" and {len(tools) - _NAMES} more" if len(tools) > _NAMES else ""
+    named = f"<br><small>{escaped(', '.join(tools[:_NAMES]) + more)}</small>" if tools else ""
+    said = f"<br><small>{escaped(latest.error)}</small>" if latest.error and latest.error != group.cause else ""
+    remedy = f'<br><small class="remedy">→ {escaped(group.remedy)}</small>' if group.remedy else ""
+    where = "".join(f"<li>{_where(turn, links)}</li>" for turn in found[1:])
+    others = f"<details><summary>earlier ones</summary><ul>{where}</ul></details>" if where else ""
+    in_sessions = counted(sum(count > 0 for count in group.sessions.values()), "session")
+    dialect = f" <small>({escaped(group.dialect)})</small>" if group.dialect else ""
     return _row(
         {
-            "model": escaped(model),
-            "dialect": escaped(dialect or "not known"),
-            "leaks": f"{leak.count:,} <small>in {counted(len(leak.sessions), 'session')}</small>",
-            "reason": f'<span title="{escaped(sentence)}">{escaped(reason)}</span>{unless}',
-            "tools": escaped(", ".join(leak.tools[:_NAMES]) + more or "not read"),
-            "since": _when(leak.first),
-            "last seen": where,
+            "what": f'<span class="badge {_css(group.kind)}">{escaped(group.kind)}</span>{named}',
+            "why": f"<b>{escaped(group.cause)}</b>{dialect}<br>{escaped(group.sentence)}{said}{remedy}",
+            "times": f"{group.count:,} <small>in {in_sessions}</small>",
+            "model": escaped(group.model),
+            "since": _when(first or latest),
+            "last seen": f"{_where(latest, links)}{others}",
         }
     )
 
 
-@dataclass(slots=True)
-class _Taken:
-    """What one model took. `counted` of its turns say how many tokens; of these, `unpriced` have no cost."""
-
-    turns: int = 0
-    calls: int = 0
-    counted: int = 0
-    input: int = 0
-    cached: int = 0
-    output: int = 0
-    unpriced: int = 0
-    cost: float | None = None
+def _where(turn: Turn, links: Links) -> str:
+    place = f'<a href="{escaped(links.turn(turn))}">{_when(turn)}</a>'
+    flow = links.flow(turn)
+    return place if flow is None else f'{place} · <a href="{escaped(flow)}">flow</a>'
 
 
-def models(shown: Sequence[Session], prices: Sequence[Price]) -> str:
-    """A table of what each model took, the dearest first; "" where no server counted tokens."""
-    found: dict[str, _Taken] = {}
-    for turn in (turn for session in shown for turn in session.turns):
-        for name in (turn.model or "(not named)", ""):  # "" is all of them
-            _add(found.setdefault(name, _Taken()), turn, prices)
-    total = found.pop("", _Taken())
+def _css(kind: str) -> str:
+    return kind.replace(" ", "-")
+
+
+def models(totals: Totals, prices: Sequence[Price]) -> str:
+    """Tables of what each model took, the dearest first, and of how long its replies took; "" for nothing."""
+    total = totals.all
+    costs = {name: _cost(name, one, prices) for name, one in totals.models()}
+    rows = sorted(totals.models(), key=lambda one: (-(costs[one[0]] or 0.0), -one[1].input, one[0]))
+    return f"{_tokens(rows, total, costs, priced=bool(prices))}{_latencies(rows, total)}"
+
+
+def _tokens(
+    rows: Sequence[tuple[str, ModelTotals]], total: ModelTotals, costs: Mapping[str, float | None], *, priced: bool
+) -> str:
     if not total.counted:
         return ""
-    rows = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].input, one[0]))
-    lines = "".join(_model(name, one, priced=bool(prices)) for name, one in rows[:_MODELS])
-    lines += _model("all", total, priced=bool(prices)) if len(rows) > 1 else ""
-    names = ("model", "exchanges", "calls", "input", "cached", "output", *(("cost",) if prices else ()))
+    known = [cost for cost in costs.values() if cost is not None]
+    lines = "".join(_model(name, one, costs[name], priced=priced) for name, one in rows[:_MODELS])
+    lines += _model("all", total, sum(known) if known else None, priced=priced) if len(rows) > 1 else ""
+    names = ("model", "exchanges", "calls", "input", "cached", "output", *(("cost",) if priced else ()))
+    unpriced = sum(one.counted - one.complete * (costs[name] is not None) for name, one in rows)
     notes = {
         f"{counted(total.turns - total.counted, 'exchange')} not counted by the server": total.turns - total.counted,
-        f"no price for {counted(total.unpriced, 'exchange')}, which {'is' if total.unpriced == 1 else 'are'} not in "
-        "the cost": total.unpriced if prices else 0,
+        f"no price for {counted(unpriced, 'exchange')}, which {'is' if unpriced == 1 else 'are'} not in the cost": (
+            unpriced if priced else 0
+        ),
     }
     noted = "; ".join(note for note, count in notes.items() if count)
     about = f'<p class="told">As servers counted them{noted and "; "}{noted}.</p>'
-    return f"<h2>Tokens{' and cost' if prices else ''}</h2>{about}{_table('Tokens', _head(*names), lines)}"
+    return f"<h2>Tokens{' and cost' if priced else ''}</h2>{about}{_table('Tokens', _head(*names), lines)}"
 
 
-def _add(taken: _Taken, turn: Turn, prices: Sequence[Price]) -> None:
-    taken.turns += 1
-    taken.calls += len(turn.verdicts)
-    taken_tokens = turn.tokens.input is not None or turn.tokens.output is not None
-    taken.counted += taken_tokens
-    taken.input += turn.tokens.input or 0
-    taken.cached += turn.tokens.cached or 0
-    taken.output += turn.tokens.output or 0
-    cost = cost_of(turn.model, turn.tokens, prices)
-    if cost is not None:
-        taken.cost = (taken.cost or 0.0) + cost
-    elif taken_tokens:
-        taken.unpriced += 1
+def _cost(name: str, one: ModelTotals, prices: Sequence[Price]) -> float | None:
+    return cost_of(name, one.priceable, prices) if one.complete else None
 
 
-def _model(name: str, one: _Taken, *, priced: bool) -> str:
+def _model(name: str, one: ModelTotals, cost: float | None, *, priced: bool) -> str:
     cells = {
         "model": escaped(name),
         "exchanges": f"{one.turns:,}",
@@ -179,7 +167,40 @@ def _model(name: str, one: _Taken, *, priced: bool) -> str:
             for kind, count in (("input", one.input), ("cached", one.cached), ("output", one.output))
         },
     }
-    return _row(cells | ({"cost": "no price" if one.cost is None else money(one.cost)} if priced else {}))
+    return _row(cells | ({"cost": "no price" if cost is None else money(cost)} if priced else {}))
+
+
+def _latencies(rows: Sequence[tuple[str, ModelTotals]], total: ModelTotals) -> str:
+    """How long replies took: what half, nine in ten and 99 in a hundred of them did not exceed."""
+    if not any(one.total for one in total.times.values()):
+        return ""
+    shown = [*rows[:_MODELS], *([("all", total)] if len(rows) > 1 else [])]
+    lines = "".join(
+        _row(
+            {
+                "model": escaped(name),
+                "replies": f"{one.times['end'].total:,}",
+                **{_WAITED[moment]: _percentiles(one.times[moment]) for moment in TIMES},
+            }
+        )
+        for name, one in shown
+    )
+    about = (
+        '<p class="told">From the request on, for half of the replies, nine in ten, and 99 in a hundred of them.</p>'
+    )
+    return f"<h2>Latency</h2>{about}{_table('Latency', _head('model', 'replies', *_WAITED.values()), lines)}"
+
+
+_WAITED = {"first byte": "first byte", "first argument byte": "first argument byte", "end": "whole reply"}
+
+
+def _percentiles(times: Durations) -> str:
+    if not times.total:
+        return "–"
+    shown = (times.percentile(percent) for percent in PERCENTILES)
+    return " · ".join(
+        f"<small>p{percent}</small> {duration(one)}" for percent, one in zip(PERCENTILES, shown, strict=True)
+    )
 
 
 def _head(*names: str) -> str:

@@ -107,6 +107,13 @@ class Turn:
         """Whether its reply has ended and was read, and so counts."""
         return self.state == "ended" and bool(self.kind)
 
+    @property
+    def failed(self) -> str:
+        """Why there is no reply: `HTTP 529`, `no reply`; "" where there is one, or may still come."""
+        if self.state != "ended" or 200 <= self.status < 300:
+            return ""
+        return f"HTTP {self.status}" if self.status else "no reply"
+
     def after(self, moment: int | None) -> float | None:
         """A moment of the reply, in seconds since the request began."""
         return None if moment is None or self.replied is None else self.replied + moment / 1e6
