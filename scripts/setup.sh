@@ -93,12 +93,25 @@ if [ "$usable" = no ]; then
     fi
 fi
 
+# What an installer says of a failure is long; the line that names what could not be fetched is enough.
+install() {
+    if [ -n "$uv" ]; then
+        uv pip install --quiet --python "$venv/bin/python" --editable '.[dev]'
+    else
+        "$venv/bin/python" -m pip install --quiet --quiet --no-input --disable-pip-version-check --editable '.[dev]'
+    fi
+}
+
 rm -f "$stamp"
 echo "set-up: installing what pyproject.toml asks for (a minute or two the first time)"
-if [ -n "$uv" ]; then
-    uv pip install --quiet --python "$venv/bin/python" --editable '.[dev]'
-else
-    "$venv/bin/python" -m pip install --quiet --quiet --no-input --disable-pip-version-check --editable '.[dev]'
+if ! said=$(install 2>&1); then
+    unfetched=$(printf '%s\n' "$said" | grep -E -m 1 'Failed to (fetch|download)|No matching distribution|Could not fetch') || {
+        printf '%s\n' "$said" >&2
+        exit 1
+    }
+    echo "set-up: without a package index nothing can be installed ($(echo "$unfetched" | sed 's/^[^A-Za-z]*//')); try again with a network" >&2
+    exit 1
 fi
+[ -z "$said" ] || printf '%s\n' "$said"
 printf '%s\n' "$wanted" >"$stamp"
 echo "set-up: done"

@@ -49,9 +49,10 @@ ROOMS = """
     insight     <- __init__ replies
     commands    <- config insight
     playback    <- insight
-    demo        <- config playback
+    launch      <- commands
+    demo        <- config launch playback
     mitm        <- commands playback
-    cli         <- commands demo mitm
+    cli         <- demo mitm
     __main__    <- cli
 """
 
@@ -105,13 +106,14 @@ FILES = {
         streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write
     """,
     "playback": "recording | matching pacing | errors | faults | app | server",
+    "launch": "addon_path",
     "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
-        reply_forms requirements |
-        exchange_plan journal response_tap | flow_metadata | background error_replies websocket
+        reply_forms requirements start |
+        banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
         | flow_redaction judging live views | flow_records tables recording | offline page | commands | options
-        | reporting | websocket_hooks | addon
+        | reporting | websocket_hooks | hooks | addon
     """,
 }
 

@@ -53,7 +53,22 @@ _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with it
 
 
 class _Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports an error in one line."""
+    """An ArgumentParser that reports an error in one line.
+
+    With a default `rest`, all words but -h and --help are kept in `rest`: they are options of another program.
+    """
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As argparse's."""
+        rest = self.get_default("rest")
+        if rest is None or args is None:
+            return super().parse_known_args(args, namespace)
+        known = [word for word in args if word in {"-h", "--help"}]
+        parsed, _ = super().parse_known_args(known, namespace)
+        parsed.rest = list(args)
+        return parsed, []
 
     def error(self, message: str) -> NoReturn:
         """Print `message` and exit with status 2."""
@@ -104,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(module=module or f"toolcalls.commands.{name.replace('-', '_')}")
         return added
 
+    _add_start(command)
     demo = command(
         "demo",
         "play a recorded reply through a real mitmdump on this machine and show both sides",
@@ -185,6 +201,26 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
     _add_flow_commands(command)
     return parser
+
+
+def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """The commands that start mitmproxy with the addon."""
+    upstream = "  toolcalls {0} http://127.0.0.1:8000\n  toolcalls {0} https://api.openai.com --listen-port 9000"
+    for name, tool in (("web", "mitmweb"), ("dump", "mitmdump"), ("console", "mitmproxy")):
+        start = command(
+            name,
+            f"start {tool} with the addon: in front of UPSTREAM, else as a forward proxy, on 127.0.0.1",
+            upstream.format(name),
+            "toolcalls.mitm.start",
+        )
+        start.usage = f"toolcalls {name} [UPSTREAM] [{tool}'s own options]"
+        start.set_defaults(rest=[])
+    command(
+        "addon-path",
+        "print the file for mitmproxy's -s, to start mitmproxy yourself",
+        '  mitmdump -s "$(toolcalls addon-path)"',
+        "toolcalls.launch.addon_path",
+    )
 
 
 def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:

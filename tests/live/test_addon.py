@@ -29,7 +29,7 @@ from support.loopback import (
     upstream,
 )
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 
 TEXT = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"

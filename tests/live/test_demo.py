@@ -67,8 +67,14 @@ def test_demo(tmp_path: Path, options: tuple[str, ...]) -> None:
         re.MULTILINE,
     )
     assert "The call arrived natively, while the reply was still coming." in run.stdout
-    (mitmweb,) = re.findall(r"^ +(\S*mitmweb) -s ", run.stdout, re.MULTILINE)
-    assert shutil.which(mitmweb if mitmweb == "mitmweb" else REPO / mitmweb), "a command that the shell does not find"
+    commands = re.findall(r"^    (\S+) (?:run|web) ", run.stdout, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert shutil.which(command if command == "toolcalls" else REPO / command), "the shell does not find it"
+    assert run.stdout.splitlines()[-2:] == [
+        'Without the addon, the agent would have printed the markup <invoke name="read_file">… and stopped.',
+        'With it, read_file(path="src/app.py", limit=20) ran.',
+    ]
     assert arrives_early(run.stdout)
 
 

@@ -30,7 +30,7 @@ from toolcalls.events import Status
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

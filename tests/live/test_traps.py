@@ -37,7 +37,7 @@ from support.loopback import (
     whole,
 )
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 
 TEXT = f"Let me look.\n\n{CALL}"
 MADE = [("Bash", '{"command":"ls -la"}')]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.addons import addon_with
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 
 
 @pytest.fixture

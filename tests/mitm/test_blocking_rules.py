@@ -12,8 +12,8 @@ from support.addons import addon_with
 from support.loopback import CALL, PATH, asked, calls_in, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.judging import recorded
 from toolcalls.wires import all_wires
 

@@ -23,9 +23,9 @@ from support.waiting import until
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.exports import FORMATS, jsonl
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.commands import explain, export, rejudge
 from toolcalls.mitm.commands.keys import CONTEXTS, KEYS
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.judging import Recorded
 
 TEXT = f"Let me look.\n\n{CALL}"

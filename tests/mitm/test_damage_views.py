@@ -15,8 +15,8 @@ from support.addons import addon_with
 from support.damagedcalls import CALL, TOOLS, NativeCall, whole
 from support.loopback import PATH
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.views.calls import ToolCallsView
 

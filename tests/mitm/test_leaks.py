@@ -37,8 +37,8 @@ from toolcalls.dialects import all_dialects
 from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.report import visible
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.exposed_listeners import exposed_modes
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.wires import all_wires
 
 HEADERS = canaries.HEADERS | {

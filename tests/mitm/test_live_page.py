@@ -19,9 +19,9 @@ from toolcalls.insight.page import Changes, live_overview, live_session, live_wh
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata, live, websocket_hooks
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import record_of
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.views import ToolCallsView

@@ -15,7 +15,7 @@ from mitmproxy import http
 from support.loopback import CALL, PATH, TOOLS, streamed
 from support.secretflows import flow_of, goes_through
 from toolcalls.insight import sessions
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page.state import PageState
 from toolcalls.requests import call_memory, client_memory
 

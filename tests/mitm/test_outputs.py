@@ -24,8 +24,8 @@ from support.loopback import LIMIT, PATH, chunk
 from support.repository import REPO
 from support.secretflows import body_of, flow_of, goes_through
 from toolcalls.cli import main
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.commands.explain import ExplainCommands
+from toolcalls.mitm.hooks import ToolCalls
 
 HOSTILE = {
     "colour": "\x1b[31mred",

@@ -16,8 +16,8 @@ from support.manyflows import write
 from toolcalls import cli
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.flow_records import record_of
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside
 
 BLOCKS = "defaults: {access: {message: No., rules: [{name: no-bash, action: block, tools: Bash}]}}\n"

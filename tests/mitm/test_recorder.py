@@ -22,9 +22,9 @@ from support.loopback import LIMIT, flows_in
 from support.waiting import seen
 from toolcalls.commands.streams import BadInput
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
 from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.offline.files import flows
 from toolcalls.mitm.recording import protocol, recorder
 from toolcalls.mitm.recording.recorder import Recorder

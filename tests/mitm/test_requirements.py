@@ -3,6 +3,7 @@
 import logging
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from mitmproxy import version
@@ -39,6 +40,39 @@ def test_a_mitmproxy_without_what_we_import(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setattr(requirements, "find_spec", lambda module: None if module in ("msgspec", "yaml") else object())
     assert not requirements.is_usable()
     assert "has no msgspec, pyyaml; start the one in .venv/bin" in told(caplog)
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("pipx_metadata.json", "`pipx inject mitmproxy "),
+        ("uv-receipt.toml", "`uv tool install --with "),
+        (None, "the one in .venv/bin of the repository"),
+    ],
+)
+def test_the_remedy_is_that_of_the_installation(marker: str | None, said: str, tmp_path: Path) -> None:
+    prefix = tmp_path / "mitmproxy"
+    prefix.mkdir()
+    if marker:
+        (prefix / marker).touch()
+    assert said in requirements.remedy(str(prefix))
+
+
+def test_nothing_can_be_added_to_homebrews() -> None:
+    assert "`pipx install" in requirements.remedy("/opt/homebrew/Cellar/mitmproxy/12.2.3/libexec")
+
+
+def test_what_is_borrowed_is_imported_to_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that another Python's site-packages holds is found, and cannot be imported."""
+
+    def refused(module: str) -> object:
+        if module == "msgspec":
+            raise ImportError
+        return object()
+
+    monkeypatch.setattr(requirements, "import_module", refused)
+    assert requirements.missing_packages(borrowed=True) == ["msgspec"]
+    assert requirements.missing_packages() == []
 
 
 def test_it_knows_what_the_project_needs() -> None:

@@ -30,9 +30,9 @@ from support.loopback import (
     whole,
 )
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.mitm.exchange_plan import plan_for, wire_for
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.route import Config
 

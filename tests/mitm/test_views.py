@@ -24,7 +24,7 @@ from support.loopback import CALL, PATH, TOOLS, asked, streamed, whole
 from support.waiting import until
 from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.progress import progress_of

@@ -39,9 +39,9 @@ from toolcalls.insight.report import visible
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.addon import ToolCalls
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.tables import conditions_table

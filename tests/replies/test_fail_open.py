@@ -28,7 +28,7 @@ from support.loopback import EVENTS, PATH, asked, streamed
 from support.sampling import SAMPLED, some
 from support.spoken import SPOKEN, Spoken, through
 from support.spoken import exchange as lifting
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.processors import Keep, Processors
 from toolcalls.reading.block import Block
 from toolcalls.reading.ledger import Ledger
@@ -328,7 +328,7 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
 @pytest.mark.parametrize(
     "place",
     [
-        *(f"addon.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
+        *(f"hooks.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
         *("reporting.report.make_report", "flow_metadata.annotate", "flow_metadata.store_bodies"),
     ],
 )

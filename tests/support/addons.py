@@ -7,7 +7,7 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.test import taddons
 
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.response_tap import ResponseTap
 
 

@@ -7,7 +7,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow, tutils
 
 from support.loopback import EVENTS, TOOLS
-from toolcalls.mitm.addon import ToolCalls
+from toolcalls.mitm.hooks import ToolCalls
 
 
 def flow_of(path: str, headers: dict[str, str], body: bytes) -> http.HTTPFlow:

@@ -27,10 +27,11 @@ from toolcalls.demo.observations import DemoError, wait_for
 from toolcalls.demo.proxy import mitmdump, output_of, port_of
 from toolcalls.insight.report import summarize_verdicts, visible
 from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.launch.addon_path import ADDON
 
 EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}
 
-_LOADER = "from toolcalls.mitm.addon import ToolCalls\n\naddons = [ToolCalls()]\n"
+_LOADER = "from toolcalls.mitm.hooks import ToolCalls\n\naddons = [ToolCalls()]\n"
 
 
 def run(arguments: Namespace) -> int:
@@ -51,7 +52,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _demo(folder: Path, *, pause: bool) -> None:
-    recordings, main = _files(folder)
+    recordings, main = _files()
     script = read_script((recordings / "demo.sse").read_text(encoding="utf-8"))
     show("Tool calls that a model wrote as text", "heading")
     show(
@@ -73,15 +74,21 @@ def _demo(folder: Path, *, pause: bool) -> None:
     early = ", while the reply was still coming" if observed.called_early else ""
     show(f"\nThe call arrived natively{early}. The quoted example stayed text.", "heading")
     _replay(folder, recordings, main)
-    show("\nNext", "heading")
-    show("  put it between your agent and your model server, then point the agent at http://127.0.0.1:8080:")
-    if main.parent == folder:  # it is removed in a moment: an installed wheel has no file for -s
-        show("    echo 'from toolcalls.mitm.addon import ToolCalls; addons = [ToolCalls()]' > toolcalls_addon.py")
-        main = Path.cwd() / "toolcalls_addon.py"
-    mitmweb = f"{_program('mitmweb')} -s {_as_typed(main)}"
-    show(f"    {mitmweb} --listen-host 127.0.0.1 --mode reverse:https://YOUR-MODEL-SERVER")
+    show("\nNext: put it between your agent and your model", "heading")
     toolcalls = _program("toolcalls")
-    show(f"  do the same to a reply that you saved: {toolcalls} parse --help, {toolcalls} rewrite --help")
+    show(f"    {toolcalls} run -- YOUR-AGENT                    starts both")
+    show(f"    {toolcalls} web https://YOUR-MODEL-SERVER        then point the agent at http://127.0.0.1:8080")
+    show(
+        '\nWithout the addon, the agent would have printed the markup <invoke name="read_file">… and stopped.', "other"
+    )
+    show(f"With it, {_shown(received)} ran.", "heading")
+
+
+def _shown(received: Received) -> str:
+    """The call that the client got, as a function call: `read_file(path="src/app.py", limit=20)`."""
+    (call,) = received.calls
+    arguments = ", ".join(f"{name}={json.dumps(value)}" for name, value in json.loads(call["arguments"]).items())
+    return f"{call['name']}({arguments})"
 
 
 def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
@@ -139,15 +146,13 @@ def _verdicts_in(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
 
 
-def _files(folder: Path) -> tuple[Path, Path]:
-    """The recordings, and the script that mitmdump loads: the clone's; else the wheel's, and a loader in `folder`."""
+def _files() -> tuple[Path, Path]:
+    """The recordings, and the script that mitmdump loads: the clone's, else the wheel's."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parents[1]
     if (checkout / "recordings" / "demo.sse").is_file():
         return checkout / "recordings", package.parent / "main.py"
-    loader = folder / "main.py"
-    loader.write_text(_LOADER, encoding="utf-8")
-    return package / "_recordings", loader
+    return package / "_recordings", ADDON
 
 
 def _program(name: str) -> str:

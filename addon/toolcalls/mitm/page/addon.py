@@ -33,9 +33,9 @@ class PageAddon:
         handlers: Any = import_module("toolcalls.mitm.page.handlers")
         app.add_handlers(r".*", handlers.handlers_of(self._state))
         self._added = [rule for rule in app.default_router.rules if rule not in before]
-        host = ctx.options.web_host
-        shown = f"[{host}]" if ":" in host else host
-        logger.info(f"toolcalls: sessions and scorecard at http://{shown}:{ctx.options.web_port}{PATH}")
+        # mitmweb's own address, which carries the token of its login unless the user chose a password.
+        address, _, token = str(getattr(ctx.master, "web_url", "")).partition("?")
+        logger.info(f"toolcalls: sessions and scorecard at {address.rstrip('/')}{PATH}{'?' if token else ''}{token}")
 
     def done(self) -> None:
         """Remove the page, so that a reload can add its own."""

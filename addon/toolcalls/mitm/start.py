@@ -1,0 +1,56 @@
+"""`toolcalls web|dump|console`: starts mitmproxy with the addon, in this process.
+
+In: the upstream, and mitmproxy's own options, which are handed on as they are. mitmproxy listens on loopback unless an
+option says otherwise. What it prints at the start is the addon's (`banner`).
+"""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mitmproxy.tools import main
+
+from toolcalls.commands.streams import BadInput
+
+_TOOLS = {"web": main.mitmweb, "dump": main.mitmdump, "console": main.mitmproxy}
+_ADDON = Path(__file__).with_name("addon.py")
+_LISTEN = "--listen-host"
+
+
+def run(arguments: Namespace) -> int:
+    """The command, until mitmproxy ends. Raises BadInput, and SystemExit with mitmproxy's own status."""
+    options = mitmproxy_options(arguments.rest)
+    sys.argv = [f"toolcalls {arguments.command}", *options]  # mitmproxy names itself by it, and looks for old options
+    _TOOLS[arguments.command](options)
+    return 0
+
+
+def mitmproxy_options(rest: Sequence[str]) -> list[str]:
+    """mitmproxy's options for a command line of ours, without the command. Raises BadInput for an upstream that is no
+    URL.
+    """
+    upstream, given = (rest[0], list(rest[1:])) if rest and not rest[0].startswith("-") else ("", list(rest))
+    options = ["-s", str(_ADDON)]
+    if not any(word == _LISTEN or word.startswith((f"{_LISTEN}=", "listen_host=")) for word in given):
+        options += [_LISTEN, "127.0.0.1"]
+    if upstream:
+        options += ["--mode", f"reverse:{origin_of(upstream)}"]
+    return [*options, *given]
+
+
+def origin_of(upstream: str) -> str:
+    """`http://host:port` of a server, however it was typed: with a path, which an agent's base URL has, or without a
+    scheme (`localhost:8000`). Raises BadInput.
+    """
+    url = upstream if "://" in upstream else f"http://{upstream}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise BadInput(f"{upstream}: this is no URL of a server: {error}") from error
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise BadInput(f"{upstream}: expected the URL of a model server, as in http://127.0.0.1:8000")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
