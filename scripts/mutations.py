@@ -10,6 +10,7 @@ Left out by rule, since no test should notice them:
   is one), decorators, `__slots__`, and the types that `isinstance` is asked about
 * text for people: docstrings, f-strings, every string that is not a single word
 * a number of ten or more made one greater or smaller: it is a size
+* -1 made -2, but for an index: it is the place of what was not found, and every number below zero says so
 * what is no Python
 """
 
@@ -173,7 +174,10 @@ def sites(file: str, source: str) -> Iterator[Site]:
     for operator in _operators():
         positions = [(node, start) for node in nodes for start, _ in operator.mutation_positions(node)]
         for occurrence, (node, start) in enumerate(positions):
-            if not any(first <= start < last for first, last in out) and not _is_size(node):
+            if any(first <= start < last for first, last in out) or _is_size(node):
+                continue
+            is_greater = not occurrence or positions[occurrence - 1][0] is not node  # cosmic-ray's first of two changes
+            if not (is_greater and _is_no_place(node)):
                 yield Site(file, operator, occurrence)
 
 
@@ -195,6 +199,13 @@ def mutant(source: str, site: Site) -> Mutant | None:
 
 def _is_size(node: Node) -> bool:
     return node.type == "number" and abs(ast.literal_eval(node.value)) >= _SIZE
+
+
+def _is_no_place(node: Node) -> bool:
+    before = node.get_previous_sibling() if node.type == "number" and node.value == "1" else None
+    if before is None or node.parent.type != "factor" or before.value != "-":
+        return False
+    return node.parent.parent.type != "trailer"
 
 
 def _left_out(source: str) -> Iterator[tuple[Position, Position]]:

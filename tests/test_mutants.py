@@ -32,6 +32,8 @@ def changes(source: str) -> set[tuple[str, str]]:
         ("x = not a", ["x =  a"]),
         ("x = True", ["x = False"]),
         ("x = a[1]", ["x = a[ 2]", "x = a[ 0]"]),
+        ("x = a[-1]", ["x = a[1]", "x = a[- 2]", "x = a[- 0]"]),
+        ("x = -1", ["x = 1", "x = - 0"]),
         ("x = any(a)", ["x = all(a)"]),
         ("x = a.any", []),
         ('x = "blocked"', ['x = "other"']),

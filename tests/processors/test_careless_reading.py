@@ -101,6 +101,13 @@ CASES = [
     ("tagged", ["<run><args><cmd>rm</cmd></args></run> x"], "# x", [("run", "no-rm", "cmd=rm")]),
     ("tagged", ["<run><x><cmd>rm</cmd></x></run> x"], "# x", [("run", "no-rm", "cmd=rm")]),
     ("tagged", ["<run><title><cmd>rm</cmd></title></run> x"], "<run><title><cmd>rm</cmd></title></run> x", []),
+    (
+        "tagged",
+        ["<run><cmd>ls</run><cmd>rm</cmd></run>"],
+        "<run><cmd>ls</run><cmd>rm</cmd>#",
+        [("run", "no-rm", "cmd=rm")],
+    ),
+    ("tagged", ["<run><cmd>l</run> x <run><cmd>rm x</run>"], "<run><cmd>l</run> x #", [("run", "no-rm", "")]),
     ("tagged", ["<wipe></wipe> a"], "# a", [("wipe", "no-wipe", "")]),
     ("tagged", ["a <wipe> b </wipe> c"], "a # c", [("wipe", "no-wipe", "")]),
     (
@@ -482,9 +489,11 @@ def test_more_calls_than_can_be_followed_hide_the_rest() -> None:
 
 
 def test_further_closers_of_a_value_are_tried_so_often_and_then_it_cannot_be_read() -> None:
-    for count, readable in ((17, True), (18, False)):
+    for closes, count, readable in (
+        ("</cmd>", 17, True), ("</cmd>", 18, False), ("</run>", 17, True), ("</run></run>", 18, True),
+    ):  # fmt: skip
         came = Reading("tagged")
-        came.feed("<run><cmd>ls</cmd>" + "</cmd>" * count)
+        came.feed(f"<run><cmd>ls{closes}" + "</cmd>" * count)
         assert (came.found == []) == readable
         assert came.reading.removing != readable
 
@@ -556,50 +565,62 @@ def found(dialect: str, text: str) -> list[tuple[str, tuple[str, ...], str]]:
     return [(tag.kind, tag.names, text[tag.start : tag.end]) for tag in tags(dialect).found(text)]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text", "tag"),
-    [
-        ("tagged", "a<run>b", ("call", ("run",), "<run>")),
-        ("tagged", "< RUN a='1' >", ("call", ("run",), "< RUN a='1' >")),
-        ("tagged", "</ run >", ("end", ("run",), "</ run >")),
-        ("tagged", "<cmd>", ("value", ("cmd",), "<cmd>")),
-        ("tagged", "</cmd>", ("closer", ("cmd",), "</cmd>")),
-        ("tagged", "a < b", None),
-        ("tagged", "<function=run>", None),
-        ("tagged", "<parameter=a=b</parameter>", None),
-        ("invoke", '<invoke name="run">', ("call", ("run",), '<invoke name="run">')),
-        ("invoke", "<invoke a=1 name=run>", ("call", ("run",), "<invoke a=1 name=run>")),
-        ("invoke", "<x:invoke name='run'>", ("call", ("run",), "<x:invoke name='run'>")),
-        ("invoke", "<invoke name='run' tool='b'>", ("call", ("run", "b"), "<invoke name='run' tool='b'>")),
-        ("invoke", "<invoke>", None),
-        ("invoke", "</invoke>", ("end", (), "</invoke>")),
-        ("invoke", '<parameter name="a">', ("value", ("a",), '<parameter name="a">')),
-        ("invoke", "</parameter>", ("closer", (), "</parameter>")),
-        ("invoke", "<parameter>", None),
-        ("invoke", "<cmd>", None),
-        ("invoke", "<invoke data-name='a'>", None),
-        ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
-        ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
-        ("qwen3_xml", '<function = "run" >', ("call", ("run",), '<function = "run" >')),
-        ("qwen3_xml", "<function=run\n", ("call", ("run",), "<function=run")),
-        ("qwen3_xml", "<function=bash>", ("call", ("bash", "execute_bash", "terminal"), "<function=bash>")),
-        (
-            "qwen3_xml",
-            "<function=file_editor>",
-            ("call", ("file_editor", "str_replace_editor"), "<function=file_editor>"),
-        ),
-        ("qwen3_xml", "</function>", ("end", (), "</function>")),
-        ("qwen3_xml", "<parameter=a>", ("value", ("a",), "<parameter=a>")),
-        ("qwen3_xml", "<parameter=a=b</parameter>", ("given", ("a",), "<parameter=a=b</parameter>")),
-        ("qwen3_xml", "</parameter>", ("closer", (), "</parameter>")),
-        ("hermes", "<tool_call>", ("objects", (), "<tool_call>")),
-        ("hermes", "</TOOL_CALL>", ("objects end", (), "</TOOL_CALL>")),
-        ("hermes", "<invoke name='run'>", None),
-    ],
-)
+TAGS = [
+    ("tagged", "a<run>b", ("call", ("run",), "<run>")),
+    ("tagged", "< RUN a='1' >", ("call", ("run",), "< RUN a='1' >")),
+    ("tagged", "</ run >", ("end", ("run",), "</ run >")),
+    ("tagged", "<cmd>", ("value", ("cmd",), "<cmd>")),
+    ("tagged", "</cmd>", ("closer", ("cmd",), "</cmd>")),
+    ("tagged", "a < b", None),
+    ("tagged", "<function=run>", None),
+    ("tagged", "<parameter=a=b</parameter>", None),
+    ("invoke", '<invoke name="run">', ("call", ("run",), '<invoke name="run">')),
+    ("invoke", "<invoke a=1 name=run>", ("call", ("run",), "<invoke a=1 name=run>")),
+    ("invoke", "<x:invoke name='run'>", ("call", ("run",), "<x:invoke name='run'>")),
+    ("invoke", "<invoke name='run' tool='b'>", ("call", ("run", "b"), "<invoke name='run' tool='b'>")),
+    ("invoke", "<invoke>", None),
+    ("invoke", "</invoke>", ("end", (), "</invoke>")),
+    ("invoke", '<parameter name="a">', ("value", ("a",), '<parameter name="a">')),
+    ("invoke", "</parameter>", ("closer", (), "</parameter>")),
+    ("invoke", "<parameter>", None),
+    ("invoke", "<cmd>", None),
+    ("invoke", "<invoke data-name='a'>", None),
+    ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
+    ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
+    ("qwen3_xml", '<function = "run" >', ("call", ("run",), '<function = "run" >')),
+    ("qwen3_xml", "<function=run\n", ("call", ("run",), "<function=run")),
+    ("qwen3_xml", "<function=bash>", ("call", ("bash", "execute_bash", "terminal"), "<function=bash>")),
+    (
+        "qwen3_xml",
+        "<function=file_editor>",
+        ("call", ("file_editor", "str_replace_editor"), "<function=file_editor>"),
+    ),
+    ("qwen3_xml", "</function>", ("end", (), "</function>")),
+    ("qwen3_xml", "<parameter=a>", ("value", ("a",), "<parameter=a>")),
+    ("qwen3_xml", "<parameter=a=b</parameter>", ("given", ("a",), "<parameter=a=b</parameter>")),
+    ("qwen3_xml", "</parameter>", ("closer", (), "</parameter>")),
+    ("hermes", "<tool_call>", ("objects", (), "<tool_call>")),
+    ("hermes", "</TOOL_CALL>", ("objects end", (), "</TOOL_CALL>")),
+    ("hermes", "<invoke name='run'>", None),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "tag"), TAGS)
 def test_a_tag_is_known(dialect: str, text: str, tag: tuple[str, tuple[str, ...], str] | None) -> None:
     assert found(dialect, text) == ([] if tag is None else [tag])
     assert tags(dialect)
+
+
+@pytest.mark.parametrize(("dialect", "text", "tag"), [row for row in TAGS if row[2] is not None])
+def test_a_tag_of_one_dialect_is_known_beside_those_of_others(
+    dialect: str, text: str, tag: tuple[str, tuple[str, ...], str]
+) -> None:
+    """Of one that names no tool, only where it stands: another dialect may have another name for it."""
+    several = Tags((dialect, "invoke", "qwen3_xml", "tagged", "hermes"), Toolbox(TOOLS), ())
+    ((kind, names, written),) = [(one.kind, one.names, text[one.start : one.end]) for one in several.found(text)]
+    assert written == tag[2]
+    if tag[0] in {"call", "given", "objects", "objects end"}:
+        assert (kind, names[: len(tag[1])]) == (tag[0], tag[1])
 
 
 @pytest.mark.parametrize(

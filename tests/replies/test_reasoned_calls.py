@@ -36,7 +36,7 @@ def test_a_call_at_the_end_of_the_reasoning(wire: str, form: str) -> None:
     ((_, verdict),) = exchange.verdicts
     assert (verdict.status, verdict.dialect, verdict.repairs) == ("lifted", "hermes", ("call_in_reasoning",))
     assert (verdict.start, verdict.end) == (0, 0)
-    assert [note.rule for _, note in exchange.notes] == ["call_in_reasoning"]
+    assert [(note.rule, note.warns, note.mended) for _, note in exchange.notes] == [("call_in_reasoning", True, True)]
     # What left is a sound reply of the API, with the same reasoning.
     again, read = through(wire, form, out, Route(mend=()))
     assert (again, heard(read), read.notes) == (out, ONE, [])

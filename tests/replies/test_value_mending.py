@@ -94,6 +94,24 @@ def test_the_call_comes_back(form: Form, kind: str, damage: Damage) -> None:
             assert first.reason is not None
 
 
+@pytest.mark.parametrize(("kind", "damage"), EACH)
+def test_no_piece_of_arguments_follows_their_end(kind: str, damage: Damage) -> None:
+    """On Responses, where an event of its own says that all arguments have come, with all of them in it."""
+    for size in SIZES:
+        out = run(exchange(FORMS["openai_responses"], kind), [body_of(FORMS["openai_responses"], damage.call, size)])
+        pieces: dict[int, str] = {}
+        ended: dict[int, str] = {}
+        for line in out.decode().splitlines():
+            event = json.loads(line[6:]) if line.startswith("data: {") else {}
+            if event.get("type") == "response.function_call_arguments.delta":
+                assert event["output_index"] not in ended, (size, line)
+                pieces[event["output_index"]] = pieces.get(event["output_index"], "") + event["delta"]
+            elif event.get("type") == "response.function_call_arguments.done":
+                ended[event["output_index"]] = event["arguments"]
+        assert pieces
+        assert pieces == ended
+
+
 @each_form
 @pytest.mark.parametrize(("kind", "damage"), EACH)
 def test_it_is_mended_by_choice_only(form: Form, kind: str, damage: Damage) -> None:

@@ -299,6 +299,13 @@ def test_the_terms_follow_from_the_kind(kind: str) -> None:
     assert not policy.allow_undeclared
 
 
+@pytest.mark.parametrize("kind", KINDS_OF_TERMS)
+def test_elements_that_the_prompt_shows_around_calls_count_where_something_is_lifted(kind: str) -> None:
+    request = Request(tools=(BASH,), system=f"Answer so:\n\n<do_it>\n{CALL}\n</do_it>\n")
+    policy, _ = terms_of(Route(), request, decided(kind))
+    assert policy.wrappers == (("do_it",) if kind in {"lift", "roundtrip"} else ())
+
+
 @pytest.mark.parametrize(
     ("client", "carries", "unlifted"),
     [

@@ -14,7 +14,10 @@ from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
 
 
 def schema_of(**properties: Any) -> ToolSchema:
-    schema = {"type": "object", "properties": properties}
+    return whole_schema({"type": "object", "properties": properties})
+
+
+def whole_schema(schema: dict[str, Any]) -> ToolSchema:
     tools = Toolbox([Tool("t", schema)])
     validator = tools.validator("t")
     assert validator is not None
@@ -22,7 +25,11 @@ def schema_of(**properties: Any) -> ToolSchema:
 
 
 def mended(text: str, **properties: Any) -> str | None:
-    made = mended_types(text, schema_of(**properties))
+    return _mended(text, schema_of(**properties))
+
+
+def _mended(text: str, schema: ToolSchema) -> str | None:
+    made = mended_types(text, schema)
     return None if made is None else made.text
 
 
@@ -114,3 +121,11 @@ def test_a_sound_value_is_nothing_to_the_watch(value: Any, size: int) -> None:
     watch = TypeWatch(schema.types_at)
     assert all(watch.feed(text[at : at + size]) < 0 for at in range(0, len(text), size))
     assert mended_types(text, schema) is None
+
+
+@pytest.mark.parametrize(("needed", "wanted"), [(["b"], None), (["a"], '{"a": 5}')])
+def test_a_value_stays_where_its_type_would_make_another_one_wrong(needed: list[str], wanted: str | None) -> None:
+    """`b` is missing only where `a` is the number."""
+    only_then = {"if": {"properties": {"a": {"const": 5}}}, "then": {"required": needed}}
+    schema = whole_schema({"type": "object", "properties": {"a": INTEGER, "b": STRING}, **only_then})
+    assert _mended('{"a": "5"}', schema) == wanted

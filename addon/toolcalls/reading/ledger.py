@@ -352,7 +352,6 @@ class Ledger:
             if not self._must_wait(candidate):
                 self.commit_waiting()
         elif candidate.echoes_to_limit():
-            candidate.echo = None
             self.decline_waiting("echo")
 
     def _declines(self, candidate: Candidate) -> Reason | None:

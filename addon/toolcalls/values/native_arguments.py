@@ -108,7 +108,7 @@ class NativeArguments:
             if not start:
                 return piece
             if start.startswith('"'):
-                return self._begins_string(text, start)
+                return text[: -len(start)] + self._begins_string(start)
             self._again = ""
             self.begun = True
             self._end = Nesting(to_close=True)
@@ -151,9 +151,9 @@ class NativeArguments:
                 self._repaired("repeated_arguments")
         return left + piece
 
-    def _begins_string(self, text: str, start: str) -> str:
+    def _begins_string(self, text: str) -> str:
         """The arguments begin with a quotation mark: a string, which holds the object where it begins like one."""
-        inside = start[1:].lstrip(_SPACE)
+        inside = text[1:].lstrip(_SPACE)
         escapes = inside.removeprefix("\\n").removeprefix("\\t")
         if inside and not escapes.startswith("{"):
             if escapes == "\\" or not escapes:
@@ -168,7 +168,7 @@ class NativeArguments:
         self._repaired("double_encoded")
         self._again, self._quoted, self.begun = "", True, True
         self._end = Nesting(to_close=True)
-        return self._unquoted(start[1:])
+        return self._unquoted(text[1:])
 
     def _unquoted(self, piece: str) -> str:
         """A piece of the string that holds the object."""
