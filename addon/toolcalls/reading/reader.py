@@ -134,6 +134,15 @@ class Reader:
         is_open = call is not None and call.index is not None and call.reason is None and not call.complete
         return call if is_open else None
 
+    @property
+    def reads_committed(self) -> bool:
+        """Whether the text so far ends inside a call that was committed and is not complete, whatever is wrong with it.
+
+        Its verdict comes when it ends.
+        """
+        call = self._ledger.current if self.inside else None
+        return call is not None and call.index is not None and not call.complete
+
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         special = self._special

@@ -132,6 +132,11 @@ class Lane:
         return self._row.read.call_unclosed
 
     @property
+    def reads_committed_call(self) -> bool:
+        """Whether the text so far ends inside a call that has begun for the client, broken or not."""
+        return self._row.read.reads_committed
+
+    @property
     def text_argument_open(self) -> bool:
         """Whether the text so far ends inside a call of whose arguments more must come."""
         return self._row.read.argument_open

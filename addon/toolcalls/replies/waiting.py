@@ -334,8 +334,9 @@ class LaneFrames:
             return False
         if lane.may_call_in_reasoning:
             return False
+        if self._keeps_markup and lane.reads_committed_call:
+            return False  # where a call is shown whole, one that never ends is text, in front of the reason
         if lane.text_call_unclosed or lane.native_call_open:
-            # Where a call is shown whole, one that never ends is text, in front of the reason.
             return lane.keeps(finish.reason) and not self._keeps_markup and not lane.decides_calls
         return True
 

@@ -54,6 +54,11 @@ class Read(Stage):
         return self._reader.unclosed is not None
 
     @property
+    def reads_committed(self) -> bool:
+        """Whether the text so far ends inside a call that has begun for the client, broken or not."""
+        return self._reader.reads_committed
+
+    @property
     def argument_open(self) -> bool:
         """Whether the text so far ends inside a call of whose arguments more must come."""
         call = self._reader.unclosed
