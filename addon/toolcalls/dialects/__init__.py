@@ -8,7 +8,7 @@ Names come in; `Dialect` objects, which `reading/` and `writing/` use, go out. R
 `grok_xai.py`; `zeroclaw.py` is one without a shape.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
@@ -116,18 +116,29 @@ def _turn(dialect: Dialect) -> int:
     return LAST.index(dialect.name) + 1 if dialect.name in LAST else 0
 
 
+class Dialects(tuple[Dialect, ...]):
+    """Dialects in the order in which they are asked. Compared by identity, as a hash of one goes through its fields."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
+
+
+@lru_cache(maxsize=64)
 def configured(
-    dialects: tuple[Dialect, ...], markers: tuple[str, ...], max_payload_chars: int, *, structured: bool
-) -> tuple[Dialect, ...]:
-    """`dialects` with the route's settings for `marker`.
+    names: tuple[str, ...] | None, markers: tuple[str, ...], max_payload_chars: int, *, structured: bool
+) -> Dialects:
+    """The `chosen` dialects with the route's settings for `marker`. The replies of a route share them.
 
     structured   the client asked for JSON of its own schema, which is no call: `marker` and the dialects whose call is
                  a whole message are left out
     """
+    dialects = chosen(names)
     if structured:
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
     own = Marker(markers=markers, max_payload_chars=max_payload_chars)
-    return tuple(own if isinstance(each, Marker) else each for each in dialects)
+    return Dialects(own if isinstance(each, Marker) else each for each in dialects)
 
 
 def replaces_native(dialect: Dialect) -> bool:

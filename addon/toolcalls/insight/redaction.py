@@ -8,6 +8,7 @@ is shown, not even a part or its length. `body_redaction` does the same for whol
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from toolcalls.insight.secret_patterns import GROUPS_BEFORE, SECRET, SECRET_KEY
@@ -45,6 +46,8 @@ _KEPT_QUERY = {
     "api-version": re.compile(r"\d{4}-\d{2}-\d{2}(?:-preview)?"),
 }
 
+_SHORT = 64  # characters that `re` alone searches sooner, and that are remembered
+
 
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """The same headers in the same order; values that are not on the list of kept ones are `<redacted>`.
@@ -75,6 +78,10 @@ def _parameter(one: str) -> str:
 
 def redacted_text(text: str) -> str:
     """`text` with everything that looks like a key, a token or a password replaced."""
+    return _redacted_short(text) if len(text) <= _SHORT else _redacted(text)
+
+
+def _redacted(text: str) -> str:
     made, at = [], 0
     for found in _found(text):
         made += [text[at : found.start()], _replaced(found)]
@@ -82,8 +89,17 @@ def redacted_text(text: str) -> str:
     return "".join([*made, text[at:]]) if made else text
 
 
+# Reports say the same short texts again and again: statuses, dialects, names of tools and models.
+_redacted_short = lru_cache(maxsize=4096)(_redacted)
+
+
+@lru_cache(maxsize=4096)
+def _names_secret(key: str) -> bool:
+    """Whether what stands under this key is a secret."""
+    return SECRET_KEY.fullmatch(key) is not None
+
+
 _starts = starts_of(SECRET)
-_SHORT = 64  # characters that `re` alone searches sooner
 
 
 def _found(text: str) -> Iterable[re.Match[str]]:
@@ -127,6 +143,6 @@ def redacted_value(value: Any) -> Any:
 
 
 def _member(key: Any, member: Any) -> Any:
-    if isinstance(key, str) and isinstance(member, str) and member and SECRET_KEY.fullmatch(key):
+    if isinstance(key, str) and isinstance(member, str) and member and _names_secret(key):
         return REDACTED
     return redacted_value(member)

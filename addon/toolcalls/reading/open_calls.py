@@ -6,6 +6,7 @@ The text is read once more on relaxed terms, all at once, and only where it name
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 import msgspec
@@ -52,17 +53,32 @@ def open_text_of(
 
     natives   the native calls of the reply, of which more may come
     """
-    dialects = [one for one in chosen(call_policy.route.dialects) if one.place == "message"]
-    if not dialects or not tools.names or not call_policy.open_calls:
+    if not tools.names or not call_policy.open_calls:
+        return None
+    dialects = _whole_messages(call_policy.route.dialects)
+    if not dialects:
         return None
 
     def read(terms: CallPolicy, text: str, at: int, cut: bool) -> list[Event]:
         made = reader(terms, tools=tools, starts_in_reasoning=starts_in_reasoning and not at)
         return [*made.feed(text), *made.finish(cut=cut)]
 
-    finder = OpenCalls(call_policy, [one.name for one in dialects], tools, read)
+    finder: OpenCalls | None = None
+
+    def look(text: str, at: int, cut: bool) -> list[Verdict]:
+        nonlocal finder
+        if finder is None:  # few replies hold text that is looked at
+            finder = OpenCalls(call_policy, dialects, tools, read)
+        return finder.look(text, at, natives, cut=cut)
+
     whole = call_policy.request.response_format or starts_in_reasoning
-    return OpenText(tools.names, lambda text, at, cut: finder.look(text, at, natives, cut=cut), whole=whole)
+    return OpenText(tools.names, look, whole=whole)
+
+
+@cache
+def _whole_messages(names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Those of these dialects that count only as a whole message."""
+    return tuple(one.name for one in chosen(names) if one.place == "message")
 
 
 class OpenCalls:

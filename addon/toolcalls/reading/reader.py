@@ -13,7 +13,7 @@ import re
 from collections.abc import Generator, Iterable
 from dataclasses import replace
 
-from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, chosen, configured, replaces_native
+from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, configured, replaces_native
 from toolcalls.events import Event, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
@@ -78,7 +78,7 @@ class Reader:
             Toolbox((*call_policy.request.tools, *route.tools), infer=route.infer_types) if tools is None else tools
         )
         self._dialects = configured(
-            chosen(route.dialects),
+            route.dialects,
             route.marker,
             route.max_payload_chars,
             structured=call_policy.request.response_format,

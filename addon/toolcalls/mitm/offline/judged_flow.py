@@ -21,14 +21,15 @@ from toolcalls.route import Config
 
 UNREAD = "unread"  # `change` of a reply that cannot be read
 _RECORDED = "recorded"
+_COMPARED = ("summary", "failure", "verdicts")
 
 
 def judge_flow(path: str, number: int, flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
     """What a configuration says of a flow; None where it is no exchange with an LLM API.
 
     Keys: `file`, `number` (of the flow in its file), `flow`, `path`, `agent`, and either `why` (it cannot be read) or
-    `model`, `summary`, `failure`, `verdicts`, `damage` (a number for each kind). `recorded` is the report that the flow
-    itself holds, which `compare` takes out.
+    `model`, `summary`, `failure`, `verdicts`, `damage` (a number for each kind). `recorded` is what the report that the
+    flow itself holds says of the same, which `compare` takes out.
     """
     recorded = recorded_report(flow)
     if wire_for(flow.request) is None and recorded is None and not is_api_websocket(flow):
@@ -41,15 +42,21 @@ def judge_flow(path: str, number: int, flow: http.HTTPFlow, config: Config) -> d
         "path": flow.request.path.partition("?")[0],
         "agent": agent_named(lambda name: flow.request.headers.get(name, "")),
     }
-    if recorded is not None:
-        made[_RECORDED] = recorded
+    then = None if recorded is None else {key: recorded[key] for key in _COMPARED}
+    if then is not None:
+        made[_RECORDED] = then
     try:
         now = today(flow, config)
     except ReplyNotParsed as reason:
         return {**own.value(redacted_value(made)), "why": str(reason), "summary": "", "verdicts": []}
     damage = {one.code: one.count for one in damage_of(now, waits=now["client"] != "text")}
-    made |= {key: now[key] for key in ("model", "summary", "failure", "verdicts")}
+    made |= {"model": now["model"]} | {key: now[key] for key in _COMPARED}
+    same = then is not None and then["verdicts"] == now["verdicts"]
+    if then is not None and same:  # the longest part is searched once
+        del then["verdicts"]
     clean: dict[str, Any] = own.value(redacted_value(made))
+    if same:
+        clean[_RECORDED]["verdicts"] = clean["verdicts"]
     return clean | {"damage": damage}
 
 
