@@ -99,8 +99,9 @@ FILES = {
     "insight": """
         exchange_record request_body secret_patterns secret_starts vocabulary | damage descriptions redaction | report
         | conversation own_secrets replies | agents body_redaction conformance formatting prices request_diff
-        | text_diff opening | turn
-        | attention exports model_totals | scorecard | plots sessions | packing session_page totals | page
+        | text_diff opening passages | turn
+        | attention exports model_totals | exchange_rows scorecard | plots sessions turn_sides
+        | packing session_page totals | page
     """,
     "commands": """
         streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write

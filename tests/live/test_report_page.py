@@ -24,6 +24,7 @@ from support import manyflows
 from support.loopback import LIMIT, Reply, asked, post, streamed, upstream
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
+from toolcalls.insight.exchange_rows import kinds_of
 from toolcalls.insight.model_totals import Durations
 from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.plots import bars
@@ -93,7 +94,9 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     session = html.partition(f'id="{place[1]}"')[2].partition("</li>")[0]
     assert "at 0 s · glm" in session, "the latest one is a session of its own, which the link leads to"
     live = live_overview(sessions)
-    assert [block.key for block in live] == ["totals", "attention", "sessions", "card", "damage", "tokens"]
+    assert [block.key for block in live] == [
+        *("totals", "attention", "sessions", "exchanges", "card", "damage", "tokens")
+    ]  # fmt: skip
     found = re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1".*?href="/#/flows/([^/]*)/response"', live[1].html)
     assert found
     assert found[1] == flows[1].id, "its flow is one click away, too"
@@ -295,6 +298,7 @@ def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
 def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) -> None:
     asked_for, wrong = _watched(page)
     page.goto(report.as_uri())
+    page.locator("#exchanges tbody tr").first.wait_for()
     assert page.locator(".overview h2").all_inner_texts() == [
         *("What needs a look", "Sessions", "Exchanges", "How calls went", "How replies came", "Tokens", "Latency")
     ]
@@ -311,7 +315,10 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     assert "5 turns in 34 s · tokens: 2,695 in (384 cached), 139 out" in session.inner_text()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "← all sessions"
-    page.keyboard.press("Tab")
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+            break
     page.keyboard.press("Enter")
     assert session.locator("details").first.evaluate("one => one.open")
     page.go_back()
@@ -341,7 +348,8 @@ def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_pat
     assert (rows.count(), count.inner_text()) == (100, "3000 of 3000 exchanges")
     page.get_by_label("Search").fill("RARE lifted")
     shown.get_by_text("page 1 of 1", exact=False).wait_for()
-    expected = sum(number % 1000 == 7 and turns[number % len(turns)].worst == "lifted" for number in range(3000))
+    kinds = ["lifted" in kinds_of(turn) for turn in turns]
+    expected = sum(number % 1000 == 7 and kinds[number % len(turns)] for number in range(3000))
     assert count.inner_text() == f"{expected} of 3000 exchanges"
     page.get_by_label("Search").fill("")
     page.get_by_label("model", exact=True).select_option("rare-7")
@@ -374,7 +382,75 @@ def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Pa
     assert "Tools added: web_search" in turns.nth(3).inner_text()
     assert turns.nth(3).locator("ins").all_inner_texts() == ["careful ", " Run nothing as root."]
     assert "the model wrote this call as text (invoke); the client got a native call" in first
-    assert '{"path":"hello.py"}' in first, "what went out is seen at once"
+    assert re.search(r"→ read_file copy arguments\s+path\s+hello.py", first), "what went out is seen at once"
+
+
+@needs_browser
+def test_a_turn_shows_what_the_model_wrote_beside_what_the_agent_got(page: "Page", report: Path) -> None:
+    page.goto("about:blank")
+    page.goto(report.as_uri() + "#s4")
+    turns = page.locator(".session:visible .turns > li")
+    first, second, third, fourth, fifth = (turns.nth(number) for number in range(5))
+    wrote, got = first.locator(".side").all()
+    assert wrote.locator("mark.lifted").inner_text().startswith('<invoke name="read_file">')
+    assert "Let me look first." in wrote.inner_text()
+    assert "<invoke" not in got.inner_text()
+    assert "Let me look first." in got.inner_text()
+    assert got.locator("dl.arguments").inner_text() == "path\nhello.py"
+    assert second.locator("dl.arguments pre").inner_text() == 'name = input()\nprint(f"Hello, {name}!")\n', "as lines"
+    assert third.locator("mark.declined").get_attribute("title") == "declined: fenced: it stands in a fenced code block"
+    assert third.locator(".side").count() == 1, "the agent got what the model wrote"
+    assert fourth.locator("mark.leak").inner_text().startswith('<invoke name="Bash">')
+    assert "Bash: the agent got the beginning of a native call, which is never completed" in fifth.inner_text()
+
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for button, text in (
+        (second.get_by_text("copy arguments"), '{"path":"hello.py","content":"name = input()\\nprint('),
+        (first.get_by_text("copy text"), 'Let me look first.\n\n<invoke name="read_file">\n<parameter'),
+    ):
+        button.click()
+        page.locator("button.copy", has_text="copied").first.wait_for()
+        assert page.evaluate("navigator.clipboard.readText()").startswith(text)
+
+
+@needs_browser
+def test_exchanges_are_filtered_sorted_and_found_by_keys_and_the_address_says_so(page: "Page", report: Path) -> None:
+    page.goto("about:blank")
+    page.goto(report.as_uri())
+    rows, count = page.locator("#exchanges tbody tr"), page.locator("#exchanges").get_by_role("status")
+    rows.first.wait_for()
+    page.locator(".chip", has_text="leak").click()
+    assert page.url.endswith("#?status=leak")
+    assert "leak" in rows.first.inner_text()
+    leaks = rows.count()
+    page.locator(".chip", has_text="lifted").click()
+    assert rows.count() > leaks, "either of them"
+    page.keyboard.press("/")
+    page.keyboard.type("READ_FILE invoke")
+    page.keyboard.press("Escape")
+    page.locator("th button", has_text="took").click()
+    page.locator("th[aria-sort=descending]").wait_for()
+    address, seen, said = page.url, rows.all_inner_texts(), count.inner_text()
+    assert 0 < len(seen) < 9
+    page.goto("about:blank")
+    page.goto(address)
+    rows.first.wait_for()
+    assert (rows.all_inner_texts(), count.inner_text()) == (seen, said), "the address holds all of it"
+    assert page.get_by_label("Search").input_value() == "READ_FILE invoke"
+
+    page.keyboard.press("?")
+    assert "search the exchanges" in page.get_by_role("dialog").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.closest('table').ariaLabel") == "What needs a look"
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.locator(".session:visible .turns > li:target").wait_for()
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.matches('.turns > li')")
+    page.keyboard.press("u")
+    rows.first.wait_for()
 
 
 _DRAWN_TWICE = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -475,14 +551,20 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         page.locator("main", has_text="9 exchanges in 4 sessions, 8 calls").wait_for()
         assert page.locator("td", has_text="Make hello.py greet people by name.").first.is_visible()
 
+        exchanges = page.locator("#exchanges tbody tr")
+        exchanges.nth(8).wait_for()
+        assert exchanges.count() == 9
+
         # live: a reply that comes now is shown, and what was opened stays open
         page.locator("summary").first.focus()
+        summary = page.evaluate("document.activeElement.textContent")
         page.keyboard.press("Enter")
         post(web.url, asked(), {"x-session-id": f"new {manyflows.MARKUP}", "user-agent": "opencode/1"})
         page.locator('a[title^="new <script>"]').wait_for()
         page.locator("main", has_text="10 exchanges in 5 sessions, 9 calls").wait_for()
         assert page.locator("details").first.evaluate("one => one.open")
-        assert page.evaluate("document.activeElement.textContent") == "as a table"
+        assert page.evaluate("document.activeElement.textContent") == summary
+        exchanges.nth(9).wait_for()
 
         page.locator('a[title^="new <script>"]').click()
         page.locator(".turns").wait_for()
@@ -534,7 +616,7 @@ fetch("/clear", {method: "POST", headers: {"X-XSRFToken": document.cookie.match(
 
 def _asks_for_the_login(url: str) -> None:
     for path in ("toolcalls", "toolcalls/", "toolcalls/session?id=ses_7f3a", "toolcalls?since=0", "toolcalls/page.css",
-                 "toolcalls/live.js", "toolcalls/why?id=x"):  # fmt: skip
+                 "toolcalls/live.js", "toolcalls/page.js", "toolcalls/exchanges", "toolcalls/why?id=x"):  # fmt: skip
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(url + path, timeout=LIMIT)
         assert refused.value.code == 403

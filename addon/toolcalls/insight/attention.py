@@ -11,33 +11,19 @@ from dataclasses import dataclass, field
 
 from toolcalls.insight.damage import sentence_of
 from toolcalls.insight.turn import Turn
+from toolcalls.insight.vocabulary.glossary import BROKE_OFF, EMPTY, FAILED_REQUEST, LEAK, NEEDS_LOOK
 from toolcalls.insight.vocabulary.notes import NOTES
 from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS
 
 GROUPS = 500  # that are kept apart; turns of more than these are counted as `OTHERS`
 OTHERS = "(others)"
-LEAK = "leak"
-FAILED_REQUEST = "failed request"
-BROKEN_OFF = "broke off"
-EMPTY = "empty reply"
 _EMPTY_NOTE = "empty"
-# What is wrong with a kind as a whole, where no reason says it. From what most needs a look.
-KINDS = {
-    FAILED_STATUS: "a fault of the addon: from there on the upstream's bytes passed unchanged",
-    FAILED_REQUEST: "the server answered with an error, or not at all",
-    BROKEN_OFF: "the connection broke before the reply was whole",
-    EMPTY: "the reply holds neither text nor a call",
-    LEAK: "a call that stayed text: the agent printed it instead of running it",
-    "truncated": "the reply ended inside the call",
-    "malformed": "a call that cannot be read",
-    DAMAGED: "a native call or a whole reply came damaged, and the agent got it so",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing of one turn: its kind (one of `KINDS`), the code or the words of its cause, the dialect or ""."""
+    """One thing of one turn: its kind (one of `NEEDS_LOOK`), the code or the words of its cause, the dialect or ""."""
 
     kind: str
     cause: str
@@ -54,7 +40,7 @@ def concerns_of(turn: Turn) -> Iterator[Concern]:
     if turn.failed:
         yield Concern(FAILED_REQUEST, turn.failed)
     elif turn.error and all(one.status != "truncated" for one in turn.verdicts):
-        yield Concern(BROKEN_OFF, turn.error)
+        yield Concern(BROKE_OFF, turn.error)
     said = set()
     for verdict in turn.verdicts:
         if verdict.outcome not in {"leak", "broken"}:
@@ -62,7 +48,7 @@ def concerns_of(turn: Turn) -> Iterator[Concern]:
         kind = LEAK if verdict.outcome == "leak" else verdict.status
         cause = verdict.reason or verdict.status
         said.add(cause)
-        yield Concern(kind if kind in KINDS else DAMAGED, cause, verdict.dialect or "", verdict.name or "")
+        yield Concern(kind if kind in NEEDS_LOOK else DAMAGED, cause, verdict.dialect or "", verdict.name or "")
     for one in turn.damage:
         if one.mended < one.count and one.code not in said and one.code not in _SEEN_OTHERWISE:
             yield Concern(EMPTY if one.code == _EMPTY_NOTE else DAMAGED, one.code)
@@ -95,7 +81,7 @@ class Group:
     @property
     def sentence(self) -> str:
         """What the cause means; of the kind where the cause is in words."""
-        return sentence_of(self.cause) or KINDS.get(self.kind, "")
+        return sentence_of(self.cause) or NEEDS_LOOK.get(self.kind, "")
 
     @property
     def remedy(self) -> str:

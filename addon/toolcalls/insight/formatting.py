@@ -48,3 +48,8 @@ def percent(rate: float) -> str:
 def escaped(value: object) -> str:
     """Text from anywhere, safe between tags and in quoted attributes."""
     return escape(visible(str(value)))
+
+
+def escaped_lines(text: str) -> str:
+    """Text of several lines, as `escaped`; tabs and line ends stay."""
+    return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.split("\n"))

@@ -1,6 +1,5 @@
 // Keeps the page up to date: asks which of its parts have changed, and puts these in place. The server escapes all that
 // others wrote. What a person has opened, chosen or scrolled to stays; parts that are as they were are not touched.
-"use strict";
 const content = document.getElementById("content");
 const state = document.getElementById("live");
 
@@ -47,6 +46,22 @@ function put(blocks, revision) {
   if (window.scrollY !== scroll) window.scrollTo(0, scroll);
 }
 
+// The list of exchanges asks for its own news: the rows that changed.
+let exchanges = null;
+let known = 0;
+async function lookAtExchanges() {
+  const holder = document.getElementById("exchanges");
+  if (!holder) { exchanges = null; known = 0; return; }
+  const reply = await fetch(`/toolcalls/exchanges?since=${exchanges ? known : 0}`);
+  if (!reply.ok) throw new Error(String(reply.status));
+  const news = await reply.json();
+  if (exchanges?.holder !== holder) exchanges = new Exchanges(holder, news.names, (row) => row[0]);
+  if (news.all) exchanges.rows.clear();
+  known = news.revision;
+  exchanges.put(news.rows, news.gone);
+}
+lookAtExchanges();
+
 function say(words, lost) {
   if (state.textContent !== words) state.textContent = words;
   state.classList.toggle("lost", lost);
@@ -63,6 +78,7 @@ async function look() {
       if (reply.status === 200) {
         const news = await reply.json();
         put(news.blocks, news.revision);
+        await lookAtExchanges();
       } else if (reply.status !== 204) {
         throw new Error(String(reply.status));
       }

@@ -4,16 +4,15 @@ Packed is deflated and in base64: a session's page shrinks to a tenth. The first
 so that a report of a day can be read without a script.
 """
 
-import json
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 
+from toolcalls.insight.exchange_rows import as_json, row_of
 from toolcalls.insight.sessions import Session
 
 _OPEN = 1_000_000  # characters of sessions that stand in the page as they are
 _PART = 400_000  # of those that are packed together
-_NAMES = ("place", "began", "session", "agent", "model", "worst", "summary", "server")
 
 
 def packed(text: str) -> str:
@@ -24,23 +23,13 @@ def packed(text: str) -> str:
 
 
 def rows(sessions: Sequence[Session]) -> str:
-    """A row for each exchange, the latest session first: its place in the page, and what is listed of it."""
+    """The rows of all exchanges, the latest session first, each with its place in the page."""
     found = [
-        [
-            f"s{number}-t{place}",
-            turn.started_at[:19].replace("T", " "),
-            session.title,
-            turn.agent or "not named",
-            turn.model or "not named",
-            turn.worst or ("no call" if turn.wire else "not read"),
-            turn.summary or turn.error,
-            turn.server,
-        ]
+        row_of(turn, f"s{number}-t{place}", session.title)
         for number, session in enumerate(sessions, 1)
         for place, turn in enumerate(session.turns, 1)
     ]
-    text = json.dumps({"names": _NAMES, "rows": found}, ensure_ascii=False)
-    return f'<template id="rows">{packed(text)}</template>'
+    return f'<template id="rows">{packed(as_json(found))}</template>'
 
 
 def sections(made: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ for what is new, the file one that lists, searches and unpacks), load nothing, a
 style and script by their hash.
 """
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
@@ -13,6 +14,7 @@ from importlib.resources import files
 
 from toolcalls.insight import plots
 from toolcalls.insight.exchange_record import flow_of
+from toolcalls.insight.exchange_rows import as_json, glossary, row_of
 from toolcalls.insight.formatting import counted, duration, escaped, percent, token_counts
 from toolcalls.insight.packing import rows, sections
 from toolcalls.insight.prices import money
@@ -20,6 +22,7 @@ from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, outcome_strip, quoted, session_blocks, session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Links, attention, conformance, cost, models
+from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.route import Price
 
@@ -36,14 +39,14 @@ def style() -> str:
     return (files(__package__) / "page.css").read_text("utf-8")
 
 
-def script() -> str:
-    """What keeps mitmweb's page up to date."""
-    return (files(__package__) / "live.js").read_text("utf-8")
+def script(name: str) -> str:
+    """A script of the pages: `page.js` for both, and behind it `live.js` in mitmweb, `report.js` in a file."""
+    return (files(__package__) / name).read_text("utf-8")
 
 
 def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -> str:
     """One document: the list, and each session as a place of its own in it. `source` names the files."""
-    css, code = style(), (files(__package__) / "report.js").read_text("utf-8")
+    css, code = style(), script("page.js") + script("report.js")
     own = f"style-src '{_digest(css)}'; script-src '{_digest(code)}'"
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     shown = sessions.all()
@@ -53,11 +56,10 @@ def report_page(sessions: Sessions, source: str, prices: Sequence[Price] = ()) -
     )
     numbers = {one.id: number for number, one in enumerate(shown, 1)}
     links = Links(lambda turn: f"#s{numbers[turn.session]}-t{sessions.place(turn) + 1}")
-    listed = f'<section id="exchanges"><h2>Exchanges</h2></section>{rows(shown)}' if shown else ""
-    blocks = {one.key: one.html for one in _overview(sessions, links, _in_file(numbers), source, prices)}
-    first = "".join(blocks.pop(key) for key in ("totals", "attention", "sessions"))
+    blocks = "".join(one.html for one in _overview(sessions, links, _in_file(numbers), source, prices))
+    data = f"{rows(shown)}{glossary()}" if shown else ""
     parts = [
-        f'<section class="overview" id="top">{first}{listed}{"".join(blocks.values())}</section>',
+        f'<section class="overview" id="top">{blocks}{data}</section>',
         *sections(made),
     ]
     head = (
@@ -78,18 +80,33 @@ def _digest(text: str) -> str:
 
 def live_page(blocks: Sequence[Block], revision: str) -> str:
     """A page inside mitmweb, whose policy is in its headers. `blocks` are `live_overview` or `live_session`."""
-    head = '<link rel="stylesheet" href="/toolcalls/page.css"><script defer src="/toolcalls/live.js"></script>'
+    head = '<link rel="stylesheet" href="/toolcalls/page.css"><script defer src="/toolcalls/page.js"></script>'
+    head += '<script defer src="/toolcalls/live.js"></script>'
     state = '<p id="live" role="status">live</p>'
     turns = "".join(block.html for block in blocks if block.html.startswith("<li"))
     rest = "".join(block.html for block in blocks if not block.html.startswith("<li"))
     content = f'{rest}<ol class="turns">{turns}</ol>'
-    return _document(head, f'{state}<div id="content" data-revision="{escaped(revision)}">{content}</div>', "live")
+    shown = f'{state}<div id="content" data-revision="{escaped(revision)}">{content}</div>{glossary()}'
+    return _document(head, shown, "live")
+
+
+def live_rows(sessions: Sessions, since: int) -> str:
+    """What is new in the list of exchanges, as JSON; `all` where a page must forget what it has."""
+    news = sessions.since(since) if since else None
+    turns, gone = ([*sessions.turns()], []) if news is None else news
+    rows = [row_of(turn, _turn_address(sessions, turn), sessions.title(turn)) for turn in turns]
+    more = {"revision": sessions.revision, "all": news is None, "gone": gone}
+    return f"{as_json(rows)[:-1]},{json.dumps(more)[1:]}"
+
+
+def _turn_address(sessions: Sessions, turn: Turn) -> str:
+    return f"{_session_address(turn.session)}#s-t{sessions.place(turn) + 1}"
 
 
 def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Block]:
     """The list, as mitmweb's page has it."""
     links = Links(
-        lambda turn: f"{_session_address(turn.session)}#s-t{sessions.place(turn) + 1}",
+        lambda turn: _turn_address(sessions, turn),
         lambda turn: _FLOW.format(id=quoted(flow_of(turn.id))),
     )
     return _overview(sessions, links, lambda session: _session_address(session.id), "this mitmweb", prices)
@@ -182,11 +199,12 @@ def _overview(
         made |= {
             "attention": attention(sessions, links),
             "sessions": _sessions(sessions, address, prices),
+            "exchanges": '<section id="exchanges"><h2>Exchanges</h2></section>',
             "card": scorecard(sessions.scorecard),
             "damage": conformance(sessions.scorecard.conformance),
             "tokens": models(sessions.scorecard.totals, prices),
         }
-    keys = ("totals", "attention", "sessions", "card", "damage", "tokens")
+    keys = ("totals", "attention", "sessions", "exchanges", "card", "damage", "tokens")
     return [Block(key, f'<div data-key="{key}">{made.get(key, "")}</div>') for key in keys]
 
 

@@ -45,12 +45,13 @@ class ReplyCall:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One choice of a reply. `finish` is None for one that did not end."""
+    """One choice of a reply. `finish` is None for one that did not end. `number` is that of verdicts."""
 
     text: str
     reasoning: str
     calls: tuple[ReplyCall, ...]
     finish: str | None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,12 @@ class _Lane:
     ended: set[int] = field(default_factory=set)
     finish: str | None = None
 
-    def frozen(self) -> Lane:
+    def frozen(self, place: int) -> Lane:
         calls = tuple(
             ReplyCall(id_, name, "".join(pieces), number in self.ended)
             for number, (id_, name, *pieces) in self.calls.items()
         )
-        return Lane("".join(self.text), "".join(self.reasoning), calls, self.finish)
+        return Lane("".join(self.text), "".join(self.reasoning), calls, self.finish, place)
 
 
 def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Reply:
@@ -126,7 +127,7 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
     complete = (last_argument or ended) if whole else None
     about = _object(opened)
     return Reply(
-        lanes=tuple(lanes[number].frozen() for number in sorted(lanes)),
+        lanes=tuple(lanes[number].frozen(number) for number in sorted(lanes)),
         tokens=tokens_of(counted),
         moments=Moments(first, _when(first_argument, ends, pieces), _when(complete, ends, pieces), last),
         model=_named(about, "model", "modelVersion"),

@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
-from toolcalls.insight.formatting import counted, duration, escaped, token_counts
+from toolcalls.insight.formatting import counted, duration, escaped, escaped_lines, token_counts
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
+from toolcalls.insight.turn_sides import arguments, is_delivered, sides
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
@@ -24,7 +25,6 @@ from toolcalls.route import Price
 _PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
 _KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
-_OPEN = 240  # characters of arguments that are shown without being asked for
 _STRIP = 48  # marks of a session in the list
 # The colours of turns, from what most needs a look, each with what it says of them.
 _OF_COLOUR = {
@@ -153,13 +153,12 @@ def _turn(session: Session, place: int, scale: float, anchor: str, links: Links,
         f"<li>{escaped(note)}</li>" for note in turn.notes
     )
     listed = f'<ul class="calls">{calls}</ul>' if calls else ""
-    said = f"<details><summary>Text that the client got</summary><pre>{_lines(turn.text)}</pre></details>"
     return (
         f'<li id="{anchor}-t{place + 1}" data-key="{escaped(f"turn {turn.id}")}"><article>'
         f"<h3>Turn {place + 1} {_badges(turn)}{status} "
         f"<small>at {duration(turn.started - session.started)} · {escaped(turn.model)}</small></h3>"
-        f"{error}{failure}{_doing(turn)}{_verdicts_of(turn)}{listed}{_times(turn, scale)}"
-        f"{_request(session, place, anchor)}{said if turn.text else ''}"
+        f"{error}{failure}{_doing(turn)}{_verdicts_of(turn)}{listed}{sides(turn)}{_times(turn, scale)}"
+        f"{_request(session, place, anchor)}"
         f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
     )
 
@@ -247,22 +246,13 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     lines += [f"wrong: {one}" for one in verdict.defects]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
+    kept = "" if is_delivered(verdict) else arguments(verdict)
     badge = f'<span class="badge {escaped(verdict.status)}">{escaped(verdict.status)}</span>{leak} ' if badged else ""
     return (
         f"<li>{badge}<b>{escaped(subject_of(verdict.name, verdict.reason))}</b> "
         f'<span class="story">the model {escaped(verdict.model)}; the client {escaped(verdict.client)}</span>'
-        f"{''.join(f'<p>{escaped(line)}</p>' for line in lines)}{_arguments(verdict)}</li>"
+        f"{''.join(f'<p>{escaped(line)}</p>' for line in lines)}{kept}</li>"
     )
-
-
-def _arguments(verdict: Verdict) -> str:
-    """What exactly went out: short arguments at once, long ones folded with their length."""
-    if verdict.arguments is None:
-        return ""
-    shown = f"<pre>{_lines(verdict.arguments)}</pre>"
-    if verdict.size <= _OPEN:
-        return shown if verdict.arguments else ""
-    return f"<details><summary>Arguments, {verdict.size:,} characters</summary>{shown}</details>"
 
 
 # --- the request ------------------------------------------------------------------------------------------------------
@@ -339,7 +329,7 @@ def _change(change: Change) -> str:
         return _message(change.kind, message.role + calls, message.excerpt, message.size)
     pieces = rewording(change.was, change.now)
     tags = {"gone": "del", "new": "ins", "same": "span"}
-    shown = "".join(f"<{tags[one.kind]}>{_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
+    shown = "".join(f"<{tags[one.kind]}>{escaped_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
     said = f"<pre>{shown}</pre>" if pieces else "<p>The difference lies behind what is kept of these messages.</p>"
     return (
         f'<li class="changed"><b>± changed {escaped(message.role)}</b> '
@@ -351,10 +341,5 @@ def _message(kind: str, role: str, excerpt: str, size: int) -> str:
     sign = {"added": "+ added", "removed": "− removed"}.get(kind, "")
     return (
         f'<li class="{kind}"><b>{sign} {escaped(role)}</b> <small>{counted(size, "character")}</small>'
-        f"<pre>{_lines(excerpt)}</pre></li>"
+        f"<pre>{escaped_lines(excerpt)}</pre></li>"
     )
-
-
-def _lines(text: str) -> str:
-    """Text of several lines; tabs and line ends stay."""
-    return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.split("\n"))

@@ -4,8 +4,9 @@ Memory is bounded: `TURNS` turns are kept, the oldest go first, and each is boun
 requests are mostly the same, and are kept once: a turn adds the few that are new, compressed.
 """
 
+import itertools
 from bisect import bisect_left, insort
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from toolcalls.insight.vocabulary.statuses import SEVERITY
 from toolcalls.values.usage import Tokens
 
 TURNS = 10_000
+_GONE = 2000  # turns that went which are remembered, for pages that have them
 _LOOKED_AT = 8  # earlier turns of which the one is sought that a request goes on from
 
 
@@ -122,6 +124,8 @@ class Sessions:
         self._ids: dict[str, list[tuple[float, str]]] = {}  # by session: when its turns began, and their ids, in order
         self._order: list[tuple[float, str]] = []  # when sessions began, and their ids, in order
         self._made: dict[str, Session] = {}
+        self._changed: OrderedDict[str, int] = OrderedDict()  # the revision of each turn, the latest last
+        self._gone: deque[tuple[int, str]] = deque(maxlen=_GONE)
         self._messages: WeakValueDictionary[tuple[str, str], Message] = WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -157,11 +161,14 @@ class Sessions:
         self.attention.add(turn)
         self.coming += turn.state != "ended"
         self._list(turn.session, (turn.started, turn.id), here=True)
+        self.revision += 1
+        self._changed[turn.id] = self.revision
+        self._changed.move_to_end(turn.id)
         while len(self._turns) > self._limit:
             _, dropped = self._turns.popitem(last=False)
             self._forget(dropped)
+            self._take_out(dropped)
             self.dropped += 1
-        self.revision += 1
 
     def discard(self, id_: str) -> None:
         """Forget a turn, and take its calls out of the scorecard."""
@@ -170,6 +177,15 @@ class Sessions:
             self._forget(turn)
             self.scorecard.add(turn, -1)
             self.revision += 1
+            self._take_out(turn)
+
+    def since(self, revision: int) -> tuple[list[Turn], list[str]] | None:
+        """The turns that changed since a revision, and the ids of those that went; None where that is not known."""
+        if self._gone and len(self._gone) == _GONE and self._gone[0][0] > revision:
+            return None
+        changed = itertools.takewhile(lambda one: one[1] > revision, reversed(self._changed.items()))
+        gone = [id_ for at, id_ in self._gone if at > revision and id_ not in self._turns]
+        return [self._turns[id_] for id_, _ in changed], gone
 
     def all(self) -> list[Session]:
         """The sessions, the latest first."""
@@ -183,6 +199,10 @@ class Sessions:
         """The session with this id."""
         return self._session(id_) if id_ in self._ids else None
 
+    def title(self, turn: Turn) -> str:
+        """The title of a turn's session."""
+        return self._session(turn.session).title
+
     def place(self, turn: Turn) -> int:
         """Which of its session's turns this is, from 0."""
         return bisect_left(self._ids[turn.session], (turn.started, turn.id))
@@ -192,6 +212,10 @@ class Sessions:
         if made is None:
             made = self._made[id_] = Session(id_, tuple(self._turns[one] for _, one in self._ids[id_]))
         return made
+
+    def _take_out(self, turn: Turn) -> None:
+        self._changed.pop(turn.id, None)
+        self._gone.append((self.revision, turn.id))
 
     def _forget(self, turn: Turn) -> None:
         self.attention.remove(turn)

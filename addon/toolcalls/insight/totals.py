@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolcalls.insight.attention import KINDS, Group
+from toolcalls.insight.attention import Group
 from toolcalls.insight.conformance import Conformance, Kind
 from toolcalls.insight.conformance import Row as Replies
 from toolcalls.insight.damage import sentence_of
@@ -13,6 +13,7 @@ from toolcalls.insight.model_totals import PERCENTILES, TIMES, Durations, ModelT
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn
+from toolcalls.insight.vocabulary.glossary import NEEDS_LOOK
 from toolcalls.route import Price
 
 _GROUPS, _MODELS, _SERVERS = 12, 30, 30  # rows; of servers, each with its kinds of damage
@@ -72,9 +73,9 @@ def attention(sessions: Sessions, links: Links) -> str:
     for group in groups:
         counts[group.kind] += group.count
     chips = "".join(
-        f'<li><span class="badge {_css(kind)}" title="{escaped(KINDS[kind])}">{escaped(kind)}</span> '
+        f'<li><span class="badge {_css(kind)}" title="{escaped(NEEDS_LOOK[kind])}">{escaped(kind)}</span> '
         f"{counts[kind]:,}</li>"
-        for kind in KINDS
+        for kind in NEEDS_LOOK
         if counts[kind]
     )
     lines = "".join(_group(sessions, group, links) for group in groups[:_GROUPS])

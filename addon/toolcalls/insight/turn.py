@@ -3,9 +3,11 @@
 A turn holds no body. Texts in it are beginnings, with secrets taken out, so a turn may be kept for long and shown to
 whoever may see mitmproxy's page; of the messages of its request more is kept, and searched for secrets when it is asked
 for. `turn_of` does all the work that a turn costs; it is linear in the exchange.
+
+A little over 300 lines: a turn has many parts, and each is a line or two here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +18,7 @@ from toolcalls.insight.damage import Damage, damage_of
 from toolcalls.insight.descriptions import defects_beside_reason, describe, describe_defect, did_you_mean
 from toolcalls.insight.exchange_record import ExchangeRecord, State
 from toolcalls.insight.own_secrets import OwnSecrets, secrets_of
+from toolcalls.insight.passages import Passage, Span, passages_of
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Lane, Moments, Reply
 from toolcalls.insight.report import NO_CALLS
@@ -24,8 +27,8 @@ from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import STATUSES
 from toolcalls.values.usage import Tokens
 
-ARGUMENTS = 1000  # characters of a call's arguments that are kept
-TEXT = 600  # of a reply's text
+ARGUMENTS = 4000  # characters of a call's arguments that are kept
+TEXT = 1500  # of a reply's text
 CALLS = 200  # verdicts of one turn
 _NAME = 120
 _ERRORS = 400  # the first status of an error
@@ -65,6 +68,7 @@ class Turn:
     """One exchange. `finish` is "" for a reply that broke off, None for one that was not read or is not over.
 
     server    the host, with its port where that is not the scheme's own
+    written   what the model wrote, cut at its calls
     damage    what the reply came with that costs its client a call; () where it was not read
     judged    where the verdicts come from, "" where they are those of when the reply passed
     current   what the current configuration says instead of these verdicts, "" for the same
@@ -101,6 +105,7 @@ class Turn:
     current: str = ""
     server: str = ""
     damage: tuple[Damage, ...] = ()
+    written: tuple[Passage, ...] = ()
 
     @property
     def is_read(self) -> bool:
@@ -143,7 +148,8 @@ def turn_of(record: ExchangeRecord, known: Known | None = None, request: Request
     report = record.report
     wire = str(report.get("wire", ""))
     request = request_summary(wire, record.request_body, known) if request is None else request
-    reply = reply_of(record)
+    reply, texts = _both(record)
+    verdicts = report.get("verdicts", ())[:CALLS]
     waits = bool(request.tools) and report.get("client") != "text"
     finishes = {lane.finish for lane in reply.lanes} if record.state == "ended" else set()
     return Turn(
@@ -160,7 +166,7 @@ def turn_of(record: ExchangeRecord, known: Known | None = None, request: Request
         route=str(report.get("route", ""))[:_NAME],
         policy=str(report.get("policy", "")),
         status=record.status,
-        verdicts=tuple(_verdict(one, report, waits=waits) for one in report.get("verdicts", ())[:CALLS]),
+        verdicts=tuple(_verdict(one, report, waits=waits) for one in verdicts),
         summary=excerpt(str(report.get("summary", ""))),
         worst=report.get("worst"),
         failure=None if report.get("failure") is None else excerpt(str(report["failure"])),
@@ -178,7 +184,17 @@ def turn_of(record: ExchangeRecord, known: Known | None = None, request: Request
         current=_current(report),
         server=server_of(record.host, record.port),
         damage=damage_of(report, waits=waits),
+        written=passages_of(texts, _spans(verdicts), secrets_of(record)),
     )
+
+
+def _spans(verdicts: Sequence[Mapping[str, Any]]) -> list[Span]:
+    """The places of those that are about text."""
+    return [
+        Span(int(one.get("lane") or 0), int(one["start"]), int(one["end"]), place)
+        for place, one in enumerate(verdicts)
+        if one["dialect"] is not None and one.get("end")
+    ]
 
 
 def server_of(host: str, port: int) -> str:
@@ -210,8 +226,14 @@ def reply_of(record: ExchangeRecord) -> Reply:
     """What the client got, without what its headers keep secret. Where its calls are text, their times and the tokens
     are those that the upstream sent.
     """
-    reply, own = _reply_of(record), secrets_of(record)
-    return replace(reply, lanes=tuple(_without(lane, own) for lane in reply.lanes)) if own.values else reply
+    return _both(record)[0]
+
+
+def _both(record: ExchangeRecord) -> tuple[Reply, list[tuple[int, str]]]:
+    """What the client got, and the texts of the model by their choices, which may still hold secrets."""
+    (reply, texts), own = _read(record), secrets_of(record)
+    clean = replace(reply, lanes=tuple(_without(lane, own) for lane in reply.lanes)) if own.values else reply
+    return clean, texts
 
 
 def _without(lane: Lane, own: OwnSecrets) -> Lane:
@@ -219,11 +241,11 @@ def _without(lane: Lane, own: OwnSecrets) -> Lane:
     return replace(lane, text=own.text(lane.text), reasoning=own.text(lane.reasoning), calls=calls)
 
 
-def _reply_of(record: ExchangeRecord) -> Reply:
+def _read(record: ExchangeRecord) -> tuple[Reply, list[tuple[int, str]]]:
     wire = str(record.report.get("wire", ""))
     client = _checked(replies.read(wire, record.form, record.client_body, record.client_pieces), record.report)
     if record.upstream_body is None or record.upstream_body == record.client_body:
-        return client
+        return client, [(lane.number, lane.text) for lane in client.lanes]
     upstream = _checked(replies.read(wire, record.form, record.upstream_body, record.upstream_pieces), record.report)
     mine, theirs = client.moments, upstream.moments
     has_calls = mine.first_argument is not None
@@ -233,7 +255,8 @@ def _reply_of(record: ExchangeRecord) -> Reply:
         call_complete=mine.call_complete if has_calls else theirs.call_complete,
         end=mine.end,
     )
-    return Reply(client.lanes, upstream.tokens, moments, client.model or upstream.model, client.id or upstream.id)
+    reply = Reply(client.lanes, upstream.tokens, moments, client.model or upstream.model, client.id or upstream.id)
+    return reply, [(lane.number, lane.text) for lane in upstream.lanes]
 
 
 def is_whole(report: Mapping[str, Any]) -> bool:

@@ -27,8 +27,9 @@ def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
         (PATH + r"/?", OverviewPage, own),
         (PATH + r"/session", SessionPage, own),
         (PATH + r"/why", WhyPage, own),
+        (PATH + r"/exchanges", Rows, own),
         (PATH + r"/page\.css", Style),
-        (PATH + r"/live\.js", Script),
+        (PATH + r"/(page|live)\.js", Script),
     ]
 
 
@@ -129,6 +130,18 @@ class WhyPage(_LivePage):
         return self.blocks
 
 
+class Rows(_Handler):
+    """What is new in the list of exchanges since the revision `since`, as JSON."""
+
+    def initialize(self, state: PageState) -> None:
+        self.state = state
+
+    async def get(self) -> None:
+        since = self.get_query_argument("since", "0")
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        self.write(await self.state.rows(int(since) if since.isdigit() else 0))
+
+
 class Style(_Handler):
     """The style sheet."""
 
@@ -138,8 +151,8 @@ class Style(_Handler):
 
 
 class Script(_Handler):
-    """The script."""
+    """The scripts."""
 
-    def get(self) -> None:
+    def get(self, name: str) -> None:
         self.set_header("Content-Type", "text/javascript; charset=utf-8")
-        self.write(pages.script())
+        self.write(pages.script(f"{name}.js"))

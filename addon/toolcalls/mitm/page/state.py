@@ -20,7 +20,7 @@ from mitmproxy import http
 
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import State
-from toolcalls.insight.page import Changes, live_why
+from toolcalls.insight.page import Changes, live_rows, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
@@ -183,6 +183,11 @@ class PageState:
                 view.changes.put(await asyncio.to_thread(content))
                 view.stamp, view.due = made_of, monotonic() + _REST_FACTOR * (monotonic() - now)
             return view.changes
+
+    async def rows(self, since: int) -> str:
+        """What is new in the list of exchanges, as `page.live_rows` says it."""
+        async with self._lock:
+            return await asyncio.to_thread(live_rows, self.sessions, since)
 
     async def why(self, flow: object) -> list[Block]:
         """Why text of a reply is a call or none, as the command `toolcalls.why` says it. Computed once, in a thread."""
