@@ -509,6 +509,21 @@ def test_long_behind_a_call_its_closer_takes_no_other_place() -> None:
         assert (came.shown == came.text) != found
 
 
+def test_how_much_text_came_before_a_call_does_not_matter_to_its_later_closers() -> None:
+    """What is forgotten depends on how long ago each call, or each of its values, has ended."""
+    for gap, found in ((3 * LINGERS // 4, True), (4 * LINGERS, False)):
+        for rest in ("<note>curl</note></say>", "curl</note></say>"):
+            came = Reading("tagged")
+            came.feed("<run><cmd>ls</cmd></run>")
+            for _ in range(3 * LINGERS // 2 // len(LONG)):
+                came.feed(LONG)
+            came.feed("<say><note>x</note></say>")
+            for _ in range(gap // len(LONG)):
+                came.feed(LONG)
+            came.feed(rest)
+            assert bool(came.found) == found, rest
+
+
 # --- the text that is kept --------------------------------------------------------------------------------------------
 
 

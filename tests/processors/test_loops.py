@@ -198,6 +198,13 @@ def test_what_was_said_before_counts_and_is_not_reported() -> None:
     assert at("Now something else, which nobody has said. ", before=[often]) is None
 
 
+@pytest.mark.parametrize("begin", ["```\nx\n```\n", "Well:\n~~~\nx\n~~~\n", "| a | b |\n", PASSAGE + "\n| a |\n"])
+def test_behind_code_and_tables_it_counts_as_at_the_beginning(begin: str) -> None:
+    alone = at(PASSAGE * 60)
+    assert alone is not None
+    assert {at(begin + PASSAGE * 60, step=step) for step in (0, 1, 7, 33)} == {len(begin) + alone}
+
+
 def test_code_and_tables_between_begin_a_new_count() -> None:
     half = PASSAGE * 3 + "\n"
     assert at(half * 20, 4) is not None

@@ -6,6 +6,7 @@ that is shown at once, 'text' that is shown, -what is taken out-, "a text of our
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,8 @@ TEXTS = [
     "{0}\n{1}a\n> b·\n> c{2}\n{3}\n·> {0}{1}rm{2}{3}\n",
     "```\n{0}\n{1}rm{2}\n{3}\n```\n·More.",
     "So {0}{1}rm{2} and words· More.\n\n·And more.",
+    "So.\n{0} words {1}rm{2}{3}More.·And· more.",
+    "{0}\n{1}ls{2}\n{3}\n·> So.\n> {0}\n> {1}rm{2}\n> {3}\n·More.",
 ]
 
 
@@ -62,16 +65,16 @@ def pieces(text: str, dialect: str) -> list[str]:
 class Parts:
     """What looks at the text of one lane, one around the other."""
 
-    def __init__(self, dialect: str, calls: Calls) -> None:
-        route = route_of(NO_RM)
+    def __init__(self, dialect: str, calls: Calls, access: dict[str, Any] = NO_RM) -> None:
+        route = route_of(access)
         policy, tools = call_policy_of(route, Request(tools=TOOLS), Decision("roundtrip", "text", "auto", dialect, ()))
         reply = Reply(Processors(route, run=no_reactors), whole=False, as_text=True)
         rules, careless = reply.screen(), reply.careless((dialect,), tools)
         assert rules is not None
-        assert careless is not None
         trip = Write(calls, ClientText(dialect, (dialect,)), tools, route).round_trip()
         self.screened = ScreenedText(policy, tools, rules, trip)
-        self.guarded = GuardedText(self.screened, *careless, dialect, notices=False)
+        if careless is not None:
+            self.guarded = GuardedText(self.screened, *careless, dialect, notices=False)
 
 
 def shown(what: Event | Item) -> str:
@@ -152,6 +155,59 @@ def test_every_character_is_accounted_for(dialect: str, text: str) -> None:
         events = [what for what in came if isinstance(what, Text | Markup | Removed)]
         # The marks of block quotes are blanks there.
         assert "".join(what.text for what in events).replace(">", " ") == whole.replace(">", " ")
+
+
+def screened(found: ScreenedText, text: str, size: int) -> list[Event | str]:
+    """What leaves of a text, `size` characters at a time, 0 for all at once."""
+    came: list[Event | str] = []
+    for piece in [text[at : at + size] for at in range(0, len(text), size)] if size else [text]:
+        came += [Text(piece)] if found.passes(piece) else found.read(piece)
+    return [*came, *found.finish()]
+
+
+FRAMED = {  # messages in which no call stands, in the frames of their dialects
+    "harmony": "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Done.<|return|>",
+    "harmony_stripped": "analysisHm.assistantfinalDone.",
+    "gemma4": "<|channel>thought\nHm.<channel|>Done.",
+    "kimi_k3": "<|open|>think<|sep|>Hm.<|close|>think<|sep|><|open|>response<|sep|>Done.<|close|>response<|sep|>",
+    "functionary_v32": ">>>all\nDone.",
+    "functionary_v2": "<|from|>assistant\n<|recipient|>all\n<|content|>Done.",
+}
+
+
+@pytest.mark.parametrize("dialect", FRAMED)
+def test_what_no_rule_blocks_keeps_its_frame(dialect: str) -> None:
+    """A client that reads such a dialect reads its frames, too."""
+    for size in (0, 1, 5):
+        came = screened(Parts(dialect, Calls()).screened, FRAMED[dialect], size)
+        left = "".join(what.text if isinstance(what, Text) else f"<{what}>" for what in came)
+        assert left == FRAMED[dialect].replace(">>>", "   ")  # as the marks of a block quote
+
+
+REDIRECT = "{0}{1}ls\n> x{2}{3}"
+BEFORE = [
+    "",
+    "> a\n",
+    "> a\n\n",
+    "a\n > b\n",
+    "> a\n>\n\nb\n",
+    " \t>> a\n\t\n",
+    "> {0}{1}ls{2}{3}\n",
+    "> {0}\n> {1}ls{2}{3}\n\n",
+]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("dialect", ["invoke", "tagged"])
+def test_only_in_a_block_quote_its_marks_are_none_of_a_value(dialect: str, before: str) -> None:
+    """Behind one they are: a rule sees the value as the client will."""
+    access = {"access": {"rules": [{"name": "no-redirect", "action": "block", "arguments": {"command": ">"}}]}}
+    text = f"{before}{REDIRECT}".format(*FORMS[dialect])
+    for size in (0, 1, 2, 3, 7):
+        came = screened(Parts(dialect, Calls(), access).screened, text, size)
+        assert [what.rule for what in came if isinstance(what, Verdict)] == ["no-redirect"]
+        came = screened(Parts(dialect, Calls(), access).screened, f"> {REDIRECT}".format(*FORMS[dialect]), size)
+        assert not any(isinstance(what, Verdict) for what in came)
 
 
 if __name__ == "__main__":

@@ -158,11 +158,11 @@ class ScreenedText:
             marks = _MARKS.match(text, at) if self._indent else None
             if marks is not None:
                 at, sign = marks.end(), marks[0]
-                yield sign.replace(">", " ") if self._quoted or not self._reader.inside else sign
-                self._quoted = self._quoted or (">" in sign and not self._reader.inside)
+                yield sign.replace(">", " ") if self._quoted or not self._reader.inside_call else sign
+                self._quoted = self._quoted or (">" in sign and not self._reader.inside_call)
             end = text.find("\n", at) + 1 or len(text)
             if end > at:
                 yield text[at:end]
                 self._indent = text[end - 1] == "\n"
-                self._quoted = self._quoted and (self._reader.inside or not self._indent)
+                self._quoted = self._quoted and (self._reader.inside_call or not self._indent)
             at = end

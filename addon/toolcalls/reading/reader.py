@@ -128,6 +128,11 @@ class Reader:
         return self._idle
 
     @property
+    def inside_call(self) -> bool:
+        """Whether the text so far ends inside a block of calls, and not behind a whole call of it."""
+        return self.inside and (self._ledger.current is None or not self._ledger.current.complete)
+
+    @property
     def unclosed(self) -> Candidate | None:
         """The call that was committed and is not complete, where the text so far ends inside one."""
         call = self._ledger.current if self.inside else None
