@@ -239,6 +239,7 @@ Repair = Literal[
     "missing_opener",
     "wrong_closer",
     "stray_closer",
+    "stray_tag",
     "alias",
     "inferred_name",
     "misplaced_name",

@@ -1,10 +1,10 @@
 """`damaged_tags`: tags that have lost every `<` and `</`, or whose call and parameters are of two forms.
 
 `invoke name="N">`, `parameter name="K">V/parameter>`, `/invoke>`; the same of function tags and of elements named
-after the tool; parameters of another form than their call's; closers with an escaped slash (`<\\/parameter>`), without
-it (`<parameter>`), or with neither bracket nor slash (`Vparameter>`). All
-of it could be prose, so it counts only at the start of a line, with the name of a declared tool, and directly in
-front of a parameter. The forms without damage are asked first.
+after the tool; parameters of another form than their call's, or behind nothing but the tool's name in `<tool_call>`;
+closers with an escaped slash (`<\\/parameter>`), without it (`<parameter>`), or with neither bracket nor slash
+(`Vparameter>`). All of it could be prose, so it counts only at the start of a line, with the name of a declared tool,
+and directly in front of a parameter. The forms without damage are asked first.
 """
 
 import re
@@ -32,6 +32,7 @@ _PREFIX = "(?:(?:antml|tml):)?"
 _PARAMETERS = "(?:parameter|param|argument|arg)"
 _CALLS = "(?:invoke|function|tool_call|tool_use|tool-use|function_call|tool|parameter)"
 _WRAPPERS = ("function_calls", "tool_calls", "tool_call", "tools")
+_BARE = ("tool_call", "tool_use", "function_call")  # tags in which a name may stand alone
 _NAME = r"[\w.:/-]{1,200}"
 _WORDS = frozenset(("parameter", "param", "argument", "arg"))
 _ENDS = frozenset(
@@ -43,6 +44,8 @@ _HEAD = re.compile(
     rf"""<?(?:{_PREFIX}{_CALLS}\s+)?name=(["']?)(?P<named>{_NAME})\1\s*>|"""
     rf"""<?{_CALLS}=(["']?)(?P<assigned>{_NAME})\3\s*>|(?P<element>{_NAME})>"""
 )
+_BARE_HEAD = re.compile(rf"<(?:{'|'.join(_BARE)})>\s*(?P<name>{_NAME})\s*(?=<)")
+_BARE_BEGUN = re.compile(rf"<(?:{'|'.join(_BARE)})>\s*[\w.:/-]{{0,200}}\s*")
 _PARAMETER = re.compile(rf"""<?{_PREFIX}{_PARAMETERS}(?:\s+name\s*)?=\s*(["']?)(?P<key>[^"'<>=\n]{{1,200}})\1\s*>""")
 _END = rf"(?:</|<\\/|/){_PREFIX}(?:{_CALLS}|{'|'.join(_WRAPPERS)})>|<(?:invoke|function|function_calls|tool_calls)>"
 _BARE_END = rf"(?:{_CALLS}|{'|'.join(_WRAPPERS)})>"
@@ -72,12 +75,20 @@ class _Damaged:
         left += [f'<parameter name="{name}"' for name in names]
         elements = [f"{name}>{end}" for name in names for end in ("\n", "\r\n")]
         wrappers = [f"{wrapper}>{end}" for wrapper in _WRAPPERS for end in ("\n", "\r\n")]
-        return (*left, *elements, *wrappers, "<invoke ", "<function=", *_SHARED)
+        bare = [f"<{tag}>" for tag in _BARE]
+        return (*left, *elements, *wrappers, *bare, "<invoke ", "<function=", *_SHARED)
 
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with what is left of its wrapper."""
+        bare = yield from self._bare(scan, tools)
+        if bare is not None:
+            name, size, keys = bare
+            scan.take(size)
+            sink.begin(name)
+            sink.note_repair("missing_opener")
+            return (yield from self._body(scan, sink, Arguments(sink, tools, name), name, keys))
         ahead = 0
         wrapper = yield from _at(scan, _WRAPPER, 0, _ENDS)
         if wrapper is not None:
@@ -96,6 +107,27 @@ class _Damaged:
         sink.begin(name)
         sink.note_repair("damaged_tag")
         return (yield from self._body(scan, sink, Arguments(sink, tools, name), name, keys))
+
+    def _bare(self, scan: Scanner, tools: Toolbox) -> Step[tuple[str, int, tuple[str, ...]] | None]:
+        """The tool whose name stands alone in a call's tag, the length up to its first parameter, and the elements.
+
+        None where none stands. The parameters are elements of these names; () for tags.
+        """
+        while True:
+            text = scan.text[scan.pos : scan.pos + _MAX_TAG]
+            found = _BARE_HEAD.match(text)
+            if found is not None or scan.ended or len(text) == _MAX_TAG or not _is_beginning(text):
+                break
+            yield
+        name = tools.resolve(found["name"]) if found else ""
+        if found is None or name not in tools:
+            return None
+        size = len(found.group())
+        for keys in ((), tools.keys(name)):
+            parameter = yield from _parameter(scan, keys, size)
+            if parameter is not None and (keys or parameter[0] in tools.keys(name)):
+                return name, size, keys
+        return None
 
     def _body(
         self, scan: Scanner, sink: CallSink, arguments: Arguments, name: str, keys: tuple[str, ...]
@@ -186,6 +218,14 @@ class _Damaged:
                 lines.append(f'parameter name="{key}">{inner}/parameter>')
             blocks.append("\n".join((*lines, "/invoke>")))
         return "\n".join(blocks)
+
+
+def _is_beginning(text: str) -> bool:
+    """Whether more may make of `text` a call's tag with a name alone in it."""
+    tag = text.partition(">")[0] + ">"
+    return any(f"<{name}>".startswith(text) for name in _BARE) or (
+        tag[1:-1] in _BARE and _BARE_BEGUN.fullmatch(text) is not None
+    )
 
 
 def _found(scan: Scanner, pattern: re.Pattern[str], ahead: int, words: frozenset[str]) -> Step[re.Match[str] | None]:

@@ -4,6 +4,11 @@ All of it stands on one line. Values are taken verbatim: `string` means the text
 is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark, an attribute in other
 quotes or none, and a closing mark without its name closes what was opened last. The marks of the response channel and
 of the message are removed, the think channel is reasoning.
+
+Servers run the names of two elements together (`<|open|>toolscall tool="N"`, `<|close|>toolsmessage`), and lose the
+mark in front of a section's first name, or of an argument's closing one.
+
+Over 300 lines: the whole form is one file's, and what servers make of its marks is read where the marks are.
 """
 
 import re
@@ -13,8 +18,7 @@ from dataclasses import dataclass
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import ends_first, take_up_to
-from toolcalls.shapes.raw import up_to_tag
-from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.scanner import Scanner, Search, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
@@ -22,7 +26,7 @@ ABOUT = About(
     form="channels",
     since="0.1.0",
     written_by="Moonshot's Kimi K3",
-    source="vllm #50604",
+    source="vllm #50604, can1357/oh-my-pi #8495",
     example="""\
 <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"\
 <|sep|>src/a.ts<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>""",
@@ -33,6 +37,10 @@ _BOTH = (_OPEN, _CLOSE)
 _MAX_MARK = 512
 _WRITTEN = r"""(?:"[^"]*"|'[^']*'|[^\s"'=<>|]+)"""  # an attribute's value
 _ELEMENT = re.compile(rf"\s*(?P<element>[\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*{_WRITTEN})*)\s*")
+_BARE = ('call tool="', 'toolscall tool="', f"tools{_SEP}{_OPEN}call ")  # how a section begins that lost its first mark
+_JOINED = re.compile(r"(?:tools|call|message){2,}")  # the names of elements that were closed one after the other
+_LOST = "argument"  # what is left of a value's closing mark, in front of `_SEP`
+_LOST_BEGINS = re.compile(_LOST[0]).search
 _ATTRIBUTE = re.compile(rf"([\w-]+)\s*=\s*({_WRITTEN})")
 _THOUGHT = re.compile(r"<\|close\|>\s*think\s*<\|sep\|>")
 _OTHER = re.compile(r"<\|open\|>\s*(?:response|think)\s*<\|sep\|>")
@@ -44,12 +52,16 @@ _JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "nul
 
 @dataclass(frozen=True)
 class _Mark:
-    """A whole mark, `<|open|>call tool="N"<|sep|>`; `element` is "" in a closing one without a name."""
+    """A whole mark, `<|open|>call tool="N"<|sep|>`; `element` is "" in a closing one without a name.
+
+    joined   the names of several elements run together in it; `element` is the last
+    """
 
     opens: bool
     element: str
     attributes: dict[str, str]
     length: int
+    joined: bool = False
 
     def is_(self, what: str) -> bool:
         """Whether it is `call`, or `/call` for a closing one."""
@@ -66,18 +78,19 @@ class _Xtml:
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """What every mark begins with."""
-        return _BOTH
+        """What every mark begins with, and what is left of a section's first one."""
+        return (*_BOTH, *_BARE)
 
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls of one section, or one mark of a channel; all of the think channel."""
-        mark = yield from self._mark(scan, 0)
+        bare = (yield from scan.among(_BARE)) is not None
+        mark = yield from self._mark(scan, 0, bare=bare)
         if mark is None:
             return False
         if mark.is_("tools") or mark.is_("call"):
-            return (yield from self._calls(scan, sink, tools))
+            return (yield from self._calls(scan, sink, tools, bare=bare))
         if mark.element not in _FRAME or not sink.may_remove_frame():
             return False
         scan.take(mark.length)
@@ -86,9 +99,11 @@ class _Xtml:
             yield from self._thought(scan, sink)
         return True
 
-    def _mark(self, scan: Scanner, ahead: int) -> Step[_Mark | None]:
-        """The mark that stands `ahead` characters from here, not consumed."""
+    def _mark(self, scan: Scanner, ahead: int, *, bare: bool = False) -> Step[_Mark | None]:
+        """The mark that stands `ahead` characters from here, not consumed. `bare`: what is left of an opening one."""
         opening = yield from scan.among(_BOTH, ahead)
+        if opening is None and bare:
+            opening = ""
         if opening is None:
             return None
         start = ahead + len(opening)
@@ -99,10 +114,14 @@ class _Xtml:
             seen = max(start, scan.rest() - len(_SEP))
             yield
         found = _ELEMENT.fullmatch(scan.text, scan.pos + start, at)
-        if found is None or (opening == _OPEN and not found["element"]):
+        if found is None or (opening != _CLOSE and not found["element"]):
             return None
+        element = found["element"]
+        joined = _JOINED.fullmatch(element) is not None
+        if joined:
+            element = next(name for name in ("message", "call", "tools") if element.endswith(name))
         attributes = {key: _decoded(text.strip("\"'")) for key, text in _ATTRIBUTE.findall(found["attributes"])}
-        return _Mark(opening == _OPEN, found["element"], attributes, at + len(_SEP) - scan.pos - ahead)
+        return _Mark(opening != _CLOSE, element, attributes, at + len(_SEP) - scan.pos - ahead, joined)
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel. Calls in front of the mark are drafts."""
@@ -121,11 +140,13 @@ class _Xtml:
             scan.take(1)
             sink.mark_reasoning()
 
-    def _calls(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+    def _calls(self, scan: Scanner, sink: CallSink, tools: Toolbox, *, bare: bool) -> Step[bool]:
         begun = section = False
+        damaged = bare
         while True:
             space = yield from scan.space()
-            mark = yield from self._mark(scan, space)
+            mark = yield from self._mark(scan, space, bare=bare)
+            bare = False
             if mark is not None and begun and (mark.closes("tools") or mark.is_("/message")):
                 if section and mark.is_("/message"):
                     sink.note_repair("missing_closer")
@@ -137,8 +158,12 @@ class _Xtml:
                 continue
             if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
                 break
+            if damaged and not begun and not (yield from self._body_follows(scan, space + mark.length)):
+                break
             scan.take(space + mark.length)
             name = sink.begin(mark.attributes["tool"])
+            if damaged or mark.joined:
+                sink.note_repair("damaged_tag")
             begun = True
             if not (yield from self._body(scan, sink, Arguments(sink, tools, name), frozenset(tools.keys(name)))):
                 return False
@@ -147,6 +172,11 @@ class _Xtml:
                 sink.note_repair("missing_closer")
             scan.take(scan.rest())
         return begun
+
+    def _body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether a whole mark that a call goes on with stands here."""
+        mark = yield from self._mark(scan, (yield from scan.space(ahead)))
+        return mark is not None and (mark.is_("argument") or mark.closes("call"))
 
     def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments, declared: frozenset[str]) -> Step[bool]:
         """The arguments and the call's closing mark. Returns whether the call is complete.
@@ -181,9 +211,13 @@ class _Xtml:
 
         Without one it ends at the mark of a parameter that is still `missing`, or at the call's end.
         """
-        while (line_end := (yield from up_to_tag(scan, value))) is not None:
-            if line_end:  # the value's own
-                value.add(scan.take(line_end))
+        while (lost := (yield from _up_to_mark(scan, value))) is not None:
+            if lost and (yield from self._goes_on(scan, lost + len(_SEP))):
+                scan.take(lost + len(_SEP))
+                value.end()
+                sink.note_repair("damaged_tag")
+                return True
+            value.add(scan.take(lost))
             mark = yield from self._mark(scan, 0)
             if mark is not None and mark.closes("argument"):
                 if (yield from self._goes_on(scan, mark.length)):
@@ -245,6 +279,38 @@ class _Xtml:
             parts.append(f"{head}{text}{_CLOSE}argument{_SEP}")
         head = f'{_OPEN}call tool="{_escaped(call.name)}" index="{index}"{_SEP}'
         return f"{head}{''.join(parts)}{_CLOSE}call{_SEP}"
+
+
+def _up_to_mark(scan: Scanner, value: Value) -> Step[int | None]:
+    """Give `value` the text up to the next `<`, all but what may be left of its closing mark; None at the text's end.
+
+    Returns the length of what stands there of such a mark, in front of `_SEP`.
+    """
+    while True:
+        text, pos = scan.text, scan.pos
+        found = text.find("<", pos)
+        stop = len(text) if found < 0 else found
+        if found >= 0:
+            lost = len(_LOST) if text.endswith(_LOST, pos, stop) else 0
+        elif scan.ended:
+            lost = 0
+        else:
+            lost = next((size for size in range(len(_LOST), 0, -1) if text.endswith(_LOST[:size], pos)), 0)
+        if stop - lost > pos:
+            value.add(scan.take(stop - lost - pos))
+        if found >= 0:
+            return lost if lost and (yield from scan.starts(_SEP, lost)) else 0
+        if scan.ended:
+            return None
+        scan.wake_on = _wake_on(value) if scan.pos == len(scan.text) else None
+        yield
+        scan.wake_on = None
+
+
+def _wake_on(value: Value) -> Search | None:
+    """As the value's, and what may be the beginning of `_LOST`."""
+    wakes = value.wake_on
+    return None if wakes is None else lambda piece: wakes(piece) or _LOST_BEGINS(piece)
 
 
 def _kind(raw: str) -> str:

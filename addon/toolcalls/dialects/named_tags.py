@@ -1,12 +1,18 @@
 """`named_tags`: a tag for calls that names the tool in an attribute, around the arguments as JSON.
 
-Parameters may stand there in elements of their own, as in `invoke`. It goes before `hermes`, which knows attributes,
-too: an object of arguments may have a `name`.
+Parameters may stand there in elements of their own, as in `invoke`, or in the tag as attributes. It goes before
+`hermes`, which knows attributes, too: an object of arguments may have a `name`. `<tool name="N">` is also how tools are
+declared: it is no call where a tag has an attribute that only a declaration has, nor where it holds nothing and lacks
+what the tool requires.
 """
 
-from toolcalls.shapes import About, Call, Unwritable
+from dataclasses import replace
+
+from toolcalls.shapes import About, Call, CallSink, Unwritable
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.entities import escape_attribute
+from toolcalls.shapes.tags import Tag, declared_attributes, other_attributes
+from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
@@ -33,4 +39,39 @@ class _Named(Attributed):
         return f'<{self.call} name="{escape_attribute(call.name)}">{call.arguments}</{self.call}>'
 
 
-DIALECT = _Named("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))
+class _Tool(_Named):
+    """`<tool name="N">`."""
+
+    def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
+        """One call. What declares a tool is declined."""
+        given = declared_attributes(tag, tools)
+        space = yield from scan.space(tag.length)
+        hollow = tag.empty or (yield from self.call_end.at(scan, space))[1]
+        lacks = not given or not given.keys() >= set(tools.required(tools.resolve(tag.name)))
+        if other_attributes(tag, tools) or (hollow and lacks):
+            scan.take(tag.length)
+            return False
+        return (yield from super().one(scan, sink, tools, replace(tag, misspelt=True)))
+
+    def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
+        """The name in the parameter's tag that stands here, "" for none, and for a declaration."""
+        tag = yield from self.parameter_here(scan, ahead)
+        return tag.name if tag and len(tag.attributes) == 1 else ""
+
+
+_TOOL = _Tool("named_tags", wrappers=(), call="tool")
+
+
+class _Either(_Named):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Also `<tool name=`."""
+        return (*super().openers(names), *_TOOL.openers(names))
+
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """One call."""
+        if (yield from scan.starts("<tool name=")):
+            return (yield from _TOOL.read(scan, sink, tools))
+        return (yield from super().read(scan, sink, tools))
+
+
+DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))

@@ -275,6 +275,8 @@ class Block:
         """Why a call of this name is none, by what is known at its commit point; None for nothing."""
         ledger, route = self._ledger, self._call_policy.route
         refused = None if refused is not None and self._call_policy.takes(refused) else refused
+        if not name and refused is None:
+            return "not_a_call"
         reason = (self._call_policy.declines(name, self._place) if name else None) or refused
         if (
             reason is None

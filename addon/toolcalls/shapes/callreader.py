@@ -21,19 +21,31 @@ in both places, unless the text was cut off.
 Past 300 lines: a block holds objects and an object may hold a block, so the two readers call each other.
 """
 
+import json
+
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.callmembers import OpenArguments, placed
-from toolcalls.shapes.completejson import MAX_NAME, MAX_PASSED, QUOTES, UNESCAPED, complete_value, decoded_string
+from toolcalls.shapes.completejson import (
+    MAX_NAME,
+    MAX_PASSED,
+    QUOTES,
+    UNESCAPED,
+    bare_key,
+    complete_value,
+    decoded_string,
+)
 from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
+from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
 _BRACKETS = ("{", "[")
-_ESCAPED = ('{\\"', "{\\n", '{ \\"', '{\n  \\"')
+_SPACES = ("", " ", "\n", "\n ", "\n  ", "\n    ")  # between a brace and the first key
+_ESCAPED = ("{\\n", *(f"{{{space}{quote}" for space in _SPACES for quote in ('\\"', "&quot;", "&#34;")))
 _MAX_DEPTH = 4  # `{"tool_calls": [{"function": {...}}]}`, and one to spare
 
 
@@ -219,7 +231,8 @@ class CallReader:
         if found is None:
             return False
         inner = Scanner()
-        inner.feed(found.json)
+        # What was decoded once is text, also where it looks like an entity.
+        inner.feed(found.json.replace("&", "\\u0026") if "entities" in found.repairs else found.json)
         inner.end(cut=False)
         reader = CallReader(inner, self.sink, self.tools, self.arguments)
         whole = yield from reader.object(depth)
@@ -248,6 +261,9 @@ class _Object:
         self._beside: list[tuple[str, str]] = []  # other members
         self._open: OpenArguments | None = None  # arguments that leave while they arrive
         self._wraps = False  # the calls in it have begun
+        self._first = True  # no key was read so far
+        self._bare = False  # the first key has no quotes
+        self._took_comma = False  # the quote that ends the name is the next key's: the comma stood in the name
         self._repairs: list[Repair] = []  # what was noted before
 
     def read(self) -> Step[bool]:
@@ -257,17 +273,20 @@ class _Object:
             scan.take((yield from scan.space()))
             if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
                 break
-            key = yield from self._text()
-            if key is None or not (yield from accept(scan, ":")):
+            key = yield from self._key()
+            if key is None:
+                return False
+            slipped = yield from self._slipped_colon(key)
+            if not slipped and not (yield from accept(scan, ":")):
                 return False
             scan.take((yield from scan.space()))
-            if not (yield from self._member(key)):
+            if not (yield from (self._named_at(key.rstrip(": ")) if slipped else self._member(key))):
                 return False
             if (self._open or self._wraps) and (yield from self._block.lacks_braces()):
                 self._block.sink.note_repair("missing_brace")
                 self._end()
                 return True
-            if not (yield from accept(scan, ",")):
+            if not self._took_comma and not (yield from accept(scan, ",")):
                 break
         if not (yield from accept(scan, "}")):
             return False
@@ -303,6 +322,34 @@ class _Object:
         if beside.left:
             block.sink.note_repair("left_out")
 
+    def _key(self) -> Step[str | None]:
+        """A key that begins here, decoded, also a word without its quotes, or without the first; None for no key."""
+        scan = self._block.scan
+        first, self._first = self._first, False
+        if (yield from scan.among(QUOTES)):
+            return (yield from self._text())
+        found = yield from bare_key(scan)
+        self._bare = self._bare or first
+        took_comma, self._took_comma = self._took_comma, False
+        half = yield from scan.starts('"')
+        if found is None or half != took_comma:
+            return None
+        if half:
+            scan.take(1)
+            return str(json.loads(found.json))
+        if not self._bare:
+            return None  # it may as well be part of a string that lost its escapes
+        key = decoded_string(found, self._repairs)
+        if self._open or self._wraps:
+            self._block.sink.note_repair("bare_key")
+        return key
+
+    def _slipped_colon(self, key: str) -> Step[bool]:
+        """Whether the colon behind a name's key stands in the key's quotes: `"name: "N"`."""
+        if key.rstrip()[-1:] != ":" or key.rstrip(": ") not in NAMES or self._name:
+            return False
+        return not (yield from self._block.scan.starts(":", (yield from self._block.scan.space())))
+
     def _text(self) -> Step[str | None]:
         """A string that begins here, decoded; None for anything else, or one that is too long."""
         if not (yield from self._block.scan.among(QUOTES)):
@@ -317,7 +364,7 @@ class _Object:
             return (yield from self._behind(key))
         if key in WRAPPERS and bracket is not None and not self._name:
             return (yield from self._wrapped(bracket))
-        if key in NAMES and not self._name and (yield from block.scan.among(QUOTES)):
+        if key in NAMES and not self._name and (yield from self._may_name()):
             return (yield from self._named(key))
         if key in ARGUMENTS and self._arguments in {None, "{}"}:
             return (yield from self._given(key, bracket))
@@ -347,14 +394,45 @@ class _Object:
             block.sink.note_repair("alias")
         return whole_one
 
+    def _may_name(self) -> Step[bool]:
+        """Whether a string stands here, or a declared name that lost its first quote."""
+        scan = self._block.scan
+        if (yield from scan.among(QUOTES)):
+            return True
+        found = yield from word(scan, NAME)
+        return found in self._block.tools and (yield from scan.starts('"', len(found)))
+
     def _named(self, key: str) -> Step[bool]:
-        block = self._block
+        if not (yield from self._block.scan.among(QUOTES)):
+            return (yield from self._named_at(key))
         name = yield from self._text()
-        self._written = name or ""
-        self._name = block.tools.resolve(self._written)
+        if name is not None and name.strip() == ":":  # `"name":": "N"`
+            return (yield from self._named_at(key))
+        if name is not None and name.rstrip()[-1:] == ",":  # `"name": "N, "arguments"`
+            name = name.rstrip(", ")
+            if self._block.tools.resolve(name) not in self._block.tools:
+                return False
+            self._repairs.append("missing_quote")
+            self._took_comma = True
+        self._take_name(key, name or "")
+        return name is not None
+
+    def _named_at(self, key: str) -> Step[bool]:
+        """A declared name that stands here without its first quote."""
+        scan = self._block.scan
+        name = yield from word(scan, NAME)
+        if self._block.tools.resolve(name) not in self._block.tools or not (yield from scan.starts('"', len(name))):
+            return False
+        scan.take(len(name) + 1)
+        self._repairs.append("missing_quote")
+        self._take_name(key, name)
+        return True
+
+    def _take_name(self, key: str, name: str) -> None:
+        self._written = name
+        self._name = self._block.tools.resolve(name)
         if key != "name":
             self._repairs.append("alias")
-        return name is not None
 
     def _given(self, key: str, bracket: str | None) -> Step[bool]:
         block = self._block

@@ -7,6 +7,7 @@ openers might stand in them without end.
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from toolcalls.events import Repair
 from toolcalls.shapes import Call
 from toolcalls.shapes.brokenjson import UNKNOWN
 from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object
+from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.damaged_json import DamagedJson
@@ -37,6 +39,14 @@ _LISTS = ("tool_calls", _USES)
 _MESSAGE = {"content": ("null", '""'), "role": ('"assistant"',)}  # what an API's message has beside its calls
 # All that a call has.
 CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *MARKS, *_LISTS, *_MESSAGE, _RECIPIENT, _ACTION, _INPUT))
+_BARE = re.compile(r"[A-Za-z_$][\w$-]*+")  # a key without quotes
+# How an object of a call begins that was escaped as a whole.
+_ESCAPED = tuple(
+    f"{{{space}{mark}{key}{mark}"
+    for space in ("", " ", "\n", "\n  ", "\n    ")
+    for mark in ('\\"', "&quot;", "&#34;")
+    for key in sorted(CALL_KEYS)
+)
 _TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
 _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
 _MAX_DEPTH = 4
@@ -101,7 +111,10 @@ def complete_object(
     broken   is given what is known of one that cannot be read to its end
     """
     broken = broken or BrokenObject()
+    if (yield from scan.among(_ESCAPED)):
+        return (yield from complete_value(scan))
     scan.take(1)
+    bare = False  # the first key has no quotes
     written: list[str] = []
     repairs: list[Repair] = []
     while True:
@@ -109,9 +122,11 @@ def complete_object(
         if written and (yield from scan.starts("}")):
             scan.take(1)
             return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "trailing_comma"])
-        if not (yield from scan.among(QUOTES)):
+        quoted = yield from scan.among(QUOTES)
+        bare = bare or (not written and quoted is None)
+        if not bare and quoted is None:
             return None
-        spelt = yield from complete_value(scan, MAX_NAME)
+        spelt = yield from complete_value(scan, MAX_NAME) if quoted else bare_key(scan)
         key = None if spelt is None else decoded_string(spelt, repairs)
         if key not in CALL_KEYS or not (yield from accept(scan, ":")):
             return None
@@ -141,6 +156,15 @@ def complete_object(
             break
         broken.unclosed = []
     return CompleteValue(f"{{{','.join(written)}}}", repairs) if (yield from accept(scan, "}")) else None
+
+
+def bare_key(scan: Scanner) -> Step[CompleteValue | None]:
+    """A word in the place of a key, consumed, as the string that it means; None where none stands."""
+    found = yield from word(scan, _BARE)
+    if not found:
+        return None
+    scan.take(len(found))
+    return CompleteValue(quote(found), ["bare_key"])
 
 
 def _lacks_brace(scan: Scanner) -> Step[bool]:

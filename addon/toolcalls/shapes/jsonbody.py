@@ -7,22 +7,32 @@ its closer, and is never searched for other calls.
 from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import accept, value
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 
 
-def json_body(scan: Scanner, sink: CallSink, ends: Tags, next_call: Callable[[Scanner, int], Step[int]]) -> Step[bool]:
+def json_body(
+    scan: Scanner,
+    sink: CallSink,
+    ends: Tags,
+    next_call: Callable[[Scanner, int], Step[int]],
+    *,
+    in_parentheses: bool = False,
+) -> Step[bool]:
     """The object that begins here, and the call's closer. Returns whether the call is complete.
 
     ends        what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
     next_call   how long the opening of another call is that stands so many characters from here, 0 for none: then the
                 closer is missing
+    in_parentheses   a parenthesis closes behind the object
     """
     complete = yield from value(scan, sink, sink.piece)
     if not complete and scan.ended:
         return False
+    if complete and in_parentheses:
+        yield from accept(scan, ")")
     if complete:
         yield from take_surplus(scan, sink, lambda scan, ahead: _ends_at(scan, ends, ahead))
     space = yield from scan.space()

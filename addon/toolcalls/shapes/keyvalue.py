@@ -19,6 +19,7 @@ from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.call_blocks import block_end, calls_of_block
 from toolcalls.shapes.closing_tags import CALL_END, tag_value
 from toolcalls.shapes.jsonbody import json_body
+from toolcalls.shapes.jsonvalue import accept
 from toolcalls.shapes.pairs import Opening, Pairs, PairTags, gap, glued, take_gap
 from toolcalls.shapes.tags import Tags
 from toolcalls.shapes.words import MAX_WORD, NAME, word
@@ -101,6 +102,9 @@ class KeyValue:
         if not length:
             return None
         start = yield from scan.space(ahead + length)
+        if tools is not None:
+            _, again = yield from self.tags.opening[self.call].at(scan, start)
+            start = (yield from scan.space(start + again)) if again else start
         name = yield from word(scan, NAME, start)
         end = start + len(name)
         if not name:
@@ -132,7 +136,9 @@ class KeyValue:
         if kind == CALL_END:
             return True
         if pairs is not None:
-            return (yield from pairs.head(scan, space, damaged=True)) is not None
+            if (yield from pairs.head(scan, space, damaged=True)) is not None:
+                return True
+            return (yield from pairs.ends_behind_strays(scan, space)) > 0
         return (yield from self.tags.head(scan, space)) is not None
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
@@ -141,6 +147,10 @@ class KeyValue:
         pairs = Pairs(self.tags, tools, name, self.first)
         while True:
             yield from take_gap(scan, sink)
+            stray = yield from pairs.ends_behind_strays(scan, 0)
+            if stray:
+                sink.note_repair("stray_tag")
+                scan.take(stray)
             kind, length = yield from self.ends.at(scan)
             if kind == CALL_END:
                 scan.take(length)
@@ -198,16 +208,22 @@ class KeyValueOrJson(KeyValue):
     """The form with an object of JSON behind the name in the place of the pairs, where one stands there."""
 
     def body_follows(self, scan: Scanner, ahead: int, pairs: Pairs | None = None) -> Step[bool]:
-        """Also an object."""
+        """Also an object, in parentheses or without them."""
         if (yield from super().body_follows(scan, ahead, pairs)):
             return True
         space = yield from gap(scan, ahead)
+        if (yield from scan.starts("(", space)):
+            space = yield from gap(scan, space + 1)
         return (yield from scan.starts("{", space))
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also an object."""
         space = yield from gap(scan)
-        if not (yield from scan.starts("{", space)):
+        if (yield from scan.among(("{", "("), space)) is None:
             return (yield from super().body(scan, sink, tools, name))
         yield from take_gap(scan, sink)
-        return (yield from json_body(scan, sink, self.ends, self.quotes))
+        in_parentheses = yield from accept(scan, "(")
+        if in_parentheses:
+            yield from take_gap(scan, sink)
+            sink.note_repair("other_brackets")
+        return (yield from json_body(scan, sink, self.ends, self.quotes, in_parentheses=in_parentheses))

@@ -3,7 +3,8 @@
 Models leave out tags, and servers eat them. A pair of which half is missing is read where the schema leaves one
 reading: its key is a declared parameter that the call lacks so far (without a schema, a plain word). So a key in front
 of a value may lack its opening or its closing tag, and a value its opening tag; a value that has no closing tag ends at
-the next such key (`closing_tags`). What is missing is noted. In a value, the same pair is data where it has a closing
+the next such key (`closing_tags`). Tags also come twice, in the place of others, or where they mean nothing: in front
+of such a key, and behind it. What is damaged is noted. In a value, the same pair is data where it has a closing
 tag of its own behind which the call cannot go on.
 
 `keyvalue` is the form that these pairs stand in.
@@ -25,6 +26,10 @@ from toolcalls.shapes.words import word
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
+STRAYS = frozenset({"key", "key_end", "value_end", "call"})  # tags that come where they mean nothing
+_BEHIND_VALUE = STRAYS - {"value_end"}  # behind a value, one more closer of its own is `duplicate_closer`
+_OPENERS = frozenset({"key"})
+_MAX_STRAYS = 2
 _MAX_LOOK = 256  # characters of a key, and of a value without an opening tag, in which the next tag is looked for
 _WORD = re.compile(r"[\w.:-]*+")  # a key that no tag marks
 _SUFFIX = PatternPart(full=r"(?::[\w.-]{1,64})?", partial=r"|:[\w.-]{0,64}", first=":")
@@ -223,6 +228,32 @@ class PairTags:
             return (begun or kind == "key") and not scan.text[scan.pos + ahead : scan.pos + at].isspace() and at > ahead
         return kind == "value_end" or (not kind and scan.rest() >= ahead + _MAX_LOOK)
 
+    def past_strays(self, scan: Scanner, ahead: int, kinds: frozenset[str] = STRAYS) -> Step[int]:
+        """The place behind a tag or two of these kinds that stand here, with the gap; `ahead` where none does."""
+        for _ in range(_MAX_STRAYS):
+            kind, length = yield from self._around_key.at(scan, ahead)
+            if kind not in kinds:
+                break
+            ahead = yield from gap(scan, ahead + length)
+        return ahead
+
+    def damaged_opening(self, scan: Scanner, ahead: int) -> Step[int]:
+        """The place behind what stands for a value's opening tag here, 0 for nothing.
+
+        It is the key's closing tag once more and then the opening tag, or the key's opening tag in front of a value
+        that is closed.
+        """
+        _, length = yield from self.closing[self.key].at(scan, ahead)
+        if length:
+            space = yield from gap(scan, ahead + length)
+            _, value = yield from self.opening[self.value].at(scan, space)
+            return space + value if value else 0
+        _, length = yield from self.opening[self.key].at(scan, ahead)
+        if not length:
+            return 0
+        kind, _, _ = yield from self._tag_behind(scan, ahead + length)
+        return ahead + length if kind == "value_end" else 0
+
 
 class Pairs:
     """What the values of one call stand in (`closing_tags.Surroundings`), and which it has so far.
@@ -259,14 +290,19 @@ class Pairs:
         key, declared = self._tools.key(self._name, written), self._tools.keys(self._name)
         return key not in self._given and (key in declared if declared else _WORD.fullmatch(written) is not None)
 
-    def head(self, scan: Scanner, ahead: int = 0, *, damaged: bool = False) -> Step[Head | None]:
+    def head(
+        self, scan: Scanner, ahead: int = 0, *, damaged: bool = False, strays: frozenset[str] = STRAYS
+    ) -> Step[Head | None]:
         """What stands in front of a value, None where nothing does.
 
         damaged   also where the key's opening tag or the value's is missing, and the call lacks this key
+        strays    the tags that may then stand in front of it
         """
         key = yield from self._tags.whole_key(scan, ahead)
         if key is None and damaged:
             key = yield from self._unopened_key(scan, ahead)
+        if key is None and damaged:
+            key = yield from self._behind_strays(scan, ahead, strays)
         if key is None:
             return None
         start, string = yield from self._tags.value_opening(scan, key)
@@ -275,10 +311,30 @@ class Pairs:
         if not damaged or not key.closed or not self._lacks(key.word):
             return None
         space = yield from scan.space(key.end)
+        start = yield from self._tags.damaged_opening(scan, space)
+        if start:
+            return Head(key.word, start - ahead, string, (*key.repairs, "stray_tag"))
         if not (yield from self._tags.unopened_value(scan, space, begun=self._begun)):
             return None
         line_end = yield from scan.among(("\r\n", "\n"), key.end)
         return Head(key.word, key.end + len(line_end or "") - ahead, string, (*key.repairs, "unopened_value"))
+
+    def _behind_strays(self, scan: Scanner, ahead: int, strays: frozenset[str]) -> Step[_Key | None]:
+        """A key behind tags that mean nothing there, of those that the call lacks."""
+        start = yield from self._tags.past_strays(scan, ahead, strays)
+        key = (yield from self._tags.whole_key(scan, start)) if start > ahead else None
+        if key is None and start > ahead:
+            key = yield from self._unopened_key(scan, start)
+            key = key and key._replace(repairs=())  # the tag is there, in another's place
+        if key is None or not key.closed or not self._lacks(key.word):
+            return None
+        return key._replace(repairs=(*key.repairs, "stray_tag"))
+
+    def ends_behind_strays(self, scan: Scanner, ahead: int, strays: frozenset[str] = STRAYS) -> Step[int]:
+        """How far away the call's closer stands behind tags that mean nothing there; 0 where none does."""
+        start = yield from self._tags.past_strays(scan, ahead, strays)
+        kind, _ = yield from self._tags.ends.at(scan, start)
+        return start if start > ahead and kind == CALL_END else 0
 
     def _unopened_key(self, scan: Scanner, ahead: int) -> Step[_Key | None]:
         """A key without its opening tag, of those that the call lacks."""
@@ -294,7 +350,11 @@ class Pairs:
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Another pair, a closer, the next call, or the end of the reply."""
         space = yield from gap(scan, ahead)
-        if (yield from self._tags.ends.at(scan, space))[1] or (yield from self.head(scan, space, damaged=True)):
+        if (yield from self._tags.ends.at(scan, space))[1]:
+            return True
+        if (yield from self.head(scan, space, damaged=True, strays=_BEHIND_VALUE)):
+            return True
+        if (yield from self.ends_behind_strays(scan, space, _OPENERS)):
             return True
         if (yield from self._next_call(scan, space)):
             return True
@@ -320,5 +380,5 @@ class Pairs:
         """The length of what stands in front of another value of this call, one that it lacks so far; 0 for none."""
         if not scan.text.startswith("<", scan.pos + ahead):
             return 0
-        head = yield from self.head(scan, ahead, damaged=True)
+        head = yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE)
         return head.length if head is not None and self._lacks(head.key) else 0

@@ -77,11 +77,13 @@ class Toolbox:
         """The tool that a written name means.
 
         It is itself when declared; else the only declared one from which it differs by a prefix up to a separator
-        (`functions.`, `mcp__server__`), or by case, `-`, `_` and blanks; else what follows its last `:`.
+        (`functions.`, `mcp__server__`), or by case, `-`, `_` and blanks; else what follows its last `:`. A colon
+        behind the name belongs to the text around it.
         """
         name = written.strip()
         if name in self._tools:
             return name
+        name = name.rstrip(":")
         if name not in self._resolved:
             self._resolved[name] = self._only_close(name) or name.rpartition(":")[2]
         return self._resolved[name]

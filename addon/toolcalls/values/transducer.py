@@ -99,7 +99,7 @@ class Transducer:
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
         self._quote = '"'
         self._run = STRING_RUNS['"']
-        self._is_key = False
+        self._is_key = self._key_is_bare = False
         self._escaped = ""  # an escape so far
         self._literal = self._literal_json = ""
         self._matched = 0  # letters of the literal so far
@@ -276,10 +276,10 @@ class Transducer:
         if char in "\"'":
             self._flush()
             return self._open_string(char, pos, key=True)
-        if char == "\\" and self._is_escaped(text, pos):
+        if char in "\\&" and self._is_escaped(text, pos):
             return pos
         if self._bare_keys and char != "." and _bare.fullmatch(char):
-            self._repair("bare_key")
+            self._key_is_bare = True
             self._flush()
             self._out.append('"')
             self._state = Transducer._bare_key
@@ -292,6 +292,9 @@ class Transducer:
             return self._gap(text, pos)
         if char != ":":
             return self._fail("no colon", pos)
+        if self._key_is_bare:
+            self._repair("bare_key")
+            self._key_is_bare = False
         self._out.append(":")
         self._state = Transducer._value
         return pos + 1
@@ -348,7 +351,7 @@ class Transducer:
         return False
 
     def _is_escaped(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
-        """Whether the backslash in the place of a key says that the whole object is escaped."""
+        """Whether the backslash or entity in the place of a key says that the whole object is escaped."""
         return False
 
     def _content(self, made: str) -> None:

@@ -29,12 +29,13 @@ _ENTRIES = (
         "the closing tag of a wrapper that was never opened, or the token that ends the model's turn, followed the "
         "call",
     ),
+    RepairEntry("stray_tag", "a tag of its form stood twice, in the place of another, or where it means nothing"),
     RepairEntry("alias", "its JSON was wrapped, or a tag or key was spelt otherwise than the dialect spells it"),
     RepairEntry("inferred_name", "no tool was named, and only one has the parameters that were given"),
     RepairEntry("misplaced_name", "the tool's name stood in front of the mark that begins a call"),
     RepairEntry("missing_mark", "a mark between the tool's name and the arguments was left out"),
     RepairEntry("nested_quotes", "a string held its own quotes without escapes"),
-    RepairEntry("missing_quote", "a string began without its delimiter, or stood in other quotes"),
+    RepairEntry("missing_quote", "a quote of a string or key was missing or misplaced, or others stood there"),
     RepairEntry("unclosed_key", "the key of an argument had no closing tag"),
     RepairEntry("unopened_key", "the key of an argument had no opening tag"),
     RepairEntry("unopened_value", "a value had no opening tag"),
@@ -51,7 +52,7 @@ _ENTRIES = (
     RepairEntry("nameless_argument", "an argument without a name was the only one that was missing"),
     RepairEntry("misspelt_tag", "a tag or its name attribute was misspelt"),
     RepairEntry("damaged_tag", "parts of its tags were lost, or its parameters stood in another form than the call"),
-    RepairEntry("entities", "a command in its JSON was escaped for HTML (`&gt;`), with nothing in it left as it is"),
+    RepairEntry("entities", "a command in its JSON, or all of an object, was escaped for HTML (`&gt;`)"),
     RepairEntry(
         "value_as_text",
         "a value that was no string became text, since neither its form nor the client's prompt says types",

@@ -1,0 +1,116 @@
+"""`bracket_marks`: a word for calls in square brackets, and behind it a call's JSON, or a tool's name and its JSON.
+
+`[tool_call]{…}[/tool_call]`, `[Tool Call] N {…}`, `[tool_call] name=N args={…}`, `[tool_call name="N"]{…}`: what models
+make of the marks that they see around past calls. The marks in capitals that hold JSON alone are `lm_studio`'s, a name
+inside the brackets behind a colon is `bracket_tool_call`'s. It could be prose, so it counts at the start of a line
+only, and a name that stands there must be a declared one.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes.brokenjson import skip_json
+from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.surplus import take_surplus
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    since="0.1.0",
+    written_by="models that have seen past calls between such marks",
+    source="no model's template; lmstudio-bug-tracker #1177, FLUJO #296 and other public reports",
+    example="""\
+[tool_call]
+{"name": "read_file", "arguments": {"path": "src/a.ts"}}
+[/tool_call]""",
+)
+
+_WORDS = (
+    *("tool_call", "tool_calls", "tool_use", "tool_request", "function_call", "function_calls"),
+    *("Tool Call", "Tool call", "tool call", "Tool Use", "Function Call", "TOOL CALL"),
+    *("TOOL_USE", "FUNCTION_CALL"),
+)
+_NAMED = ("TOOL_CALL", "TOOL_REQUEST")  # `lm_studio` reads these where JSON follows
+_MARKS = tuple(f"[{word}]" for word in (*_WORDS, *_NAMED))
+_ATTRIBUTED = tuple(f"[{word} name=" for word in (*_WORDS, *_NAMED))
+_CLOSERS = tuple(f"[{slash}{word}]" for word in (*_WORDS, *_NAMED) for slash in ("/", "END_", "end_", "End "))
+_NAME = r"""["'`]?(?P<name>[\w.:/-]{1,200}?)["'`]?"""
+_GIVEN = r"(?:with\s+)?(?:arguments|args|parameters|params|input)"
+# From the mark's closing bracket, or from the attribute's equals sign, to the object.
+_HEAD = re.compile(
+    rf"(?:name\s*[=:]\s*)?{_NAME}\s*[,:]?\s*(?:\[ARGS\]|(?P<open>\()|{_GIVEN}\s*[=:]?|=>)?\s*", re.IGNORECASE
+)
+_BEGUN = re.compile(r"""(?:name\s*(?:[=:]\s*|\Z))?["'`]?(?P<name>[\w.:/-]*)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rf"{_NAME}\s*\]\s*")
+_MOST = 320  # characters of it
+_LINE_ENDS = 4
+
+
+class _Marks:
+    name = "bracket_marks"
+    place: OpenerPlace = "start"
+    stray_words: tuple[str, ...] = ()
+    _json = JsonTags("bracket_marks", opening=_MARKS, closing=_CLOSERS)
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The marks, and those with an attribute up to its value."""
+        return (*_MARKS, *_ATTRIBUTED)
+
+    # Reading
+
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """One mark with its calls."""
+        mark = yield from scan.among((*_ATTRIBUTED, *_MARKS))
+        if mark is None:
+            return False
+        space = yield from scan.space(len(mark))
+        if mark in _MARKS and (yield from scan.among(("{", "[", "```", *_MARKS), space)):
+            return (yield from self._json.read(scan, sink, tools))
+        head = yield from _head(scan, _HEAD if mark in _MARKS else _ATTRIBUTE, space, tools)
+        if head is None or tools.resolve(head["name"]) not in tools:
+            return False
+        scan.take(space + len(head.group()))
+        sink.begin(head["name"])
+        unclosed = list[str]()
+        if not (yield from value(scan, sink, sink.piece, unclosed)):
+            if not scan.rest() and scan.ended:
+                return False
+            sink.fail()
+            return bool(unclosed) and (yield from skip_json(scan, unclosed))
+        yield from take_surplus(scan, sink, _CLOSERS)
+        if "open" in head.groupdict() and head["open"] and not (yield from accept(scan, ")")):
+            sink.note_repair("missing_closer")
+        closed = False
+        for closer in _CLOSERS:
+            closed = closed or (yield from accept(scan, closer))
+        if not closed and scan.cut and scan.stops_short(_CLOSERS):
+            scan.take(scan.rest())
+            return False
+        sink.end()
+        return True
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One mark a call."""
+        return self._json.write(calls, tools)
+
+
+def _head(scan: Scanner, pattern: re.Pattern[str], ahead: int, tools: Toolbox) -> Step[re.Match[str] | None]:
+    """What `pattern` makes of all that stands between here and the first brace; None where it is something else."""
+    while True:
+        at = scan.pos + ahead
+        text, brace, _ = scan.text[at : at + _MOST].partition("{")
+        if brace or scan.ended or len(text) == _MOST or text.count("\n") > _LINE_ENDS:
+            break
+        begun = _BEGUN.match(text)
+        if begun is None or (begun.end() < len(text) and tools.resolve(begun["name"]) not in tools):
+            return None  # the first word is no tool: prose
+        yield
+    return pattern.fullmatch(text) if brace and text.count("\n") <= _LINE_ENDS else None
+
+
+DIALECT = _Marks()

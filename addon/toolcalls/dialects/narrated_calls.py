@@ -1,0 +1,119 @@
+"""`narrated_calls`: a sentence that says that a tool was called, with its arguments, as the end of a message.
+
+Gateways to agents that take one message at a time write past calls down as such sentences, and models go on in the same
+words. A sentence about a call is prose, so it counts at the start of a line only, for a declared tool, and with nothing
+behind it but further such sentences and the tokens with which the model closes a call of its own form.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.events import Repair
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes.brokenjson import skip_json
+from toolcalls.shapes.completejson import complete_value
+from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.words import check_name
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="agents and gateways",
+    since="0.1.0",
+    written_by="Kimi K3 behind gateways that write past calls down as sentences",
+    source="OmniRoute PR#12721",
+    example="""\
+Assistant called tool read_file (call_1) with arguments: {"path": "src/a.ts"}""",
+)
+
+_OPENERS = ("Assistant called tool ", "Assistant called the tool ", "Assistant called function ")
+_HEAD = re.compile(
+    r"Assistant called (?:the )?(?:tool|function) (?P<name>[\w.:/-]{1,200})(?: \([\w.:-]{1,128}\))?"
+    r" with (?:the )?(?:arguments|input):?\s{0,4}(?=\{)"
+)
+_MOST = 400
+_NO_HEAD = re.compile(r"[{\n]")
+_SO_FAR = re.compile(r"Assistant called (?:the )?(?:tool|function) [\w.:/-]*(?: (?:[(w].*)?)?\Z", re.DOTALL)
+_TOKENS = tuple(f"<|close|>{name}<|sep|>" for name in ("argument", "call", "tools", "message", "response"))
+
+
+@dataclass
+class _Told:
+    """One call that a sentence tells of, and what was repaired in it."""
+
+    name: str
+    arguments: str
+    repairs: list[Repair]
+
+    def note_repair(self, name: Repair) -> None:
+        """One more."""
+        self.repairs.append(name)
+
+
+class _Narrated:
+    name = "narrated_calls"
+    place: OpenerPlace = "start"
+    stray_words: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """How the sentence begins."""
+        return _OPENERS
+
+    # Reading
+
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """All such sentences that stand here, when nothing follows them."""
+        told: list[_Told] = []
+        while (head := (yield from self._head(scan))) is not None:
+            if tools.resolve(head["name"]) not in tools:
+                return False
+            scan.take(len(head.group()))
+            unclosed = list[str]()
+            found = yield from complete_value(scan, None, unclosed)
+            if found is None:
+                if told or not (scan.rest() or not scan.ended):
+                    return False
+                sink.begin(head["name"], "bad_arguments")
+                return bool(unclosed) and (yield from skip_json(scan, unclosed))
+            told.append(_Told(head["name"], found.json, found.repairs))
+            yield from take_surplus(scan, told[-1], _TOKENS)
+            while (token := (yield from scan.among(_TOKENS, (yield from scan.space())))) is not None:
+                scan.take((yield from scan.space()) + len(token))
+            space = yield from scan.space()
+            if scan.rest() > space:
+                scan.take(space)
+                continue
+            if scan.cut:
+                return False
+            for call in told:
+                sink.begin(call.name)
+                sink.piece(call.arguments)
+                for repair in call.repairs:
+                    sink.note_repair(repair)
+                sink.end()
+            return True
+        return False
+
+    def _head(self, scan: Scanner) -> Step[re.Match[str] | None]:
+        """The sentence up to its object, None where another stands here."""
+        while True:
+            text = scan.text[scan.pos : scan.pos + _MOST]
+            if scan.ended or len(text) == _MOST or _NO_HEAD.search(text):
+                return _HEAD.match(text)
+            if not any(opener.startswith(text) for opener in _OPENERS) and _SO_FAR.match(text) is None:
+                return None
+            yield
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        """A sentence a call."""
+        for call in calls:
+            check_name(call.name, "in a sentence")
+            members(call.arguments)
+        return "\n".join(f"{_OPENERS[0]}{call.name} (call_1) with arguments: {call.arguments}" for call in calls)
+
+
+DIALECT = _Narrated()
