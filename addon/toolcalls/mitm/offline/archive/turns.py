@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from toolcalls.insight.conversation import Message
 from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.mitm.offline.archive.engines import in_processes, processes_for
 from toolcalls.mitm.offline.archive.parts import PART, File, Part, parts_of
@@ -29,12 +30,16 @@ class _Reading:
 
     def __call__(self, part: Part) -> Turns:
         made = Turns(size=part.size)
+        known: dict[tuple[str, str], Message] = {}  # each request repeats the messages of those before it
         for found in flows_of(part):
             if isinstance(found, Broken):
                 made.broken.append((found.said, found.torn))
                 continue
             made.flows += 1
-            made.turns += (turn_of(record) for record in all_of(found.flow, self.config, compare=True))
+            for record in all_of(found.flow, self.config, compare=True):
+                turn = turn_of(record, known)
+                known |= {(message.role, message.digest): message for message in turn.request.messages}
+                made.turns.append(turn)
         return made
 
 
