@@ -23,28 +23,67 @@ class Form:
     place: str
     literals: tuple[str, ...]
     stray_words: tuple[str, ...] = ()
+    around: tuple[tuple[str, str], ...] = ()  # what stands before and behind a tool's name
 
-    def openers(self, _names: tuple[str, ...]) -> tuple[str, ...]:
-        return self.literals
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return (*self.literals, *(f"{before}{name}{after}" for before, after in self.around for name in names))
 
 
 TAG = Form("tag", "anywhere", ("<call>", "<call"), ("call",))
-TOKEN = Form("token", "anywhere", ("<call>[", "[GO]"))
+TOKEN = Form("token", "anywhere", ("<call>[", "[GO]", "<goto>"))
 LOST = Form("lost", "anywhere", ("GO]",))  # begins with a letter: only where a line does
-LINE = Form("line", "start", ("act:", "<call>x", "do\nact"), ("tool",))
+LINE = Form("line", "start", ("act:", "<call>x", "do\nact"), ("tool",), (("", ":"), ("=", ""), ("", "\nx")))
+NAMED = Form("named", "line", (), ("call",), (("<", ">"), ("<", "/"), ("[G ", ""), ("@", "!"), ("<call>", "")))
 MESSAGE = Form("message", "message", ("{", '{"n'))
-FORMS = (TAG, TOKEN, LOST, LINE, MESSAGE)
+FORMS = (TAG, TOKEN, LOST, LINE, NAMED, MESSAGE)
+NAMES = ("go", "goto", "a", 'o"', "_")  # the last two are written out, the others are looked for by themselves
 REACH = len("call") + 32  # characters in front of an opener in which a stray word is looked for, and its line's start
 CLOSER = "</think>"  # begins a message, and is no dialect's
 
-INLINE = {"<call>": (TAG,), "<call": (TAG,), "<call>[": (TOKEN,), "[GO]": (TOKEN,), CLOSER: ()}
-START = {"GO]": (LOST,), "act:": (LINE,), "<call>x": (LINE,), "do\nact": (LINE,)}
+INLINE = {
+    "<call>": (TAG,),
+    "<call": (TAG,),
+    "<call>[": (TOKEN,),
+    "[GO]": (TOKEN,),
+    CLOSER: (),
+    **{f"{before}{name}{after}": (NAMED,) for before, after in NAMED.around for name in NAMES},
+    "<goto>": (TOKEN, NAMED),
+}
+START = {
+    "GO]": (LOST,),
+    "act:": (LINE,),
+    "<call>x": (LINE,),
+    "do\nact": (LINE,),
+    **{f"{before}{name}{after}": (LINE,) for before, after in LINE.around for name in NAMES},
+}
 BEGINNING = {"{": (MESSAGE,)}
 
 cheap = settings(law, max_examples=max(60, law.max_examples))  # also with TESTS=quick
 
 PIECES = (
     *("<call>", "<call", "<ca", "<", "[", "[GO]", "[G", "GO]", "GO", "act:", "ac", "x", "do\nact", "do", "{", '{"n'),
+    *(
+        "<g",
+        "<go",
+        "<got",
+        "<goto",
+        "@",
+        "@g",
+        "@a",
+        "@goto!",
+        "@",
+        "<go>",
+        "<goto/",
+        "<a",
+        "<a>",
+        '<o"',
+        '<o">',
+        "<_/",
+        "[G go",
+        "[G ",
+        "<call>go",
+    ),
+    *("go", "goto", "go:", "a:", "=", "=go", "=a", 'o"', 'o":', "_:", "a\nx"),
     *("call", "tool", "to", "\n", "\r\n", "\r", " ", "\t", "y", "y" * 300, "<" * 300, " " * 300, CLOSER, "</thi"),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
@@ -106,7 +145,7 @@ BEFORE = st.sampled_from(("", "z", "\n", "<call>", "act:", "tool", " "))
 @cheap
 @given(text=TEXTS, begins=BEGINS, before=BEFORE)
 def test_the_first_opener_is_the_one_that_a_plain_search_finds(text: str, begins: dict[str, bool], before: str) -> None:
-    opener = Openers(FORMS, (), anywhere=False, results=False).find(before + text, len(before), ended=True, **begins)
+    opener = Openers(FORMS, NAMES, anywhere=False, results=False).find(before + text, len(before), ended=True, **begins)
     found = first(text, **begins)
     if opener is None or found is None:
         assert opener is found is None
@@ -115,7 +154,7 @@ def test_the_first_opener_is_the_one_that_a_plain_search_finds(text: str, begins
     assert (opener.start - len(before), opener.literal, frozenset(opener.dialects)) == found
     assert opener.stray == stray(text, start, forms, line_start=begins["line_start"])
     if forms:
-        assert literal in opener.dialects[0].literals
+        assert literal in opener.dialects[0].openers(NAMES)
 
 
 @cheap
@@ -123,7 +162,7 @@ def test_the_first_opener_is_the_one_that_a_plain_search_finds(text: str, begins
 def test_what_is_found_before_the_end_stays_so_whatever_follows(
     text: str, begins: dict[str, bool], before: str
 ) -> None:
-    openers = Openers(FORMS, (), anywhere=False, results=False)
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
     opener = openers.find(before + text, len(before), ended=False, **begins)
     if opener is not None:
         for later in LATER:
@@ -137,7 +176,7 @@ def test_what_is_found_before_the_end_stays_so_whatever_follows(
 @cheap
 @given(text=TEXTS, begins=BEGINS, before=BEFORE)
 def test_what_may_become_an_opener_is_held_and_nothing_else(text: str, begins: dict[str, bool], before: str) -> None:
-    openers = Openers(FORMS, (), anywhere=False, results=False)
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
     opener = openers.find(before + text, len(before), ended=False, **begins)
     if opener is not None:
         assert openers.possible(text, **begins)
@@ -158,7 +197,7 @@ def test_what_may_become_an_opener_is_held_and_nothing_else(text: str, begins: d
 @cheap
 @given(text=TEXTS, before=BEFORE)
 def test_inside_a_line_the_short_way_holds_the_same(text: str, before: str) -> None:
-    openers = Openers(FORMS, (), anywhere=False, results=False)
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
     begins = {"line_start": False, "message_start": False}
     held = openers.inside_line(before + text, len(before))
     if "\n" in text or "\r" in text or openers.find(before + text, len(before), ended=False, **begins) is not None:
@@ -167,9 +206,22 @@ def test_inside_a_line_the_short_way_holds_the_same(text: str, before: str) -> N
         assert held == openers.held(before + text, len(before), **begins)
 
 
+@pytest.mark.parametrize(("before", "opener"), [*(("x", each) for each in INLINE), *(("x\n", each) for each in START)])
+def test_every_beginning_of_an_opener_is_held(before: str, opener: str) -> None:
+    openers = Openers(FORMS, tuple(name for name in NAMES if name in opener), anywhere=False, results=False)
+    begins = {"line_start": False, "message_start": False}
+    for size in range(1, len(opener)):
+        text = before + opener[:size]
+        assert openers.possible(text, **begins)
+        assert openers.held(text, 0, **begins) <= len(before)
+    found = openers.find(before + opener, 0, ended=True, **begins)
+    assert found is not None
+    assert (found.start, found.literal, frozenset(found.dialects)) == first(before + opener, **begins)
+
+
 @pytest.mark.parametrize("text", ["\n", "\r", "a\n", "a\r", "\na", "\ra"])
 def test_a_line_end_wherever_it_stands_ends_the_short_way(text: str) -> None:
-    openers = Openers(FORMS, (), anywhere=False, results=False)
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
     assert [openers.inside_line(before + text, len(before)) for before in ("", "zz")] == [-1, -1]
     assert openers.inside_line("\r\na", 2) == 3
 
@@ -177,7 +229,7 @@ def test_a_line_end_wherever_it_stands_ends_the_short_way(text: str) -> None:
 @pytest.mark.parametrize("text", ["\uff1ccall>", "a\uff1ccall>", "\uff1cca", "a \uff1c"])
 def test_what_looks_like_an_opener_is_possible_wherever_it_stands(text: str) -> None:
     """In a line, too, where no opener stands: such a text gets a verdict of its own."""
-    openers = Openers(FORMS, (), anywhere=False, results=False)
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
     assert openers.possible(text, line_start=False, message_start=False)
     assert not openers.possible(text.replace("\uff1c", "\u00e9"), line_start=False, message_start=False)
 

@@ -1,33 +1,122 @@
-"""What is worked out once for a set of openers: a pattern for their beginnings, and whose each of them is.
+"""The openers that are looked for at one kind of place, and whose each of them is.
 
-There are thousands for a request with many tools, so both grow with their characters alone.
+Most openers hold the name of a declared tool, in over a hundred ways for each tool. What stands around the name is the
+same for every request, so it is worked out once in a process (`Table`); a request adds its `Names` and nothing else. An
+opener with a name is found by what stands before the name, then by the name, then by what stands behind it.
+
+That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
+by some dialects, so a table has their openers in full.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
+from toolcalls.text.scanner import beginnings
+
+NOTHING = re.compile(r"(?!)")
+_LINE = re.compile(r"[\n\r][ \t]*+")
+_HEAD = 3  # characters of an opener or a name by which it is looked up
+_SIZES = range(_HEAD, -1, -1)
+
+# Names that every dialect writes as they are, or not at all. `functions.` is a module, and no beginning of a name.
+ORDINARY = re.compile(r"(?!functions\.)[A-Za-z][A-Za-z0-9_.-]*")
+PROBE = "zqProbe9"  # stands for any of them; no dialect has it in its own marks
+_FIRST_OF_NAME = "[A-Za-z]"
+
+# Dialects that may begin with an opener, by the turn in which they are asked. A mark that opens no call has none.
+type Owners = dict[int, Dialect]
 
 
-def with_shorter(dialects: Mapping[str, tuple[Dialect, ...]]) -> dict[str, tuple[Dialect, ...]]:
-    """The dialects of each opener, and behind them those of what it begins with: it is that opener, too.
+class Names:
+    """The ordinary names of declared tools, and which of them stand at a place. Never changes."""
 
-    In the order of the alphabet, all that begin with an opener stand behind it in one row. Dialects are compared by
-    identity, since a hash of one goes through all of its fields.
+    __slots__ = ("_by_head", "_in_order", "longest")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._in_order = sorted(names)
+        self._by_head: dict[str, list[str]] = {}
+        for name in self._in_order:
+            self._by_head.setdefault(name[:_HEAD], []).append(name)
+        self.longest = max(map(len, self._in_order), default=0)
+
+    def __bool__(self) -> bool:
+        return bool(self._in_order)
+
+    def at(self, text: str, begin: int) -> Iterator[str]:
+        """Those that stand at `begin`; at the end of the text, one may come twice."""
+        for size in _SIZES:
+            for name in self._by_head.get(text[begin : begin + size], ()):
+                if text.startswith(name, begin):
+                    yield name
+
+    def continue_from(self, part: str) -> bool:
+        """Whether one is longer than `part` and begins with it."""
+        at = bisect_right(self._in_order, part)
+        return at < len(self._in_order) and self._in_order[at].startswith(part)
+
+
+class _Around(NamedTuple):
+    """What stands before a name, what may stand behind it, and all beginnings of that."""
+
+    before: str
+    after: dict[str, Owners]
+    begun: frozenset[str]
+
+
+class Table:
+    """Openers in which `PROBE` stands for a tool's name. Never changes.
+
+    literals   those without a name, by their first three characters
+    around     the others, by the first three characters before the name
+    prefixes   all beginnings of both, up to where a name begins
+    first      finds a character that an opener begins with
+    heads      finds the first three characters of one, or as many as the text has
+    spans      some stand on two lines
+    angled     a `<` stands only where one begins
     """
-    out: dict[str, tuple[Dialect, ...]] = {}
-    begins: list[str] = []
-    for literal in sorted(dialects):
-        while begins and not literal.startswith(begins[-1]):
-            begins.pop()
-        own = dialects[literal]
-        found = {id(dialect): dialect for dialect in own}
-        for shorter in reversed(begins):
-            found |= {id(dialect): dialect for dialect in dialects[shorter] if id(dialect) not in found}
-        out[literal] = tuple(found.values())
-        if literal:
-            begins.append(literal)
-    return out
+
+    def __init__(self, openers: Mapping[str, Owners]) -> None:
+        self.literals: dict[str, list[tuple[str, Owners]]] = {}
+        around: dict[str, dict[str, Owners]] = {}
+        self.longest = self.longest_around = 0
+        for opener, owners in openers.items():
+            before, name, after = opener.partition(PROBE)
+            if name:
+                around.setdefault(before, {})[after] = owners
+                self.longest_around = max(self.longest_around, len(before) + len(after))
+            else:
+                self.literals.setdefault(opener[:_HEAD], []).append((opener, owners))
+                self.longest = max(self.longest, len(opener))
+        self.around: dict[str, list[_Around]] = {}
+        for before, afters in around.items():
+            entry = _Around(before, afters, beginnings(tuple(afters))[0])
+            self.around.setdefault(before[:_HEAD], []).append(entry)
+        literals = [opener for opener in openers if PROBE not in opener]
+        self.prefixes = beginnings((*literals, *(before + PROBE[0] for before in around)))[0]
+        self.spans = any("\n" in opener[:-1] for opener in openers)
+        signs = sorted({opener[0] for opener in openers})
+        self.angled = signs == ["<"] and all(opener.rfind("<") == 0 for opener in openers)
+        self.first = re.compile(f"[{re.escape(''.join(signs))}]") if signs else NOTHING
+        self.heads = _heads(literals, around)
+
+
+def _heads(literals: Iterable[str], around: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for the first characters of openers, which matches the first alone, so that none hides another."""
+    short = {before for before in around if before and len(before) < _HEAD}
+    heads = {opener[:_HEAD] for opener in (*literals, *around) if opener} - (short - set(literals))
+    at_end = {*short, *(head[:size] for head in {*heads, *short} for size in range(1, len(head)))}
+    behind: dict[str, list[str]] = {}
+    for first in sorted({head[0] for head in (*heads, *short)}):
+        behind[first] = [any_literal(head[1:] for head in sorted(heads) if head[0] == first)]
+        behind[first] += [re.escape(before[1:]) + _FIRST_OF_NAME for before in sorted(short) if before[0] == first]
+        behind[first] += [re.escape(part[1:]) + r"\Z" for part in sorted(at_end) if part[0] == first]
+        if not any(head[0] == first for head in heads):
+            del behind[first][0]
+    branches = [f"{re.escape(first)}(?={'|'.join(rest)})" for first, rest in behind.items()]
+    return re.compile("|".join(branches)) if branches else NOTHING
 
 
 def any_literal(literals: Iterable[str]) -> str:
@@ -44,3 +133,126 @@ def any_literal(literals: Iterable[str]) -> str:
     branches = [re.escape(first) + any_literal(rest) for first, rest in following.items()]
     joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
     return f"{joined}?" if whole else joined
+
+
+class Literals:
+    """The openers of a table where tools of some names are declared. Never changes."""
+
+    __slots__ = ("_heads", "_names", "_table", "first", "longest", "spans")
+
+    def __init__(self, table: Table, names: Names) -> None:
+        self._table, self._names = table, names
+        self.first, self._heads, self.spans = table.first, table.heads, table.spans
+        self.longest = max(table.longest, table.longest_around + names.longest if table.around else 0)
+
+    def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
+        """Those that stand at `begin`, in no order; one may come twice."""
+        literals, around = self._table.literals, self._table.around
+        for size in _SIZES:
+            head = text[begin : begin + size]
+            for literal, owners in literals.get(head, ()):
+                if text.startswith(literal, begin):
+                    yield literal, owners
+            for before, after, _ in around.get(head, ()):
+                if text.startswith(before, begin):
+                    for name in self._names.at(text, begin + len(before)):
+                        behind = begin + len(before) + len(name)
+                        for end, owners in after.items():
+                            if text.startswith(end, behind):
+                                yield text[begin : behind + len(end)], owners
+
+    def standing(self, text: str, begin: int) -> dict[str, Owners]:
+        """Those that stand at `begin`, the longest first."""
+        found: dict[str, Owners] = {}
+        for literal, owners in self._each(text, begin):
+            found[literal] = {**found.get(literal, {}), **owners}
+        return {literal: dict(sorted(found[literal].items())) for literal in sorted(found, key=len, reverse=True)}
+
+    def at(self, text: str, begin: int) -> bool:
+        """Whether one stands at `begin`."""
+        return next(self._each(text, begin), None) is not None
+
+    def arriving(self, text: str, begin: int) -> bool:
+        """Whether what stands from `begin` to the end may still become one, or a longer one."""
+        if len(text) - begin >= self.longest:
+            return False
+        tail = text[begin:]
+        return tail in self._table.prefixes or self._names_arrive(tail)
+
+    def _names_arrive(self, tail: str) -> bool:
+        """Whether `tail` ends inside an opener with a name, in that or behind it."""
+        for size in _SIZES:
+            for before, _, begun in self._table.around.get(tail[:size], ()):
+                if tail.startswith(before):
+                    if self._names.continue_from(tail[len(before) :]):
+                        return True
+                    if any(tail[len(before) + len(name) :] in begun for name in self._names.at(tail, len(before))):
+                        return True
+        return False
+
+    def maybe(self, text: str) -> bool:
+        """Whether one stands in the text, or may begin at its end."""
+        return self.undecided(text, 0) < len(text)
+
+    def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
+        """The same for the starts of lines."""
+        if line_start and self._may_be(text, past_blanks(text, 0)):
+            return True
+        return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
+
+    def _may_be(self, text: str, begin: int) -> bool:
+        return begin < len(text) and (self.at(text, begin) or self.arriving(text, begin))
+
+    def search(self, text: str, start: int, stop: int) -> int:
+        """Where the first one in a stretch begins, which may end behind it; -1 for none."""
+        for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
+            if found.start() >= stop:
+                break
+            if self.at(text, found.start()):
+                return found.start()
+        return -1
+
+    def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
+        """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
+        if line_start:
+            begin = past_blanks(text, start)
+            if begin <= limit and self.at(text, begin):
+                return begin
+        for line in _LINE.finditer(text, start, min(len(text), limit + 1)):
+            if line.end() > limit:
+                break
+            if self.at(text, line.end()):
+                return line.end()
+        return -1
+
+    def undecided(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
+        for found in self._heads.finditer(text, start):
+            if self.arriving(text, found.start()):
+                return found.start()
+            if self.at(text, found.start()):
+                return -1
+        return len(text)
+
+    def tail(self, text: str, start: int) -> int:
+        """Where the end of the text begins that may become one; len(text) for nowhere."""
+        end = len(text)
+        begin = max(start, end - self.longest)
+        if self._table.angled:
+            last = text.rfind("<", begin)
+            return last if last >= 0 and self.arriving(text, last) else end
+        for match in self.first.finditer(text, begin):
+            if self.arriving(text, match.start()):
+                return match.start()
+        return end
+
+    def whole_tail(self, text: str, begin: int) -> int:
+        """`begin` when all that stands from there to the end may become one, else len(text)."""
+        return begin if begin < len(text) and self.arriving(text, begin) else len(text)
+
+
+def past_blanks(text: str, at: int) -> int:
+    """Where the first character from `at` on stands that is neither a space nor a tab."""
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    return at

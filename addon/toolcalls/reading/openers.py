@@ -11,24 +11,20 @@ A little over 300 lines: finding, holding and the sets of literals must agree ab
 """
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from toolcalls.reading.invented_results import INVENTED_RESULTS
-from toolcalls.reading.opener_tables import any_literal, with_shorter
+from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Owners, Table, past_blanks
 from toolcalls.shapes import Dialect, OpenerPlace
-from toolcalls.text.lookalike import LookAlike, LookAlikes
+from toolcalls.text.lookalike import LookAlike, LookAlikes, Spellings
 from toolcalls.text.markdown import REASONING_CLOSERS
 from toolcalls.text.scanner import SPACE, Search, beginnings
 
-_NOTHING = re.compile(r"(?!)")
-_LINE = re.compile(r"[\n\r][ \t]*+")
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
 # Behind its first letter, which stands in all prose: whether it is that word, or the text ends inside it. A word that
 # only ends like it (`of`) is none (`Reader`).
 _MODULE_REST = r"(?:(?<!f)|(?<![A-Za-z]f)(?:unctions\.|(?:u(?:n(?:c(?:t(?:i(?:on?s?)?)?)?)?)?)?\Z))"
-_HEAD = 3  # characters of an opener that are looked for first
-_HEAD_SIZES = range(_HEAD, 0, -1)
 
 type Dialects = tuple[Dialect, ...]
 
@@ -66,6 +62,77 @@ def openers_of(
     return Openers(dialects, names, anywhere=anywhere, results=results, wrappers=wrappers, closers=closers)
 
 
+class _Places:
+    """What openers are looked for at which kind of place, for any tools. Never changes.
+
+    odd     names that are in the openers in full, since some dialects write them in their own way
+    named   other names are declared, too
+    """
+
+    def __init__(
+        self,
+        dialects: Dialects,
+        odd: tuple[str, ...],
+        *,
+        named: bool,
+        anywhere: bool,
+        results: bool,
+        wrappers: tuple[str, ...],
+        closers: tuple[str, ...],
+    ) -> None:
+        by_place: dict[str, dict[str, Owners]] = {"inline": {}, "start": {}, "message": {}}
+        stray_words: dict[str, None] = {}
+        for turn, dialect in enumerate(dialects):
+            stray_words.update(dict.fromkeys(dialect.stray_words))
+            literals = (*dialect.openers(odd), *(dialect.openers((PROBE,)) if named else ()))
+            for literal in literals:
+                if dialect.place == "message" and not anywhere and literal[1:] and literal[0] in literals:
+                    continue  # where a message begins, the bracket alone is enough
+                place = _looked_for(dialect.place, literal, anywhere=anywhere)
+                if place == "inline" and literal.startswith(PROBE):
+                    raise ValueError(f"{dialect.name}: what begins with a tool's name stands in any line")
+                by_place[place].setdefault(literal, {})[turn] = dialect
+        self.look_alike_signs = frozenset(
+            literal[0] for literal, owners in by_place["inline"].items() if owners and not literal[0].isalnum()
+        )
+        for literal in (*REASONING_CLOSERS, *closers):
+            by_place["inline"].setdefault(literal, {})
+        for literal in wrappers:
+            by_place["start"].setdefault(literal, {})
+        if results:
+            for literal in INVENTED_RESULTS:
+                by_place["start"].setdefault(literal, {})
+        self.inline = Table(by_place["inline"])
+        self.start = Table(by_place["start"])
+        self.message = Table(by_place["message"])
+        self.special: dict[re.Pattern[str], Search] = {}
+        self.stray_before = self.stray_at_end = None
+        self.stray_reach = 0
+        if stray_words:
+            words = "|".join(map(re.escape, stray_words))
+            parts = "|".join(
+                re.escape(part) for part in sorted(beginnings(tuple(stray_words))[0], reverse=True) if part
+            )
+            gap = r"[ \t]*(?:\r?\n)?[ \t]*"
+            self.stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
+            self.stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
+            self.stray_reach = max(map(len, stray_words)) + 32
+
+
+_places = lru_cache(maxsize=64)(_Places)
+
+
+@lru_cache(maxsize=4)
+def _spellings(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool) -> Spellings:
+    """How the openers that stand in a line are spelt and drawn. Few replies ask, so few are kept."""
+    return Spellings(
+        literal
+        for dialect in dialects
+        for literal in dialect.openers(names)
+        if _looked_for(dialect.place, literal, anywhere=anywhere) == "inline"
+    )
+
+
 class Openers:
     """The openers of some dialects for one request's tools. Never changes."""
 
@@ -79,46 +146,34 @@ class Openers:
         wrappers: tuple[str, ...] = (),
         closers: tuple[str, ...] = (),
     ) -> None:
-        by_place: dict[str, dict[str, Dialects]] = {"inline": {}, "start": {}, "message": {}}
-        stray_words: dict[str, None] = {}
-        for dialect in dialects:
-            stray_words.update(dict.fromkeys(dialect.stray_words))
-            literals = dialect.openers(names)
-            for literal in literals:
-                if dialect.place == "message" and not anywhere and literal[1:] and literal[0] in literals:
-                    continue  # where a message begins, the bracket alone is enough
-                found = by_place[_looked_for(dialect.place, literal, anywhere=anywhere)]
-                found[literal] = (*found.get(literal, ()), dialect)
-        for literal in (*REASONING_CLOSERS, *closers):
-            by_place["inline"].setdefault(literal, ())
-        for literal in wrappers:
-            by_place["start"].setdefault(literal, ())
-        if results:
-            for literal in INVENTED_RESULTS:
-                by_place["start"].setdefault(literal, ())
-        self._inline = _Literals(by_place["inline"])
-        self._start = _Literals(by_place["start"])
-        self._message = _Literals(by_place["message"])
-        self._looks = LookAlikes(literal for literal, found in by_place["inline"].items() if found)
-        self._special: dict[re.Pattern[str], Search] = {}
+        names = tuple(filter(None, names))
+        ordinary = Names(name for name in names if ORDINARY.fullmatch(name))
+        self._places = places = _places(
+            dialects,
+            tuple(name for name in names if not ORDINARY.fullmatch(name)),
+            named=bool(ordinary),
+            anywhere=anywhere,
+            results=results,
+            wrappers=wrappers,
+            closers=closers,
+        )
+        self._inline = Literals(places.inline, ordinary)
+        self._start = Literals(places.start, ordinary)
+        self._message = Literals(places.message, ordinary)
         self._reach_back = max(self._inline.longest, self._start.longest, self._message.longest)
-        self._stray_before = self._stray_at_end = None
-        if stray_words:
-            words = "|".join(map(re.escape, stray_words))
-            parts = "|".join(
-                re.escape(part) for part in sorted(beginnings(tuple(stray_words))[0], reverse=True) if part
-            )
-            gap = r"[ \t]*(?:\r?\n)?[ \t]*"
-            self._stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
-            self._stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")
-            self._reach = max(map(len, stray_words)) + 32
+        self._looks = LookAlikes(
+            places.look_alike_signs,
+            self._inline.longest,
+            partial(_spellings, dialects, names, anywhere=anywhere),
+        )
 
     def special(self, markdown: re.Pattern[str]) -> Search:
         """What finds a character that is special to the Markdown (`markdown`) or begins an opener inside a line."""
-        if markdown not in self._special:
+        special = self._places.special
+        if markdown not in special:
             patterns = (markdown.pattern, self._inline.first.pattern, self._looks.first.pattern)
-            self._special[markdown] = re.compile(_but_for_module("|".join(patterns))).search
-        return self._special[markdown]
+            special[markdown] = re.compile(_but_for_module("|".join(patterns))).search
+        return special[markdown]
 
     def possible(self, piece: str, *, line_start: bool, message_start: bool) -> bool:
         """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
@@ -159,12 +214,11 @@ class Openers:
                 and self.held(text, start, line_start=line_start, message_start=message_start) < begin
             ):
                 return None
-        found = sorted(filter(None, (literals.at(text, begin) for literals in sets)), key=len, reverse=True)
-        dialects = [dialect for literal in found for known in sets for dialect in known.dialects.get(literal, ())]
+        literal, dialects = _longest([literals.standing(text, begin) for literals in sets])
         stray = 0
         if any(dialect.stray_words for dialect in dialects):
-            stray = begin - self._stray(self._stray_before, text, start, begin, line_start=line_start)
-        return Opener(begin, stray, found[0], tuple(dict.fromkeys(dialects)))
+            stray = begin - self._stray(self._places.stray_before, text, start, begin, line_start=line_start)
+        return Opener(begin, stray, literal, dialects)
 
     def inside_line(self, text: str, start: int) -> int:
         """Up to where all from `start` on is text, and from where on it may still become an opener.
@@ -183,7 +237,7 @@ class Openers:
 
     def resembled(self, literal: str) -> Dialect:
         """The dialect that an opener most likely belongs to."""
-        return self._inline.dialects[literal][0]
+        return next(iter(self._inline.standing(literal, 0)[literal].values()))
 
     def _first_at(self, text: str, start: int, *, line_start: bool) -> int:
         """Where the first opener of a line begins; len(text) for none.
@@ -214,13 +268,13 @@ class Openers:
         if self._start.longest:
             line = max(text.rfind("\n", start), text.rfind("\r", start)) + 1
             if line or line_start:
-                begin = min(begin, self._start.whole_tail(text, _past_blanks(text, line or start)))
+                begin = min(begin, self._start.whole_tail(text, past_blanks(text, line or start)))
             if line and self._start.spans and len(text) - line < self._start.longest:
                 begin = min(begin, self._spanning(text, start, line, line_start=line_start))
         if message_start and self._message.longest:
             begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
         if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
-            begin = self._stray(self._stray_before, text, start, begin, line_start=line_start)
+            begin = self._stray(self._places.stray_before, text, start, begin, line_start=line_start)
         return min(begin, self._stray_from(text, start, line_start=line_start))
 
     def _spanning(self, text: str, start: int, line: int, *, line_start: bool) -> int:
@@ -230,23 +284,39 @@ class Openers:
         before = max(text.rfind("\n", start, line), text.rfind("\r", start, line)) + 1
         if not (before or line_start):
             return len(text)
-        return self._start.whole_tail(text, _past_blanks(text, before or start))
+        return self._start.whole_tail(text, past_blanks(text, before or start))
 
     def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
         if not (line_start or "\n" in text or "\r" in text):
             return len(text)
-        return self._stray(self._stray_at_end, text, start, len(text), line_start=line_start)
+        return self._stray(self._places.stray_at_end, text, start, len(text), line_start=line_start)
 
     def _stray(self, pattern: re.Pattern[str] | None, text: str, start: int, end: int, *, line_start: bool) -> int:
         """Where a stray word begins that ends at `end`, else `end`."""
         if pattern is None:
             return end
-        begin = max(start, end - self._reach)
+        begin = max(start, end - self._places.stray_reach)
         # What stands before `begin` decides whether its first line begins there.
         at_line_start = line_start and begin == start
         tail = text[begin:end] if at_line_start else "x" + text[begin:end]
         found = pattern.search(tail)
         return end if found is None else found.start(1) + begin - (0 if at_line_start else 1)
+
+
+def _longest(standing: list[dict[str, Owners]]) -> tuple[str, Dialects]:
+    """The longest opener of those that stand at a place, of each kind, and the dialects that may begin with it.
+
+    They may also begin with what it begins with: those of a longer one are asked first, then those of its own kind.
+    """
+    dialects: dict[int, Dialect] = {}
+    found = sorted((next(iter(each)) for each in standing if each), key=len, reverse=True)
+    for longest in found:
+        for each in standing:
+            if longest in each:
+                for literal, owners in each.items():
+                    if len(literal) <= len(longest):
+                        dialects |= {turn: owner for turn, owner in owners.items() if turn not in dialects}
+    return found[0], tuple(dialects.values())
 
 
 def _but_for_module(characters: str) -> str:
@@ -267,109 +337,6 @@ def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
         return "start" if anywhere else "message"
     word = literal[0].isalnum() and not literal.startswith(MODULE)
     return "start" if place == "start" or (place == "anywhere" and word) else "inline"
-
-
-class _Literals:
-    """The openers that are looked for at one kind of place. `dialects`: whose each of them is.
-
-    There are hundreds of them, and another set for each set of tools, so nothing is compiled but their first three
-    characters, which seldom stand by chance.
-    """
-
-    def __init__(self, dialects: dict[str, Dialects]) -> None:
-        literals = tuple(sorted(dialects, key=len, reverse=True))
-        self._prefixes, self.longest = beginnings(literals)
-        heads = {literal[:_HEAD] for literal in literals}
-        cut = {head[:size] for head in heads for size in range(1, len(head))}
-        at_end = rf"|(?:{'|'.join(map(re.escape, sorted(cut)))})\Z" if cut else ""
-        self._heads = re.compile(f"(?={any_literal(sorted(heads))}{at_end})") if heads else _NOTHING
-        self.spans = any("\n" in literal[:-1] for literal in literals)  # some stand on two lines
-        self._by_head: dict[str, list[str]] = {}
-        for literal in literals:
-            self._by_head.setdefault(literal[:_HEAD], []).append(literal)
-        characters = {literal[0] for literal in literals}
-        self.first = re.compile("[" + re.escape("".join(sorted(characters))) + "]") if characters else _NOTHING
-        # Where a `<` stands only at the start of openers, only the last one in a text can begin one that is arriving.
-        self._angled = characters == {"<"} and all(literal.rfind("<") == 0 for literal in literals)
-        self.dialects = with_shorter(dialects)
-
-    def maybe(self, text: str) -> bool:
-        """Whether one stands in the text, or may begin at its end."""
-        return self.undecided(text, 0) < len(text)
-
-    def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
-        """The same for the starts of lines."""
-        if line_start and self._may_be(text, _past_blanks(text, 0)):
-            return True
-        return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
-
-    def _may_be(self, text: str, begin: int) -> bool:
-        return begin < len(text) and bool(self.at(text, begin) or self.arriving(text, begin))
-
-    def search(self, text: str, start: int, stop: int) -> int:
-        """Where the first one in a stretch begins, which may end behind it; -1 for none."""
-        for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
-            if found.start() >= stop:
-                break
-            if self.at(text, found.start()):
-                return found.start()
-        return -1
-
-    def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
-        """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
-        if line_start:
-            begin = _past_blanks(text, start)
-            if begin <= limit and self.at(text, begin):
-                return begin
-        for line in _LINE.finditer(text, start, min(len(text), limit + 1)):
-            if line.end() > limit:
-                break
-            if self.at(text, line.end()):
-                return line.end()
-        return -1
-
-    def at(self, text: str, begin: int) -> str:
-        """The longest one at `begin`; "" for none."""
-        for size in _HEAD_SIZES:
-            for literal in self._by_head.get(text[begin : begin + size], ()):
-                if text.startswith(literal, begin):
-                    return literal
-        return ""
-
-    def arriving(self, text: str, begin: int) -> bool:
-        """Whether what stands from `begin` to the end may still become one, or a longer one."""
-        return len(text) - begin < self.longest and text[begin:] in self._prefixes
-
-    def undecided(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
-        for found in self._heads.finditer(text, start):
-            if self.arriving(text, found.start()):
-                return found.start()
-            if self.at(text, found.start()):
-                return -1
-        return len(text)
-
-    def tail(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become one; len(text) for nowhere."""
-        end = len(text)
-        begin = max(start, end - self.longest)
-        if self._angled:
-            last = text.rfind("<", begin)
-            return last if last >= 0 and text[last:] in self._prefixes else end
-        for match in self.first.finditer(text, begin):
-            if text[match.start() :] in self._prefixes:
-                return match.start()
-        return end
-
-    def whole_tail(self, text: str, begin: int) -> int:
-        """`begin` when all that stands from there to the end may become one, else len(text)."""
-        return begin if begin < len(text) and self.arriving(text, begin) else len(text)
-
-
-def _past_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t":
-        at += 1
-    return at
 
 
 def _past_space(text: str, at: int) -> int:

@@ -13,7 +13,7 @@ https://www.unicode.org/reports/tr39/#Confusable_Detection, NFKC: https://www.un
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ _HIDDEN = re.compile(
     "[\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 MOST_HIDDEN = 16  # characters that show nothing in one tag; with more of them it is no tag to anybody
 
 # Letters and signs that are drawn like those of openers; NFKC knows the rest (fullwidth, mathematical, roman numerals).
@@ -69,18 +70,29 @@ def skeleton(text: str) -> str | None:
     return None if None in drawn else "".join(character or "" for character in drawn)
 
 
-class LookAlikes:
-    """What looks like one of some openers. Words are left out: they stand in any prose. Never changes."""
+class Spellings:
+    """Openers as they are spelt and as they are drawn. Words are left out: they stand in any prose. Never changes."""
 
     def __init__(self, literals: Iterable[str]) -> None:
-        self._exact = tuple(literal for literal in literals if not literal[0].isalnum())
-        self._beginnings = beginnings(self._exact)[0]
-        skeletons = {skeleton(literal): literal for literal in reversed(self._exact)}
-        self._openers = {drawn: literal for drawn, literal in skeletons.items() if drawn}
-        self._prefixes, _ = beginnings(tuple(self._openers))
-        signs = {drawn[0] for drawn in self._openers}
-        other = "".join(sorted(one for one in _all_forms() if _drawn(one) in signs))
-        self.first = re.compile(f"[{re.escape(''.join(sorted(signs)) + other)}]") if signs else re.compile(r"(?!)")
+        exact = tuple(dict.fromkeys(literal for literal in literals if not literal[0].isalnum()))
+        self.exact = frozenset(exact)
+        self.beginnings = beginnings(exact)[0]
+        self.drawn = {drawn: literal for literal in reversed(exact) if (drawn := skeleton(literal))}
+        self.drawn_beginnings = beginnings(tuple(self.drawn))[0]
+
+
+class LookAlikes:
+    """What looks like one of some openers. Never changes.
+
+    Their spellings are worked out where a character that may be part of one follows what may begin one, and not before:
+    they are many, and hardly any text has such a place.
+    """
+
+    def __init__(self, signs: frozenset[str], longest: int, spellings: Callable[[], Spellings]) -> None:
+        """`signs`: the first characters of the openers but for words; `longest`: the length of the longest opener."""
+        self._spellings = spellings
+        self._longest = 2 * longest  # a character may be drawn like two
+        self.first = _drawn_like(signs)
 
     def find(self, text: str, start: int, stop: int) -> LookAlike | None:
         """The first one that begins in a stretch, or the end of the text that may still become one.
@@ -90,18 +102,21 @@ class LookAlikes:
         if text.isascii():
             return None
         for found in self.first.finditer(text, start, stop):
-            look = self._at(text, found.start())
-            if look is not None:
-                return look
+            begin = found.start()
+            other = _NOT_ASCII.search(text, begin, begin + self._longest)
+            if other is not None and _drawn(other.group()) is not None:
+                look = self._at(text, begin, self._spellings())
+                if look is not None:
+                    return look
         return None
 
-    def _at(self, text: str, start: int) -> LookAlike | None:
+    def _at(self, text: str, start: int, spellings: Spellings) -> LookAlike | None:
         drawn, hidden, odd = "", 0, False
         for place in range(start, len(text)):
             character = text[place]
             if not odd and not character.isascii():
                 # What stands before it was held if it begins an opener as it is spelt, and only then.
-                odd = text[start:place] in self._beginnings
+                odd = text[start:place] in spellings.beginnings
                 if not odd:
                     return None
             like = _drawn(character)
@@ -109,13 +124,22 @@ class LookAlikes:
             if like is None or hidden > MOST_HIDDEN:
                 return None
             drawn += like
-            literal = self._openers.get(drawn)
+            literal = spellings.drawn.get(drawn)
             if literal is not None and like:
                 spelt = text[start : place + 1]
-                return None if spelt in self._exact or spelt.isascii() else LookAlike(start, place + 1, literal)
-            if drawn not in self._prefixes:
+                return None if spelt in spellings.exact or spelt.isascii() else LookAlike(start, place + 1, literal)
+            if drawn not in spellings.drawn_beginnings:
                 return None
         return LookAlike(start, len(text), "") if odd else None
+
+
+@lru_cache(maxsize=64)
+def _drawn_like(signs: frozenset[str]) -> re.Pattern[str]:
+    """Finds one of these characters, or one that is drawn like it."""
+    drawn = {skeleton(sign) for sign in signs} - {None, ""}
+    other = "".join(sorted(one for one in _all_forms() if _drawn(one) in drawn))
+    spelt = "".join(sorted(sign for sign in drawn if sign))
+    return re.compile(f"[{re.escape(spelt)}{other}]") if drawn else re.compile(r"(?!)")
 
 
 @lru_cache(maxsize=1)

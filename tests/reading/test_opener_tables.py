@@ -1,0 +1,125 @@
+"""What a request's tools add to the openers (`reading/opener_tables.py`): their names, and no literal for each form.
+
+Strategy: every dialect is asked for the openers of a few ordinary names, and must write each as it writes `PROBE`; what
+a new set of tools costs is counted in Python calls and bytes, since a clock would measure the machine.
+"""
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from toolcalls.dialects import all_dialects, chosen
+from toolcalls.reading.opener_tables import ORDINARY, PROBE
+from toolcalls.reading.openers import openers_of
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+
+NAMES = ("Read", "write_to_file", "mcp__files__list", "a", "python", "all", "web.search", "get-weather", "Z9", "name")
+ODD = ('q"t', "_private", "9lives", "files/read", "functions.run", "W\u00f6rld", "two words", "line\nend")
+
+
+@pytest.mark.parametrize("dialect", sorted(all_dialects()))
+def test_a_dialect_writes_every_ordinary_name_as_it_writes_any(dialect: str) -> None:
+    openers = all_dialects()[dialect].openers
+    forms = openers((PROBE,))
+    assert set(openers(NAMES)) == {form.replace(PROBE, name) for form in forms for name in NAMES}
+    assert set(openers((*NAMES, *ODD))) == {*openers(NAMES), *openers(ODD)}
+    assert not any(opener.count(PROBE) > 1 for opener in forms)
+
+
+def test_what_some_dialects_write_in_their_own_way_is_no_ordinary_name() -> None:
+    assert all(map(ORDINARY.fullmatch, (*NAMES, PROBE)))
+    assert not any(map(ORDINARY.fullmatch, ODD))
+
+
+def names_of(tag: int, count: int) -> tuple[str, ...]:
+    return tuple(f"{('read', 'Write', 'list')[each % 3]}_{tag}_{each}" for each in range(count))
+
+
+def request_of(tag: int, count: int) -> Request:
+    return Request(
+        tools=tuple(Tool(name, {"properties": {"path": {"type": "string"}}}) for name in names_of(tag, count))
+    )
+
+
+def read(request: Request) -> None:
+    """The beginning of a reply: text, a call, and text behind it."""
+    name = request.tools[0].name
+    reader = Reader(CallPolicy(Route(), request))
+    for piece in (
+        "Hello\n",
+        "there.\n",
+        f'<invoke name="{name}"><parameter name="path">x</parameter></invoke>',
+        "\n",
+        "a",
+    ):
+        reader.feed(piece)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many Python functions are called."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_new_set_of_tools_adds_little_to_a_reply() -> None:
+    """Before names were looked up by themselves, each tool took hundreds of calls."""
+    read(request_of(0, 5))
+    few, many = (calls_of(partial(read, request_of(count, count))) for count in (5, 120))
+    assert few < 2000
+    assert many - few < 10 * 115
+
+
+def test_a_set_of_tools_keeps_a_few_kilobytes() -> None:
+    read(request_of(0, 60))
+    requests = [request_of(tag, 60) for tag in range(1, 41)]
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for request in requests:
+            read(request)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 40 * 20_000
+
+
+def test_the_same_tools_have_the_same_openers() -> None:
+    dialects = chosen(None)
+    one, same, other = (openers_of(dialects, names_of(tag, 3), anywhere=False, results=False) for tag in (1, 1, 2))
+    assert one is same
+    assert one is not other
+
+
+def test_a_tool_without_a_name_adds_no_opener() -> None:
+    dialects = chosen(None)
+    openers = openers_of(dialects, ("",), anywhere=False, results=False)
+    assert openers.find("a\n(x", 0, line_start=True, message_start=True, ended=True) is None
+
+
+def test_no_dialect_begins_with_a_name_inside_a_line() -> None:
+    class Wrong:
+        name, place, stray_words = "wrong", "line", ()
+
+        def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(f"{name}!" for name in names)
+
+    with pytest.raises(ValueError, match="wrong: what begins with a tool's name"):
+        openers_of((Wrong(),), ("a",), anywhere=False, results=False)  # type: ignore[arg-type]
