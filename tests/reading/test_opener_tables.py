@@ -13,6 +13,7 @@ from functools import partial
 import pytest
 
 from toolcalls.dialects import all_dialects, chosen
+from toolcalls.events import CallEnd
 from toolcalls.reading.opener_tables import ORDINARY, PROBE
 from toolcalls.reading.openers import openers_of
 from toolcalls.reading.policy import CallPolicy
@@ -49,17 +50,14 @@ def request_of(tag: int, count: int) -> Request:
 
 
 def read(request: Request) -> None:
-    """The beginning of a reply: text, a call, and text behind it."""
+    """A reply with text, a call in each of two forms, the second of which looks for all names, and text behind them."""
     name = request.tools[0].name
     reader = Reader(CallPolicy(Route(), request))
-    for piece in (
-        "Hello\n",
-        "there.\n",
-        f'<invoke name="{name}"><parameter name="path">x</parameter></invoke>',
-        "\n",
-        "a",
-    ):
-        reader.feed(piece)
+    invoked = f'<invoke name="{name}"><parameter name="path">x</parameter></invoke>'
+    naked = f"{name}\n<arg_key>path</arg_key>\n<arg_value>x</arg_value>\n</tool_call>"
+    pieces = ("Hello\n", "there.\n", invoked, "\n", naked, "\n", "a")
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    assert sum(isinstance(event, CallEnd) for event in events) == 2
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -98,7 +96,7 @@ def test_a_set_of_tools_keeps_a_few_kilobytes() -> None:
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < 40 * 20_000
+    assert kept < 40 * 40_000
 
 
 def test_the_same_tools_have_the_same_openers() -> None:

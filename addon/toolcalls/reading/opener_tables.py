@@ -9,12 +9,11 @@ by some dialects, so a table has their openers in full.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
-from toolcalls.text.scanner import beginnings
+from toolcalls.text.scanner import begins_another, prefixes_of
 
 NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
@@ -54,8 +53,7 @@ class Names:
 
     def continue_from(self, part: str) -> bool:
         """Whether one is longer than `part` and begins with it."""
-        at = bisect_right(self._in_order, part)
-        return at < len(self._in_order) and self._in_order[at].startswith(part)
+        return begins_another(self._in_order, part)
 
 
 class _Around(NamedTuple):
@@ -92,10 +90,10 @@ class Table:
                 self.longest = max(self.longest, len(opener))
         self.around: dict[str, list[_Around]] = {}
         for before, afters in around.items():
-            entry = _Around(before, afters, beginnings(tuple(afters))[0])
+            entry = _Around(before, afters, prefixes_of(afters))
             self.around.setdefault(before[:_HEAD], []).append(entry)
         literals = [opener for opener in openers if PROBE not in opener]
-        self.prefixes = beginnings((*literals, *(before + PROBE[0] for before in around)))[0]
+        self.prefixes = prefixes_of((*literals, *(before + PROBE[0] for before in around)))
         self.spans = any("\n" in opener[:-1] for opener in openers)
         signs = sorted({opener[0] for opener in openers})
         self.angled = signs == ["<"] and all(opener.rfind("<") == 0 for opener in openers)

@@ -19,7 +19,7 @@ from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Ow
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes, Spellings
 from toolcalls.text.markdown import REASONING_CLOSERS
-from toolcalls.text.scanner import SPACE, Search, beginnings
+from toolcalls.text.scanner import SPACE, Search, prefixes_of
 
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
 # Behind its first letter, which stands in all prose: whether it is that word, or the text ends inside it. A word that
@@ -110,9 +110,7 @@ class _Places:
         self.stray_reach = 0
         if stray_words:
             words = "|".join(map(re.escape, stray_words))
-            parts = "|".join(
-                re.escape(part) for part in sorted(beginnings(tuple(stray_words))[0], reverse=True) if part
-            )
+            parts = "|".join(re.escape(part) for part in sorted(prefixes_of(stray_words), reverse=True) if part)
             gap = r"[ \t]*(?:\r?\n)?[ \t]*"
             self.stray_before = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words}){gap})\Z")
             self.stray_at_end = re.compile(rf"(?:^|[\n\r])[ \t]*((?:{words})[ \t]*\r?(?:\n[ \t]*)?|{parts})\Z")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from toolcalls.text.scanner import beginnings
+from toolcalls.text.scanner import prefixes_of
 
 _HIDDEN = re.compile(
     "[\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -76,9 +76,9 @@ class Spellings:
     def __init__(self, literals: Iterable[str]) -> None:
         exact = tuple(dict.fromkeys(literal for literal in literals if not literal[0].isalnum()))
         self.exact = frozenset(exact)
-        self.beginnings = beginnings(exact)[0]
+        self.beginnings = prefixes_of(exact)
         self.drawn = {drawn: literal for literal in reversed(exact) if (drawn := skeleton(literal))}
-        self.drawn_beginnings = beginnings(tuple(self.drawn))[0]
+        self.drawn_beginnings = prefixes_of(self.drawn)
 
 
 class LookAlikes:

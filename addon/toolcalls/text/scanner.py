@@ -9,7 +9,8 @@ reader drains it: shown as text, taken away as markup, or put back by `rewind` w
 Nothing is ever read twice but by `rewind`, and `text` is as short as what is undecided.
 """
 
-from collections.abc import Callable, Generator
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 
 type Search = Callable[[str], object | None]
@@ -23,11 +24,30 @@ MAX_SPACE = 1024
 SPACE = " \t\r\n"
 
 
-@lru_cache(maxsize=1024)
-def beginnings(literals: tuple[str, ...]) -> tuple[frozenset[str], int]:
-    """All proper prefixes of `literals`, the empty one too, and the length of the longest literal."""
-    prefixes = frozenset(literal[:size] for literal in literals for size in range(len(literal)))
-    return prefixes, max(map(len, literals), default=0)
+def prefixes_of(literals: Iterable[str]) -> frozenset[str]:
+    """All proper prefixes of `literals`, the empty one too."""
+    return frozenset(literal[:size] for literal in literals for size in range(len(literal)))
+
+
+@lru_cache(maxsize=64)
+def beginnings(marks: tuple[str, ...]) -> tuple[frozenset[str], int]:
+    """All proper prefixes of a dialect's own marks, and the length of the longest mark."""
+    return prefixes_of(marks), max(map(len, marks), default=0)
+
+
+@lru_cache(maxsize=256)
+def _in_order(literals: tuple[str, ...]) -> tuple[list[str], int]:
+    """`literals` in order, and the length of the longest.
+
+    They may hold the names of a request's tools: a set of all their prefixes would be a hundred times as large.
+    """
+    return sorted(literals), max(map(len, literals), default=0)
+
+
+def begins_another(in_order: list[str], part: str) -> bool:
+    """Whether one of these literals, in order, is longer than `part` and begins with it."""
+    at = bisect_right(in_order, part)
+    return at < len(in_order) and in_order[at].startswith(part)
 
 
 class Scanner:
@@ -123,11 +143,11 @@ class Scanner:
 
     def among(self, literals: tuple[str, ...], ahead: int = 0) -> Step[str | None]:
         """The longest of `literals` that stands `ahead` characters from here, or None. Waits only while one may."""
-        prefixes, longest = beginnings(literals)
+        in_order, longest = _in_order(literals)
         while True:
             at = self.pos + ahead
             tail = self.text[at : at + longest]
-            if self.ended or tail not in prefixes:
+            if self.ended or not begins_another(in_order, tail):
                 break
             yield
         if not tail.startswith(literals):
@@ -141,7 +161,7 @@ class Scanner:
         text, at = self.text, self.pos + ahead
         while at < len(text) and text[at] in SPACE:
             at += 1
-        rest = text[at : at + beginnings(literals)[1]]  # at most as long as the longest of them
+        rest = text[at : at + _in_order(literals)[1]]  # at most as long as the longest of them
         return at + len(rest) == len(text) and any(literal.startswith(rest) for literal in literals)
 
     def rest(self) -> int:
