@@ -65,8 +65,9 @@ FILES = {
         | tool_values
     """,
     "shapes": """
-        brokenjson channels containers notation surplus trees words wrapped
-        | arguments jsonvalue
+        brokenjson channels containers notation spaced_closers trees words wrapped
+        | arguments surplus
+        | jsonvalue
         | callmembers completejson elements entities header keyedvalue namedjson nested pystring raw
         undeclared
         | callobject callreader emptyelement keyed openjson pyliteral tags

@@ -15,6 +15,7 @@ from itertools import takewhile
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.tags import Tags, named_tag
 from toolcalls.shapes.trees import MAX_DEPTH, Element
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -37,6 +38,7 @@ RESULT = "<response>{text}</response>"
 _MARK = "]<]minimax[>["
 _WRAPPER, _WRAPPER_END = f"{_MARK}<tool_call>", f"{_MARK}</tool_call>"
 _CALL, _CALL_END = f"{_MARK}<invoke", f"{_MARK}</invoke>"
+_STOPS = (_CALL_END, _WRAPPER_END, f"{_CALL} ")  # behind whole elements
 _CALL_TAG = Tags(call=[(_CALL,)])
 _MAX_TAG = 256
 _TAG = re.compile(r"<(/?)\s*([^<>/\s][^<>/]*?)\s*(/?)>")
@@ -72,8 +74,9 @@ class MinimaxM3:
                 return False
         if not begun:
             return False
-        if (yield from scan.starts(_WRAPPER_END, space)):
-            scan.take(space + len(_WRAPPER_END))
+        _, length = yield from closer_among(scan, (_WRAPPER_END,), space)
+        if length:
+            scan.take(space + length)
             return True
         if wrapped and scan.stops_short((_WRAPPER_END,)):
             if not scan.cut:
@@ -123,9 +126,10 @@ class _Body:
                 sink.note_repair("missing_closer")
                 scan.take(scan.rest())
                 break
-            if not self._open and (yield from scan.among((_CALL_END, _WRAPPER_END, f"{_CALL} "))):
-                if (yield from scan.starts(_CALL_END)):
-                    scan.take(len(_CALL_END))
+            closer, length = (None, 0) if self._open else (yield from closer_among(scan, _STOPS))
+            if closer is not None:
+                if closer == _CALL_END:
+                    scan.take(length)
                 else:
                     sink.note_repair("missing_closer")
                 break
@@ -206,8 +210,8 @@ class _Body:
         scan = self.scan
         self.sink.fail()
         while (yield from self._text()):
-            closer = yield from scan.among((_CALL_END, _WRAPPER_END))
-            scan.take(len(closer) if closer else len(_MARK))
+            closer, length = yield from closer_among(scan, (_CALL_END, _WRAPPER_END))
+            scan.take(length or len(_MARK))
             if closer:
                 return False
         scan.take(scan.rest())

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
@@ -64,9 +65,11 @@ class _Elements:
             return False
         end = _closer(opener)
         space = yield from scan.space()
-        given = yield from scan.among((*_GIVEN, end), space)
-        inside = yield from scan.space(space + len(given or ""))
-        empty = given == end or (given is not None and (yield from scan.starts(_closer(given), inside)))
+        given, length = yield from closer_among(scan, (*_GIVEN, end), space)
+        inside = yield from scan.space(space + length)
+        empty = given == end
+        if given is not None and not empty:
+            empty = (yield from closer_among(scan, (_closer(given),), inside))[1] > 0
         if given is None or not (empty or (yield from scan.starts("{", inside))):
             return False
         sink.begin(written)

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.nested import SchemaPlace
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.tagnamed import TagNamed
 from toolcalls.shapes.undeclared import undeclared_elements
 from toolcalls.text.scanner import Scanner, Step
@@ -93,7 +94,7 @@ class _Tagged(TagNamed):
         if opener is None:
             return (yield from super().read(scan, sink, tools))
         known = (f"</{opener[1:]}", *self._opening(opener[1:-1], tools))
-        if (yield from scan.among(known, (yield from scan.space(len(opener))))) is not None:
+        if (yield from closer_among(scan, known, (yield from scan.space(len(opener)))))[1]:
             return (yield from super().read(scan, sink, tools))
         return (yield from undeclared_elements(scan, sink, tools, opener))
 

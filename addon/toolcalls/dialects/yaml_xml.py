@@ -17,6 +17,7 @@ from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.elements import character
 from toolcalls.shapes.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.nested import NAME, SchemaPlace
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -72,10 +73,11 @@ class YamlXml:
         offset = len(opener)
         closer = f"</{name}>"
         space = yield from scan.space(offset)
-        if (yield from scan.starts(closer, space)):
+        _, length = yield from closer_among(scan, (closer,), space)
+        if length:
             scan.take(offset)
             sink.begin(name)
-            scan.take(space - offset + len(closer))
+            scan.take(space - offset + length)
             sink.piece("{}")
             sink.end()
             return True
@@ -145,8 +147,8 @@ def _body(scan: Scanner, closer: str) -> Step[str | None]:
     pieces: list[str] = []
     fresh = True  # at the start of a line
     while True:
-        if fresh and (yield from scan.starts(closer)):
-            scan.take(len(closer))
+        if fresh and (length := (yield from closer_among(scan, (closer,)))[1]):
+            scan.take(length)
             return "".join(pieces)
         if fresh and scan.stops_short((closer,)) and scan.rest():
             scan.take(scan.rest())

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.jsonvalue import call_arguments, checked, value
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -172,10 +173,10 @@ class Header:
         yield from take_surplus(scan, sink, (*self.fences, *self._marks))
         while self.end:
             space = yield from scan.space()
-            mark = yield from scan.among(marks, space)
+            mark, length = yield from closer_among(scan, marks, space)
             if mark is None:
                 break
-            scan.take(space + len(mark))
+            scan.take(space + length)
             if mark in self.end:
                 sink.end()
                 return True

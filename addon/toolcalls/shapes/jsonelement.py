@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.completejson import MAX_NAME
 from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -51,8 +52,9 @@ class JsonElement:
             scan.take((yield from scan.space()))
         if not begun or self.wrapper is None:
             return False
-        if (yield from scan.starts(self.wrapper[1])):
-            scan.take(len(self.wrapper[1]))
+        _, length = yield from closer_among(scan, self.wrapper[1:])
+        if length:
+            scan.take(length)
             return True
         if scan.stops_short((self.wrapper[1],)) and not scan.cut:
             sink.note_repair("missing_closer")
@@ -96,8 +98,9 @@ class JsonElement:
         yield from take_surplus(scan, sink, (closing,))
         yield from self._between(scan, sink)
         space = yield from scan.space()
-        if (yield from scan.starts(closing, space)):
-            scan.take(space + len(closing))
+        _, length = yield from closer_among(scan, (closing,), space)
+        if length:
+            scan.take(space + length)
             sink.end()
             return True
         if scan.cut and scan.stops_short((closing,)):

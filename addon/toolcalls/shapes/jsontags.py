@@ -14,6 +14,7 @@ from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.jsonvalue import accept, checked
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -162,7 +163,7 @@ class JsonTags:
 
     def _close(self, scan: Scanner, sink: CallSink, block: CallReader) -> Step[bool]:
         space = yield from scan.space()
-        closer = yield from scan.among((*self.closing, *self.wrong), space)
+        closer, length = yield from closer_among(scan, (*self.closing, *self.wrong), space)
         if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):
             block.end()
             sink.note_repair("wrong_closer")
@@ -179,7 +180,7 @@ class JsonTags:
                 scan.take(scan.rest())
             return True
         block.end()
-        scan.take(space + len(closer))
+        scan.take(space + length)
         if closer in self.wrong:
             sink.note_repair("wrong_closer")
             yield from self._take(scan, self.closing)
@@ -198,9 +199,9 @@ class JsonTags:
     def _take(self, scan: Scanner, literals: tuple[str, ...]) -> Step[None]:
         """Take one of these where it follows."""
         space = yield from scan.space()
-        literal = yield from scan.among(literals, space)
-        if literal is not None:
-            scan.take(space + len(literal))
+        _, length = yield from closer_among(scan, literals, space)
+        if length:
+            scan.take(space + length)
 
     # Writing
 

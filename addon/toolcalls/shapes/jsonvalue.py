@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from toolcalls.shapes import Call, CallSink, Unwritable
 from toolcalls.shapes.brokenjson import skip_json
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import RepairSink, take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -101,11 +102,15 @@ def argument_object(written: str) -> str | None:
 
 
 def accept(scan: Scanner, literal: str) -> Step[bool]:
-    """Take `literal` behind white space; False, and nothing taken, where something else stands."""
+    """Take `literal` behind white space; False, and nothing taken, where something else stands.
+
+    White space may stand in it where it is a closing tag.
+    """
     space = yield from scan.space()
-    if not (yield from scan.starts(literal, space)):
+    found, length = yield from closer_among(scan, (literal,), space)
+    if found is None:
         return False
-    scan.take(space + len(literal))
+    scan.take(space + length)
     return True
 
 

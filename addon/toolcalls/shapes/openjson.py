@@ -12,6 +12,7 @@ from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import BrokenObject, calls_meant, complete_object
 from toolcalls.shapes.jsonvalue import NAMES, checked
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -87,8 +88,11 @@ class OpenJson:
         """Take the closer of a fence. Returns whether the fence is closed, or the reply has ended instead."""
         yield from take_surplus(scan, sink, (closer,) if closer else ())
         space = yield from scan.space()
-        if (yield from scan.starts(closer, space)):
-            scan.take(space + len(closer) if closer else 0)
+        if not closer:
+            return True
+        _, length = yield from closer_among(scan, (closer,), space)
+        if length:
+            scan.take(space + length)
             return True
         if scan.cut or not scan.stops_short((closer,)):
             return False
@@ -164,7 +168,7 @@ class _Objects:
 
     def _ends_here(self, ahead: int) -> Step[bool]:
         """Whether the array's bracket is missing: its fence closes here, or the text ends as it should."""
-        if (yield from self._scan.among(self._ends, ahead)) is not None:
+        if (yield from closer_among(self._scan, self._ends, ahead))[1]:
             return True
         return not self._scan.cut and self._scan.stops_short(self._ends or ("]",), ahead)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.pyliteral import literal, starts_literal
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
@@ -217,7 +218,7 @@ class Block:
         scan = self.scan
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)
-        if char == "" or char in "])" or (yield from scan.among(self.form.closing, space)) is not None:
+        if char == "" or char in "])" or (yield from closer_among(scan, self.form.closing, space))[1]:
             return True
         if char in _SEPARATORS:
             space = yield from scan.space(space + 1)
@@ -239,7 +240,7 @@ class Block:
         if self._bracketed and (yield from scan.starts("]", space)):
             scan.take(space + 1)
             space, own = (yield from scan.space()), True
-        closer = yield from scan.among(closing, space)
+        closer, length = yield from closer_among(scan, closing, space)
         if closer is None or not own:
             if closing or not own:
                 self.sink.note_repair("missing_closer")
@@ -247,7 +248,7 @@ class Block:
                 scan.take(scan.rest())
                 return True
         if closer is not None:
-            scan.take(space + len(closer))
+            scan.take(space + length)
         return own or closer is not None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from toolcalls.events import Repair
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 
 _BRACKETS = ("}", "]")
@@ -35,7 +36,7 @@ def take_surplus(scan: Scanner, sink: RepairSink, follows: tuple[str, ...] | Fol
     if "\n" in gap or (scan.ended and end == scan.rest()):
         found = True
     elif isinstance(follows, tuple):
-        found = (yield from scan.among(follows, end)) is not None or (scan.ended and scan.stops_short(follows, end))
+        found = (yield from closer_among(scan, follows, end))[1] > 0 or (scan.ended and scan.stops_short(follows, end))
     else:
         found = yield from follows(scan, end)
     if found:

@@ -1,9 +1,9 @@
 """Tags as models write them, looked at whole before anything of them is consumed.
 
 `Tags` tells apart the kinds of tags that may stand at a place. A tag is given as its parts, between which a few blanks
-may stand (`< / parameter >`), and a part may have several spellings, so a handful of strings covers what servers and
-models make of a tag. Each look is one regular expression; where the text ends inside a tag a second one, of all its
-beginnings, says whether more of it may come.
+may stand (`< / parameter >`), and line ends, too, in front of a closing tag's bracket. A part may have several
+spellings, so a handful of strings covers what servers and models make of a tag. Each look is one regular expression;
+where the text ends inside a tag a second one, of all its beginnings, says whether more of it may come.
 
 `named_tag` reads an opening tag with attributes: `<invoke name="N">`, with others beside the name, in any order, with
 double quotes, single quotes or none. The blank before the first may be missing.
@@ -33,6 +33,7 @@ type Parts = tuple[Part, ...]
 
 _MAX_BLANKS = 8  # at one place inside a tag
 _BLANKS = f"[ \t]{{0,{_MAX_BLANKS}}}"
+_SPACES = f"[{SPACE}]{{0,{_MAX_BLANKS}}}"
 _MAX_SOME = 80  # characters of a part without fixed spellings
 
 
@@ -87,8 +88,16 @@ def _one(part: Part) -> str:
     return part.full if isinstance(part, PatternPart) else f"(?:{'|'.join(map(re.escape, _spellings(part)))})"
 
 
+def _before(parts: Parts, number: int) -> str:
+    """What may stand in front of the part with this number: white space at the end of a closing tag, else blanks."""
+    if not number:
+        return ""
+    ends_closing = parts[number] == ">" and "/" in parts[:number]
+    return _SPACES if ends_closing else _BLANKS
+
+
 def _whole(parts: Parts) -> str:
-    return _BLANKS.join(map(_one, parts))
+    return "".join(_before(parts, number) + _one(part) for number, part in enumerate(parts))
 
 
 def _beginning(parts: Parts) -> str:
@@ -101,7 +110,7 @@ def _beginning(parts: Parts) -> str:
             begun = {spelling[:size] for spelling in _spellings(part) for size in range(max(1, len(spelling)))}
             started = "|".join(map(re.escape, sorted(begun, key=len, reverse=True)))
         following = f"|{_one(part)}{pattern}" if pattern else ""
-        pattern = f"{_BLANKS if number else ''}(?:(?:{started})\\Z{following})"
+        pattern = f"{_before(parts, number)}(?:(?:{started})\\Z{following})"
     return pattern
 
 

@@ -1,0 +1,36 @@
+"""What closes a block, given as literals, where white space may stand in a closing tag: `</ tool_call >`."""
+
+from functools import lru_cache
+
+from toolcalls.text.scanner import Scanner, Step
+
+_SLASH = "</"
+
+
+@lru_cache(maxsize=1024)
+def _tags(closers: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Those of `closers` that are closing tags: what stands up to the slash, each with the names behind it."""
+    names: dict[str, list[str]] = {}
+    for closer in closers:
+        before, slash, name = closer.rpartition(_SLASH)
+        if slash and name.endswith(">"):
+            names.setdefault(before + slash, []).append(name[:-1])
+    return tuple((start, tuple(behind)) for start, behind in names.items())
+
+
+def closer_among(scan: Scanner, closers: tuple[str, ...], ahead: int = 0) -> Step[tuple[str | None, int]]:
+    """The longest of `closers` that stands `ahead` characters from here, and its length; (None, 0) for none."""
+    literal = yield from scan.among(closers, ahead)
+    if literal is not None:
+        return literal, len(literal)
+    for start, names in _tags(closers):
+        if not (yield from scan.starts(start, ahead)):
+            continue
+        at = yield from scan.space(ahead + len(start))
+        name = yield from scan.among(names, at)
+        if name is None:
+            continue
+        end = yield from scan.space(at + len(name))
+        if (yield from scan.starts(">", end)):
+            return f"{start}{name}>", end + 1 - ahead
+    return None, 0
