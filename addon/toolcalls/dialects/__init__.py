@@ -57,7 +57,7 @@ _READ_WITH = {
     "gemma4": ("gemma4_stripped", "module_calls"),
     "glm_xml": ("glm_naked", "stripped_tags", "bare_calls"),
     "harmony": ("harmony_stripped", "module_calls"),
-    "hermes": ("json_behind_word", "json_in_tag", "stripped_tags", "mixed_marks"),
+    "hermes": ("json_behind_word", "json_in_tag", "json_tags", "stripped_tags", "mixed_marks"),
     "invoke": ("invoke_angleless", "invoke_elements", "invoke_legacy", "damaged_tags"),
     "kimi_k2": ("kimi_k2_stripped",),
     "llama3_json": ("bare_json", "json_array", "functionary_v31"),
@@ -66,7 +66,7 @@ _READ_WITH = {
     "mistral": ("header_stripped",),
     "phi4_mini": ("granite3",),
     "pythonic": ("llama4_pythonic",),
-    "qwen3_xml": ("function_tags_stripped", "invoke_elements", "damaged_tags"),
+    "qwen3_xml": ("function_tags_stripped", "function_elements", "invoke_elements", "damaged_tags"),
     "xlam": ("granite3", "mistral"),
 }
 

@@ -14,6 +14,7 @@ from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.header import Header
 from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -116,6 +117,7 @@ class _Mistral(Header):
                 yield from skip_past(scan, self._marks, before=self._begin)
             return False
         block.end()
+        yield from take_surplus(scan, sink, (_CLOSER, _MARK))
         space = yield from scan.space()
         if block.begun and (yield from scan.starts(_CLOSER, space)):
             scan.take(space + len(_CLOSER))

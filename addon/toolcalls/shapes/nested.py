@@ -114,8 +114,9 @@ def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
     if place.is_array:
         return _array(children, beside, place, rules)
     types = place.types
-    either = types is None or (_ARRAY in types and not place.knows(ITEM))  # the names alone say that it is an array
-    if either and not beside and rules.items_array and all(child.name == ITEM for child in children):
+    # Where the schema takes an array and an object, or says nothing, the names alone say that it is an array.
+    either = rules.items_array if types is None else _ARRAY in types and not place.knows(ITEM)
+    if either and not beside and all(child.name == ITEM for child in children):
         return f"[{','.join(to_value(child, place.item(), rules) for child in children)}]"
     if beside and not rules.mixed:
         raise MixedContent("text stands beside elements")
