@@ -108,11 +108,11 @@ FILES = {
         streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write
     """,
     "playback": "recording | matching pacing | errors | faults | app | server",
-    "launch": "addon_path",
+    "launch": "addon_path agents authorities proxy | routing | run trial | doctor",
     "demo": "observations | client display model_server proxy",
     "mitm": """
         append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
-        reply_forms requirements start |
+        reply_forms requirements run_totals start |
         banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
         | flow_redaction judging live views | flow_records tables recording | offline page | commands | options
         | reporting | websocket_hooks | hooks | addon
@@ -136,6 +136,7 @@ WORLDLY = {
     "mitm": WORLD,
     "cli": WORLD - {"mitmproxy"},
     "demo": WORLD - {"mitmproxy"},
+    "launch": frozenset({"socket", "subprocess", "threading", "time"}),
     "commands.line_program": frozenset({"subprocess", "time"}),  # a parser that is tried
     "playback": frozenset({"asyncio", "socket", "threading"}),
     "processors.reactor_runner": frozenset({"threading", "time"}),
@@ -284,6 +285,7 @@ def test_ruff_knows_the_same_world() -> None:
     exempt = {place for place, rules in ruff["per-file-ignores"].items() if "TID251" in rules}
     assert exempt == {
         "addon/toolcalls/commands/line_program.py",
+        "addon/toolcalls/launch/**",
         "addon/toolcalls/mitm/**",
         "addon/toolcalls/playback/**",
         "addon/toolcalls/processors/reactor_runner.py",

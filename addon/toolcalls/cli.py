@@ -215,6 +215,29 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
         )
         start.usage = f"toolcalls {name} [UPSTREAM] [{tool}'s own options]"
         start.set_defaults(rest=[])
+    run = command(
+        "run",
+        "run an agent behind the addon, and say at its end what became of its calls",
+        "  toolcalls run -- claude\n  toolcalls run --upstream http://127.0.0.1:8000 -- qwen\n"
+        "  toolcalls run --web --record recordings -- codex exec 'fix the tests'\n\n"
+        "The exit status is the agent's. A base URL in a variable, or --upstream, is led through a reverse proxy; all\n"
+        "else goes by a forward proxy, whose certificates the agent is made to trust.",
+        "toolcalls.launch.run",
+    )
+    run.usage = "toolcalls run [--web] [--record DIR] [--upstream URL] [--config FILE] -- COMMAND ..."
+    run.add_argument("--web", action="store_true", help="mitmweb, with the page of its calls, in place of mitmdump")
+    run.add_argument("--record", metavar="DIR", help="record the exchanges in this folder, without secrets")
+    run.add_argument("--upstream", metavar="URL", help="the model server (default: the agent's own)")
+    run.add_argument("--config", metavar="FILE", help="the rules for tool calls (default: the built-in ones)")
+    run.add_argument("command_line", nargs="+", metavar="COMMAND", help="the agent and its options, behind --")
+    doctor = command(
+        "doctor",
+        "say what stands between an agent and the addon on this machine; exit status 1 when something does",
+        "  toolcalls doctor\n  toolcalls doctor -- claude",
+        "toolcalls.launch.doctor",
+    )
+    doctor.add_argument("--port", type=_port, default=8080, metavar="N", help="where a proxy may run (default: 8080)")
+    doctor.add_argument("command_line", nargs="*", metavar="COMMAND", help="an agent, behind --")
     command(
         "addon-path",
         "print the file for mitmproxy's -s, to start mitmproxy yourself",

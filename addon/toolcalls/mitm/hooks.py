@@ -110,6 +110,8 @@ class ToolCalls:
                     flow.error = Error(_STOPPED)
                 self._end(flow, cut=True)
             self._websocket.end_all()
+            for line in self._reporter.totals.lines():
+                logger.info(line)
         self._options.close()
 
     # Requests

@@ -13,6 +13,7 @@ from toolcalls.mitm.exchange_plan import ExchangePlan
 from toolcalls.mitm.log_lines import log_lines
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
+from toolcalls.mitm.run_totals import RunTotals
 from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.call_memory import CallMemory
@@ -25,11 +26,15 @@ _FROM_FILE = "when it was read from a file"
 
 
 class Reporter:
-    """Writes the reports of replies. `calls` remembers the calls that were lifted, `clients` those recognised."""
+    """Writes the reports of replies, and counts them in `totals`.
+
+    `calls` remembers the calls that were lifted, `clients` those recognised.
+    """
 
     def __init__(self, options: Options) -> None:
         self.calls = CallMemory()
         self.clients = ClientMemory()
+        self.totals = RunTotals()
         self._options = options
 
     def report(self, flow: http.HTTPFlow, exchange: Exchange, number: int | None = None, held: object = LIVE) -> None:
@@ -40,7 +45,9 @@ class Reporter:
         """
         self.calls.reply_ended(exchange)
         data = report.make_report(exchange, model=exchange.call_policy.request.model)
-        if held is not LIVE:
+        if held is LIVE:
+            self.totals.add(data)
+        else:
             data = self._from_file(held, flow_metadata.writable(data))
         if number is None:
             flow_metadata.annotate(flow, data)
@@ -71,7 +78,8 @@ class Reporter:
         return beside(recorded, now)
 
     def record(self, flow: http.HTTPFlow) -> None:
-        """Add a flow that has ended to the recording."""
+        """Count a live flow that has ended, and add it to the recording."""
+        self.totals.ended(flow)
         if self._options.recorder is not None:
             self._options.recorder.add(flow)
 

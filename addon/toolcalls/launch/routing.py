@@ -1,0 +1,112 @@
+"""How an agent's requests get to the proxy: by its base URL (reverse), or as through any proxy (forward).
+
+A base URL that the user has set, or names with `--upstream`, is led through a reverse proxy: nothing else of the
+agent's traffic passes, and no certificate is needed. Everything else goes by the forward proxy.
+"""
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from toolcalls.commands.streams import BadInput
+from toolcalls.launch.agents import OTHER, SUFFIXES, Agent, agent_in
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """What mitmproxy and the agent are started with.
+
+    agent         of the table
+    modes         mitmproxy's, each with its port
+    command       the agent's, with what its base URL needs
+    environment   variables that lead the agent to the proxy, beside those for certificates
+    forward       the port of the forward proxy; None for base URLs
+    """
+
+    agent: Agent
+    modes: tuple[str, ...]
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    forward: int | None = None
+
+
+def routed(command: Sequence[str], environment: Mapping[str, str], upstream: str = "") -> Routing:
+    """The routing of an agent's command. Raises BadInput for an upstream that is no URL, or that this agent cannot be
+    told by a variable.
+    """
+    agent, place = agent_in(command)
+    bases = _bases(agent, environment, upstream)
+    if not bases:
+        return _forward(agent, command, environment)
+    modes, variables, words = [], {}, list(command)
+    for variable, url in bases.items():
+        origin, path = _parts(url, variable)
+        port = free_port()
+        modes.append(f"reverse:{origin}@{HOST}:{port}")
+        suffix = SUFFIXES.get(variable, agent.suffix) if upstream else ""
+        variables[variable] = f"http://{HOST}:{port}{path or suffix}"
+    if agent.arguments:
+        (url, *_) = variables.values()
+        words[place + 1 : place + 1] = [word.format(url=url) for word in agent.arguments]
+    # A proxy of the user's, or of their system, does not get what is for this machine.
+    names = [name for name in (environment.get("no_proxy") or environment.get("NO_PROXY", "")).split(",") if name]
+    excluded = ",".join(dict.fromkeys([*names, HOST]))
+    return Routing(agent, tuple(modes), tuple(words), variables | {"NO_PROXY": excluded, "no_proxy": excluded})
+
+
+def _bases(agent: Agent, environment: Mapping[str, str], upstream: str) -> dict[str, str]:
+    """The variables of base URLs that the agent is given, with where each leads."""
+    if upstream:
+        if not agent.base_urls:
+            raise BadInput(
+                f"--upstream: {agent.name} takes its base URL from its settings only ({agent.settings}); write "
+                f"{upstream} there and run it without --upstream"
+            )
+        chosen = agent.base_urls if agent is OTHER else agent.base_urls[:1]
+        return dict.fromkeys(chosen, upstream)
+    return {name: environment[name] for name in agent.base_urls if environment.get(name)}
+
+
+def _forward(agent: Agent, command: Sequence[str], environment: Mapping[str, str]) -> Routing:
+    port = free_port()
+    url = f"http://{HOST}:{port}"
+    outer = environment.get("https_proxy") or environment.get("HTTPS_PROXY", "")
+    mode = f"regular@{HOST}:{port}"
+    if outer:
+        parts = urlsplit(outer if "://" in outer else f"http://{outer}")
+        if parts.username or parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise BadInput(
+                "HTTPS_PROXY: only a proxy at http://HOST:PORT without a password can stand behind mitmproxy here; "
+                "start `toolcalls web --mode upstream:… --upstream-auth …` yourself, or unset it"
+            )
+        mode = f"upstream:{parts.scheme}://{parts.netloc}@{HOST}:{port}"
+    names = [f"{scheme}_{kind}" for scheme in ("http", "https") for kind in ("proxy",)]
+    variables = {written: url for name in names for written in (name, name.upper())}
+    # Model servers on this machine are often excluded, and they are what is to be seen. Node's own fetch reads proxies
+    # only where it is told to (22.21 and newer).
+    variables |= {"NO_PROXY": "", "no_proxy": "", "NODE_USE_ENV_PROXY": "1"}
+    return Routing(agent, (mode,), tuple(command), variables, port)
+
+
+def _parts(url: str, name: str) -> tuple[str, str]:
+    """`http://host:port` and the path of a base URL. Raises BadInput."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port
+    except ValueError as error:
+        raise BadInput(f"{name}: {url} is no URL: {error}") from error
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise BadInput(f"{name}: expected a URL as http://127.0.0.1:8000, found {url}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port else ""), parts.path.rstrip("/")
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port: int = free.getsockname()[1]
+        return port

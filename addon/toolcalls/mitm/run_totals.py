@@ -1,0 +1,57 @@
+"""What became of all calls since mitmproxy started, counted for the last lines of its log and for `toolcalls run`."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.insight import report
+from toolcalls.insight.formatting import counted
+from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
+
+_REASONS = 8  # that are named, the most frequent ones
+
+
+class RunTotals:
+    """Counts of live replies."""
+
+    def __init__(self) -> None:
+        self._replies = 0
+        self._mended = 0
+        self._statuses = Counter[str]()
+        self._reasons = Counter[tuple[str, str]]()
+        self._failed = Counter[str]()
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        """Count the report of a reply."""
+        self._replies += 1
+        for verdict in data["verdicts"]:
+            self._statuses[verdict["status"]] += 1
+            self._mended += verdict["status"] == "native" and bool(verdict.get("repairs"))
+            if verdict["reason"] is not None:
+                self._reasons[verdict["status"], str(verdict["reason"])] += 1
+
+    def ended(self, flow: http.HTTPFlow) -> None:
+        """Count a request that got no reply, or an error."""
+        if flow.response is None:
+            self._failed["no reply"] += 1
+        elif flow.response.status_code >= 400:
+            self._failed[f"status {flow.response.status_code}"] += 1
+
+    def lines(self) -> Iterator[str]:
+        """The lines; none where no request came."""
+        if not self._replies and not self._failed:
+            return
+        counts = [f"{count} {status}" for status, count in self._statuses.most_common()]
+        if self._mended:
+            counts.append(f"{self._mended} mended")
+        calls = f"; calls: {', '.join(counts)}" if counts else "; no calls"
+        yield f"toolcalls: in sum: {counted(self._replies, 'reply')}{calls}"
+        for (status, reason), count in self._reasons.most_common(_REASONS):
+            unless = remedy_of(reason)
+            said = f"{count} {status}: {with_sentence(reason)}" + (f", unless {unless}" if unless else "")
+            yield report.visible(f"toolcalls: in sum: {said}")
+        if self._failed:
+            told = ", ".join(f"{count} with {why}" for why, count in self._failed.most_common(_REASONS))
+            yield f"toolcalls: in sum: {counted(self._failed.total(), 'request')} failed: {told}"
