@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import yaml
 from mitmproxy import contentviews, http
+from mitmproxy.addons.export import Export
+from mitmproxy.addons.view import View
 from mitmproxy.flow import Error
 from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.websocket import WebSocketMessage
@@ -20,6 +23,7 @@ from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata, live, websocket_hooks
 from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page import state as page_state
@@ -49,7 +53,7 @@ def _proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ToolCalls, PageSta
     monkeypatch.setattr(page_state, "_REFRESH_SECONDS", LIMIT)
     monkeypatch.setattr(live, "INTERVAL", LIMIT)
     addon = ToolCalls()
-    with taddons.context(addon) as context:
+    with taddons.context(addon, Export()) as context:
         context.configure(addon)
         yield addon, PageState(lambda: ConfigFile(""))
 
@@ -385,6 +389,102 @@ def test_a_page_that_nothing_has_changed_is_not_made_again(monkeypatch: pytest.M
             await page.refresh(flows[:3])
             await page.rendered("overview", content, ("other prices",))
             assert len(made) == 3
+
+    _run(work)
+
+
+def test_what_a_poll_costs_does_not_depend_on_how_many_exchanges_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many flows only those that changed are looked at, rows of the others are not made again."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            said = [manyflows.user("u")]
+            flows = [
+                manyflows.flow_of(str(n), said, manyflows.streamed("ok"), headers={"x-session-id": str(n)}, at=float(n))
+                for n in range(60)
+            ]
+            view = View()
+            view.add(flows[:59])
+            looked_at: list[str] = []
+            asked = page_state.state_of
+            monkeypatch.setattr(page_state, "state_of", lambda flow: looked_at.append(flow.id) or asked(flow))
+
+            async def poll() -> set[str]:
+                looked_at.clear()
+                await page.follow(view)
+                return {*looked_at}
+
+            assert len(await poll()) == 59
+            assert await poll() == set()
+            revision = page.sessions.revision
+            view.add(flows[59:])
+            assert await poll() == {flows[59].id}
+            news = json.loads(await page.rows(revision))
+            assert [row[1] for row in news["rows"]] == [flows[59].id]
+            assert (news["all"], news["gone"]) == (False, [])
+            assert len(json.loads(await page.rows(0))["rows"]) == 60
+
+            flows[3].metadata[flow_metadata.REPORT] = dict(flows[3].metadata[flow_metadata.REPORT], summary="anew")
+            view.update([flows[3]])
+            assert await poll() == {flows[3].id}
+            turn = page.sessions.turn(flows[3].id)
+            assert turn is not None
+            assert turn.summary == "anew"
+            revision = page.sessions.revision
+            view.remove([flows[5]])
+            assert await poll() == set()
+            assert json.loads(await page.rows(revision))["gone"] == [flows[5].id]
+            assert json.loads(await page.rows(10**9))["rows"] == []
+            view.clear()
+            await poll()
+            assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_session_is_not_made_again_for_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            made = []
+            flows: list[object] = list(manyflows.session())
+
+            async def look() -> None:
+                session = page.sessions.one("ses_7f3a")
+                await page.rendered("s", lambda: made.append(1) or live_session(session), (), session)
+
+            await page.refresh(flows)
+            await look()
+            await page.refresh([*flows, manyflows.others()[0]])
+            await look()
+            assert len(made) == 1
+            await page.refresh(flows[1:])
+            page._views["s"].due = 0
+            await look()
+            assert len(made) == 2
+
+    _run(work)
+
+
+def test_what_is_copied_of_an_exchange_can_be_used_and_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            leak = manyflows.session()[3]
+            made = {what: await page.copy(leak, leak.id, what) for what in ("curl", "case", "issue")}
+            assert "curl" in made["curl"]
+            assert "http://gpu-box:8000/v1/chat/completions" in made["curl"]
+            assert "You did not run it" not in made["curl"]
+            assert "Running it" not in made["curl"], "the request, and not the reply"
+            (case,) = yaml.safe_load(made["case"])["cases"]
+            assert case["verdicts"] == ["declined inline Bash"]
+            assert case["text"].startswith("Running it. <invoke")
+            assert "Verdict: declined inline Bash." in made["issue"]
+            assert made["case"] in made["issue"]
+            assert not [what for what, text in made.items() if manyflows.SECRET in text]
+            for id_, flow, what in (("x", None, "curl"), (leak.id, leak, "nonsense")):
+                with pytest.raises(KeyError):
+                    await page.copy(flow, id_, what)
+            with pytest.raises(ReplyNotParsed):
+                await page.copy(leak, f"{leak.id}.7", "case")
 
     _run(work)
 

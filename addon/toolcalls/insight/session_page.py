@@ -16,7 +16,7 @@ from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
-from toolcalls.insight.turn_sides import arguments, is_delivered, sides
+from toolcalls.insight.turn_sides import arguments, fetched, is_delivered, sides
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
@@ -37,6 +37,7 @@ _OF_COLOUR = {
     "quiet": "without calls",
 }
 _COLOURS = tuple(_OF_COLOUR)
+_COPIES = {"curl": "as curl", "case": "as a dialect case", "issue": "for an issue"}
 _STATES = {"waiting": "waiting for the reply", "streaming": "the reply is coming"}
 
 # The addresses of a flow and of why its text is a call or none, with `{id}` for the flow's id; None for none.
@@ -207,6 +208,9 @@ def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
         flow = f'<a href="{place}">{flow}</a>'
         if turn.verdicts and turn.state == "ended":
             flow += f' · <a href="{why}">why</a>'
+        if turn.state == "ended":
+            copies = ("curl", "case", "issue") if turn.kind else ("curl",)
+            flow += "".join(f" {fetched(_COPIES[what], turn.id, what)}" for what in copies)
     return f"{escaped(' · '.join(parts))} · flow {flow}"
 
 

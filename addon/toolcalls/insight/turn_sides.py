@@ -4,6 +4,7 @@ Arguments are shown as people read them: each by its name, text as text, lines a
 """
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.formatting import counted, escaped, escaped_lines
@@ -29,10 +30,8 @@ def sides(turn: Turn) -> str:
         wrote = "".join(f"<pre>{_cut(escaped_lines(one.text), one.size, one.text)}</pre>" for one in turn.written)
     copy = copied("text", "".join(one.text for one in turn.written)) if turn.written else ""
     if all(_passed(one) for one in turn.verdicts):
-        calls_html = "".join(map(_call, calls))
-        return (
-            f'<div class="sides one"><div class="side"><h4>The model wrote {copy}</h4>{wrote}{calls_html}</div></div>'
-        )
+        head = f"<h4>The model wrote, and the agent got {copy}</h4>"
+        return f'<div class="sides one"><div class="side">{head}{wrote}{"".join(map(_call, calls))}</div></div>'
     named = "".join(f'<p class="native">native call <b>{escaped(one.name)}</b></p>' for one in natives)
     got += "".join(
         f"<p>{escaped(subject_of(one.name, one.reason))}: the agent {escaped(one.client)}</p>"
@@ -92,6 +91,12 @@ def _call(verdict: Verdict) -> str:
 def copied(what: str, text: str) -> str:
     """A button that copies a text, which stands in it. The page's script shows it."""
     return f'<button type="button" class="copy" data-copy="{escaped_lines(text)}">copy {what}</button>' if text else ""
+
+
+def fetched(words: str, id_: str, what: str) -> str:
+    """A button that copies what mitmweb's page answers of an exchange."""
+    address = f"/toolcalls/copy?what={what}&id={quote(id_, safe='', errors='backslashreplace')}"
+    return f'<button type="button" class="copy" data-from="{escaped(address)}">copy {words}</button>'
 
 
 def arguments(verdict: Verdict) -> str:

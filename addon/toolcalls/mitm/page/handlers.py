@@ -9,6 +9,7 @@ from typing import Any
 from mitmproxy.tools.web.app import RequestHandler
 
 from toolcalls.insight import page as pages
+from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.session_page import Block
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.page import PATH
@@ -28,6 +29,7 @@ def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
         (PATH + r"/session", SessionPage, own),
         (PATH + r"/why", WhyPage, own),
         (PATH + r"/exchanges", Rows, own),
+        (PATH + r"/copy", Copy, own),
         (PATH + r"/page\.css", Style),
         (PATH + r"/(page|live)\.js", Script),
     ]
@@ -70,14 +72,19 @@ class _LivePage(_Handler):
         """What the content depends on besides the sessions (`PageState.rendered`)."""
         return self.state.prices
 
+    @property
+    def shown(self) -> object:
+        """What of the sessions the content depends on; None for all of them (`PageState.rendered`)."""
+        return None
+
     async def prepare_content(self) -> None:
         """Do what must be done before `content`."""
-        await self.state.refresh(list(self.view))
+        await self.state.follow(self.view)
 
     async def get(self) -> None:
         """The page, or what is new of it."""
         await self.prepare_content()
-        view = await self.state.rendered(self.page_key, self.content, self.stamp)
+        view = await self.state.rendered(self.page_key, self.content, self.stamp, self.shown)
         revision = self.state.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
@@ -103,6 +110,10 @@ class SessionPage(_LivePage):
     @property
     def page_key(self) -> str:
         return f"session {self.get_query_argument('id', '')}"
+
+    @property
+    def shown(self) -> object:
+        return self.state.sessions.one(self.get_query_argument("id", ""))
 
     def content(self) -> list[Block]:
         return pages.live_session(self.state.sessions.one(self.get_query_argument("id", "")), self.state.prices)
@@ -140,6 +151,24 @@ class Rows(_Handler):
         since = self.get_query_argument("since", "0")
         self.set_header("Content-Type", "application/json; charset=utf-8")
         self.write(await self.state.rows(int(since) if since.isdigit() else 0))
+
+
+class Copy(_Handler):
+    """What is copied of the exchange `id`: its request as `curl`, its reply as a dialect `case` or for an `issue`."""
+
+    def initialize(self, state: PageState) -> None:
+        self.state = state
+
+    async def get(self) -> None:
+        id_ = self.get_query_argument("id", "")
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        try:
+            self.write(
+                await self.state.copy(self.view.get_by_id(flow_of(id_)), id_, self.get_query_argument("what", ""))
+            )
+        except (ReplyNotParsed, KeyError) as reason:
+            self.set_status(404)
+            self.write(str(reason) if isinstance(reason, ReplyNotParsed) else "there is no such exchange")
 
 
 class Style(_Handler):

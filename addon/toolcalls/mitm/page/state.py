@@ -1,16 +1,16 @@
 """What the page shows: the sessions of mitmweb's flows, kept up to date, and what each browser has of them.
 
 Nothing is done while no browser asks. A request brings the turns up to date with mitmweb's flows: those that are new,
-those with another report, and those whose reply is in progress. That is done in a thread, so that the loop goes on, and
-for a bounded time. The page asks again every second and gets the parts that have changed. A reply in progress is
-updated, and a page rendered, again and again: the more that costs, the less often it is done. `Sessions` bounds what is
-shown.
+those with another report, and those whose reply is in progress; it looks at no others (`changed_flows`). That is done
+in a thread, so that the loop goes on, and for a bounded time. The page asks again every second and gets the parts that
+have changed. A reply in progress is updated, and a page rendered, again and again: the more that costs, the less often
+it is done. `Sessions` bounds what is shown.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from time import monotonic
@@ -28,6 +28,8 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
 from toolcalls.mitm.judging import conditions, replies
+from toolcalls.mitm.page.changed_flows import ChangedFlows
+from toolcalls.mitm.page.copies import copy_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
@@ -91,6 +93,7 @@ class PageState:
         self._configured = rules
         self._ended: dict[str, _EndedFlow] = {}
         self._in_progress: dict[str, _FlowInProgress] = {}
+        self._flows = ChangedFlows()
         self._lock = asyncio.Lock()
         self._why_lock = asyncio.Lock()
         self._views: OrderedDict[str, _BrowserView] = OrderedDict()
@@ -103,25 +106,49 @@ class PageState:
         rules = self._configured()
         return () if rules is None else rules.current().prices
 
-    async def refresh(self, flows: list[object]) -> None:
-        """Bring the sessions up to date with mitmweb's flows."""
+    async def follow(self, view: Any) -> None:
+        """Bring the sessions up to date with mitmproxy's view: the flows that changed, and those in progress."""
+        self._flows.follow(view)
+        taken = self._flows.take()
+        if taken is None:
+            flows = list(view)
+            left = await self.refresh(flows)
+        else:
+            changed, gone = taken
+            found = map(view.get_by_id, dict.fromkeys([*changed, *self._in_progress]))
+            async with self._lock:
+                self._forget(gone)
+                left = await self._bring(flow for flow in found if _is_shown(flow))
+        self._flows.put_back(left)
+
+    async def refresh(self, flows: list[object]) -> list[str]:
+        """Bring the sessions up to date with all of mitmweb's flows; the ids of those for which there was no time."""
         async with self._lock:
-            here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow) and state_of(flow) is not None}
+            here = {flow.id: flow for flow in flows if isinstance(flow, http.HTTPFlow) and _is_shown(flow)}
+            self._forget({*self._ended, *self._in_progress} - here.keys())
+            return await self._bring(here.values())
+
+    def _forget(self, gone: Iterable[str]) -> None:
+        for flow_id in gone:
             for known in (self._ended, self._in_progress):
-                for gone in known.keys() - here.keys():
-                    for id_ in (gone, *known.pop(gone).ids):
-                        self.sessions.discard(id_)
-            until = monotonic() + _REFRESH_SECONDS
-            for flow in here.values():
-                if monotonic() > until:
-                    break
-                try:
-                    await self._update(flow)
-                except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
-                    # Without the traceback and the message, which may quote the exchange.
-                    logger.warning(
-                        f"toolcalls: flow {flow.id} is not shown on the page: {report.describe_fault(error)}"
-                    )
+                found = known.pop(flow_id, None)
+                for id_ in () if found is None else (flow_id, *found.ids):
+                    self.sessions.discard(id_)
+
+    async def _bring(self, flows: Iterable[http.HTTPFlow]) -> list[str]:
+        """Put flows into the sessions, as long as there is time; the ids of the rest."""
+        until = monotonic() + _REFRESH_SECONDS
+        left = []
+        for flow in flows:
+            if monotonic() > until:
+                left.append(flow.id)
+                continue
+            try:
+                await self._update(flow)
+            except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
+                # Without the traceback and the message, which may quote the exchange.
+                logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.describe_fault(error)}")
+        return left
 
     async def _update(self, flow: http.HTTPFlow) -> None:
         """Put a flow into the sessions if there is anything new in it."""
@@ -168,17 +195,20 @@ class PageState:
                 self.sessions.put(turn)
         coming.due = monotonic() + _REST_FACTOR * (monotonic() - now)
 
-    async def rendered(self, name: str, content: Callable[[], Sequence[Block]], stamp: object = None) -> Changes:
+    async def rendered(
+        self, name: str, content: Callable[[], Sequence[Block]], stamp: object = None, shown: object = None
+    ) -> Changes:
         """What `content` returns for the page `name`. It runs in a thread, and the sessions do not change meanwhile.
 
         stamp   what the content depends on besides the sessions; None for content that is cheap to make
+        shown   what of the sessions it depends on; None for all of them
         """
         async with self._lock:
             view = self._views.setdefault(name, _BrowserView())
             self._views.move_to_end(name)
             while len(self._views) > _MAX_VIEWS:
                 self._views.popitem(last=False)
-            now, made_of = monotonic(), (self.sessions.revision, stamp)
+            now, made_of = monotonic(), (self.sessions.revision if shown is None else shown, stamp)
             if view.stamp is None or stamp is None or (view.stamp != made_of and now >= view.due):
                 view.changes.put(await asyncio.to_thread(content))
                 view.stamp, view.due = made_of, monotonic() + _REST_FACTOR * (monotonic() - now)
@@ -188,6 +218,13 @@ class PageState:
         """What is new in the list of exchanges, as `page.live_rows` says it."""
         async with self._lock:
             return await asyncio.to_thread(live_rows, self.sessions, since)
+
+    async def copy(self, flow: object, id_: str, what: str) -> str:
+        """What is copied of an exchange (`copies.copy_of`). Raises ReplyNotParsed, KeyError for what is not there."""
+        rules = self._configured()
+        if rules is None or not isinstance(flow, http.HTTPFlow):
+            raise KeyError(id_)
+        return await asyncio.to_thread(copy_of, flow, id_, what, rules.current())
 
     async def why(self, flow: object) -> list[Block]:
         """Why text of a reply is a call or none, as the command `toolcalls.why` says it. Computed once, in a thread."""
@@ -212,6 +249,10 @@ class PageState:
         """The revision that a browser has; 0 for one of another run, or of a view that was dropped."""
         before, _, number = revision.rpartition(".")
         return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0
+
+
+def _is_shown(flow: object) -> bool:
+    return isinstance(flow, http.HTTPFlow) and state_of(flow) is not None
 
 
 def _size(flow: http.HTTPFlow) -> int:
