@@ -60,7 +60,7 @@ tables: setup ## write the tables of the pages that come from the code
 bench: setup ## measure what the addon costs
 	@$(BIN)/python bench/run.py $(ARGS)
 
-npm: ## install the SDKs from npm for tests/live/test_npm.py, which is skipped without them (needs Node 20 or newer)
+npm: ## install the SDKs and axe-core from npm, without which tests are skipped (needs Node 20 or newer)
 	@cd tests/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 reliability: setup ## throw everything at the addon and print the table of docs/reliability.md

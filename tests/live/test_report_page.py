@@ -22,6 +22,7 @@ from mitmproxy.tools.web.webaddons import WebAddon
 
 from support import manyflows
 from support.loopback import LIMIT, Reply, asked, post, streamed, upstream
+from support.repository import REPO
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
 from toolcalls.insight.exchange_rows import kinds_of
@@ -471,6 +472,40 @@ def test_hostile_text_is_text(page: "Page", report: Path, place: str) -> None:
         shown = page.locator(".session:visible").inner_text()
         assert manyflows.MARKUP in shown
         assert "\\x1b[2J\\u202e" in shown
+
+
+_AXE = REPO / "tests" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@needs_browser
+@pytest.mark.skipif(not _AXE.is_file(), reason="axe-core is not installed: make npm")
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: "Page", report: Path, scheme: Any, width: int) -> None:
+    """Names, roles, order, contrasts, keyboard: https://github.com/dequelabs/axe-core"""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    try:
+        for place in ("", "#s2", "#s4"):
+            page.goto("about:blank")
+            page.goto(report.as_uri() + place)
+            for summary in page.locator("summary:visible").all():
+                summary.click()
+            if not place:
+                page.locator("#exchanges tbody tr").first.wait_for()
+            session = page.context.new_cdp_session(page)  # its own world: the page's policy lets in no other script
+            tree = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+            world = session.send("Page.createIsolatedWorld", {"frameId": tree})["executionContextId"]
+            asks = "axe.run().then((one) => one.violations.map((found) => `${found.id}: ${found.nodes[0].html}`))"
+            for code in (_AXE.read_text("utf-8"), asks):
+                found = session.send(
+                    "Runtime.evaluate",
+                    {"expression": code, "contextId": world, "awaitPromise": True, "returnByValue": True},
+                )
+            assert found["result"]["value"] == []
+    finally:
+        page.set_viewport_size({"width": 1200, "height": 750})
+        page.emulate_media(color_scheme=None)
 
 
 @needs_browser

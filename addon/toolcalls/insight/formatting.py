@@ -53,3 +53,13 @@ def escaped(value: object) -> str:
 def escaped_lines(text: str) -> str:
     """Text of several lines, as `escaped`; tabs and line ends stay."""
     return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.split("\n"))
+
+
+_LINES, _WIDTH = 14, 45  # of a block in a narrow window, from which on it may scroll
+
+
+def preformatted(html: str, text: str, kind: str = "") -> str:
+    """A block that keeps its lines. `html` is `text` as it is shown. One that may scroll can be reached by keyboard."""
+    scrolls = text.count("\n") + len(text) / _WIDTH > _LINES
+    named = f' class="{kind}"' if kind else ""
+    return f"<pre{named}{' tabindex="0"' if scrolls else ''}>{html}</pre>"

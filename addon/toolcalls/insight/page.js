@@ -125,7 +125,7 @@ class Exchanges {
     this.chips.role = "group";
     this.chips.ariaLabel = "Filters";
     this.count = element("p", null, holder, { className: "told", role: "status" });
-    const wide = element("div", null, holder, { className: "wide" });
+    const wide = element("div", null, holder, { className: "wide", role: "region", ariaLabel: "Exchanges", tabIndex: 0 });
     const table = element("table", null, wide, { className: "list", ariaLabel: "Exchanges" });
     const head = element("tr", null, element("thead", null, table));
     this.heads = this.shown.map((name) => {

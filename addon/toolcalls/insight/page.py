@@ -131,7 +131,8 @@ def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
         kind = "candidate" if number else "failed" if said.startswith("FAILED") else ""
         cell = "th" if number else "td"
         lines.append(f'<tr class="{kind}"><{cell}>{escaped(what)}</{cell}><{cell}>{escaped(said)}</{cell}></tr>')
-    table = f'<div class="wide"><table class="why"><tbody>{"".join(lines)}</tbody></table></div>'
+    wide = '<div class="wide" role="region" aria-label="conditions" tabindex="0">'
+    table = f'{wide}<table class="why"><tbody>{"".join(lines)}</tbody></table></div>'
     if flow is None:
         title = "<p>Nothing can be said of this flow: it is not here (any more), or no reply of it can be read.</p>"
     else:
@@ -256,7 +257,8 @@ def _table(by: str, rows: Iterable[Row]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    wide = f'<div class="wide" role="region" aria-label="by {by}, in numbers" tabindex="0">'
+    return f"{wide}<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
 
 
 def _share(count: int, total: int) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
-from toolcalls.insight.formatting import counted, duration, escaped, escaped_lines, token_counts
+from toolcalls.insight.formatting import counted, duration, escaped, escaped_lines, preformatted, token_counts
 from toolcalls.insight.prices import cost_of, money
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
@@ -334,7 +334,9 @@ def _change(change: Change) -> str:
     pieces = rewording(change.was, change.now)
     tags = {"gone": "del", "new": "ins", "same": "span"}
     shown = "".join(f"<{tags[one.kind]}>{escaped_lines(one.text)}</{tags[one.kind]}>" for one in pieces)
-    said = f"<pre>{shown}</pre>" if pieces else "<p>The difference lies behind what is kept of these messages.</p>"
+    said = "<p>The difference lies behind what is kept of these messages.</p>"
+    if pieces:
+        said = preformatted(shown, "".join(one.text for one in pieces))
     return (
         f'<li class="changed"><b>± changed {escaped(message.role)}</b> '
         f"<small>{change.was.size:,} → {change.now.size:,} characters</small>{said}</li>"
@@ -345,5 +347,5 @@ def _message(kind: str, role: str, excerpt: str, size: int) -> str:
     sign = {"added": "+ added", "removed": "− removed"}.get(kind, "")
     return (
         f'<li class="{kind}"><b>{sign} {escaped(role)}</b> <small>{counted(size, "character")}</small>'
-        f"<pre>{escaped_lines(excerpt)}</pre></li>"
+        f"{preformatted(escaped_lines(excerpt), excerpt)}</li>"
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from toolcalls.insight.descriptions import subject_of
-from toolcalls.insight.formatting import counted, escaped, escaped_lines
+from toolcalls.insight.formatting import counted, escaped, escaped_lines, preformatted
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.reasons import with_sentence
 from toolcalls.values.conversion import members, to_text
@@ -25,9 +25,11 @@ def sides(turn: Turn) -> str:
     if not (turn.written or got or natives):
         return ""
     if turn.written and any(one.verdict is not None for one in turn.written):
-        wrote = f'<pre class="written">{_written(turn)}</pre>'
+        wrote = preformatted(_written(turn), "".join(one.text for one in turn.written), "written")
     else:
-        wrote = "".join(f"<pre>{_cut(escaped_lines(one.text), one.size, one.text)}</pre>" for one in turn.written)
+        wrote = "".join(
+            preformatted(_cut(escaped_lines(one.text), one.size, one.text), one.text) for one in turn.written
+        )
     copy = copied("text", "".join(one.text for one in turn.written)) if turn.written else ""
     if all(_passed(one) for one in turn.verdicts):
         head = f"<h4>The model wrote, and the agent got {copy}</h4>"
@@ -79,7 +81,7 @@ def _cut(shown: str, size: int, text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return f"<pre>{escaped_lines(text)}</pre>" if text.strip() else ""
+    return preformatted(escaped_lines(text), text) if text.strip() else ""
 
 
 def _call(verdict: Verdict) -> str:
@@ -104,7 +106,7 @@ def arguments(verdict: Verdict) -> str:
     if not verdict.arguments:
         return ""
     shown = _members(verdict.arguments) if verdict.size == len(verdict.arguments) else ""
-    shown = shown or f"<pre>{escaped_lines(_unescaped(verdict.arguments))}</pre>"
+    shown = shown or preformatted(escaped_lines(_unescaped(verdict.arguments)), verdict.arguments)
     if verdict.size <= _OPEN and verdict.arguments.count("\\n") <= _OPEN_LINES:
         return shown
     return f"<details><summary>Arguments, {verdict.size:,} characters</summary>{shown}</details>"
@@ -122,7 +124,7 @@ def _members(text: str) -> str:
         lines = "\n" in value.rstrip("\n") or len(value) > 160
         kind = "text" if is_text else "json"
         tag = (
-            f'<pre class="{kind}">{escaped_lines(value)}</pre>'
+            preformatted(escaped_lines(value), value, kind)
             if lines
             else f'<code class="{kind}">{escaped(value)}</code>'
         )
