@@ -74,8 +74,10 @@ class Books:
         return self._block
 
     def _begin(self, name: str) -> None:
+        """A call of this name; behind a `!` stands why the grammar refuses it."""
+        name, _, refused = name.partition("!")
         try:
-            self._calls.begin(name)
+            self._calls.begin(name, refused or None)  # type: ignore[arg-type]
         except Quoted:
             self._found.append("[quoted]")
 
@@ -102,6 +104,16 @@ class Books:
         if behind:
             self._found.append("[behind]")
         self._ledger.close()
+
+    def _frameclose(self, own: str) -> None:
+        self._calls.close_frame(own=own != "not")
+
+    def _repair(self, name: Any) -> None:
+        self._calls.note_repair(name)
+
+    def _fence(self, _: str) -> None:
+        """The next call stands in a fence, and behind it only the fence's end."""
+        self._ledger.ends_message = self._ledger.in_fence = True
 
     def _give(self, _: str) -> None:
         self._calls.give_back()
@@ -168,6 +180,25 @@ SCRIPTS: dict[str, list[str]] = {
         'piece "command"', "pause", "take 2", "piece :", "pause", "take 3", "piece 1", "pause", "take 4", "piece }",
         "pause", "end", "pause", "close", "finish"
     ],
+    "the grammar refuses it": [
+        "open", "take [", "begin Bash!undeclared_arguments", "take {}", "piece {}", "end", "take ]", "close", "finish"
+    ],
+    "the grammar refuses it, and nothing takes that": [
+        "open", "take [", "begin Read!not_a_call", "take {}", "piece {}", "end", "take ]", "close", "finish"
+    ],
+    "the grammar refuses one without a name": [
+        "open", "take [", "begin !no_arguments", "take {}", "piece {}", "end", "take ]", "close", "finish"
+    ],
+    "repairs": [
+        *ONE, "repair trailing_comma", "repair single_quotes", "repair trailing_comma", *REST, "close", "finish"
+    ],
+    "a call in a fence": ["fence", *WHOLE[:-2], "show", "finish"],
+    "a call in a fence, cut off": ["fence", *WHOLE[:-2], "show", "finish cut"],
+    "a whole message in a fence": ["fence", *WHOLE[:-3], "finish"],
+    "a frame behind it": [
+        *WHOLE[:-3], "open", "take (", "frame", "take y", "text", "frameclose", "take B", "show", "finish"
+    ],
+    "a frame that does not end": [*WHOLE[:-3], "open", "take (", "frame", "take y", "frameclose not", "rest", "finish"],
     "it is given back": [*WHOLE[:6], "give", "rest", "finish"],
     "another call behind it": [
         *WHOLE[:-2], "open", "take [", "begin Read", "take {}", "piece {}", "end", "close", "take C", "show", "finish"

@@ -19,6 +19,12 @@ MENDED = [
         ["double_encoded"],
         id="as a string, two halves",
     ),
+    *(
+        pytest.param(
+            f'"{written}{ENCODED[1:]}', f"{space}{OBJECT}", ["double_encoded"], id=f"as a string behind {written!r}"
+        )
+        for written, space in (("\\n", "\n"), ("\\t", "\t"), ("\\n\\t", "\n\t"), ("  ", "  "), (" \\n", " \n"))
+    ),
 ]
 
 SOUND = [
@@ -28,6 +34,12 @@ SOUND = [
     f'{OBJECT}{{"path": "b.ts"}}',
     OBJECT + OBJECT[:-1],
     '"a word"',
+    '"\\n a word"',
+    '"\\n\\t"',
+    '"\\\\"',
+    '"',
+    '"\\',
+    '"\\n\\',
     "17",
     '""',
     " ",

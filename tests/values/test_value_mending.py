@@ -1,5 +1,6 @@
 """One call's arguments, piece by piece: what leaves at once, what waits for what follows, and what is mended of it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -131,3 +132,20 @@ def test_how_much_is_kept(size: int, repairs: list[str]) -> None:
     assert len(came) == size
     assert one.feed(came) == came.replace(",}", "}" if repairs else ",}")
     assert one.repairs == repairs
+
+
+@pytest.mark.parametrize(
+    "escape",
+    ["\\'", "\\\n", "\\ ", "\\x41", "\\q", "\\u12", "\\0", "\\U00000041", "\\u{41}", "\\u0041", "\\\\'", '\\"'],
+)
+def test_an_escape_means_the_same_wherever_it_is_cut(escape: str) -> None:
+    """Or all stays as it came, where what has left cannot be the beginning of what was meant."""
+    came = f"{{\"s\": \"a{escape}b\", 't': 'c'}}"
+    heard = []
+    for cut in range(len(came)):
+        mending = ValueMending(Held(), **JSON)
+        left = mending.feed(came[:cut]) + mending.feed(came[cut:]) + mending.end(cut=False)
+        assert (left == came) == (not mending.repairs), cut
+        heard += [] if left == came else [json.loads(left)]
+    assert heard
+    assert all(one == heard[0] for one in heard)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from support.repository import REPO
-from toolcalls.events import Event, Markup, Removed, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Removed, Text, Verdict
 from toolcalls.processors import Answer, Drop, Edit, Processors, Reply
 from toolcalls.processors import Call as Seen
 from toolcalls.reading.policy import CallPolicy
@@ -115,6 +115,16 @@ def test_the_client_has_the_calls_that_are_left(client: str, written: str, plan:
     assert [(call.name, call.arguments.replace(" ", "")) for call in calls_in(read)] == wanted
     rest = "".join(event.text for event in read if isinstance(event, Text)).split()
     assert rest == ["So.", *["No."] * ("drop" in plan), "End."]
+
+
+@pytest.mark.parametrize(("behind", "left"), [(Text("x"), "', ''x'"), (Removed("x"), "<, >-x-")])
+def test_what_separates_two_calls_goes_only_with_the_second(behind: Event, left: str) -> None:
+    trip = Write(Calls(), ClientText("lfm2", ("lfm2",)), BOX, ROUTE).round_trip()
+    opener = '<|tool_call_start|>[keep(path="0")'
+    call = [Markup(opener), CallStart(0, "keep", "lfm2"), CallPiece(0, '{"path":"0"}'), CallEnd(0), Markup(", ")]
+    verdict = Verdict("lifted", None, "lfm2", "keep", 0, len(opener), index=0)
+    items = [item for event in (*call, verdict, behind) for item in trip.feed(event)]
+    assert "".join(map(shown, [*items, *trip.finish()])) == f"{opener!r}[lowered lfm2]{left}"
 
 
 if __name__ == "__main__":

@@ -94,8 +94,7 @@ def _read(text: str, call_policy: CallPolicy, tools: Toolbox) -> tuple[str, _Cal
 
 def _ends_with(text: str, arguments: str) -> bool:
     """Whether a text ends with these arguments as written: an object of JSON says itself that all of it came."""
-    at = text.rfind(arguments)
-    return at >= 0 and _BRACKETS.fullmatch(text, at + len(arguments)) is not None
+    return _BRACKETS.fullmatch(text.rpartition(arguments)[2]) is not None
 
 
 def _are_sound(calls: _Calls, call_policy: CallPolicy, tools: Toolbox) -> bool:

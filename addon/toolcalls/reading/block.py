@@ -92,14 +92,14 @@ class Block:
 
         Returns whether white space that follows stands behind a call and may go with it.
         """
-        ledger, first = self._ledger, self._first
+        ledger = self._ledger
         candidate = ledger.current
-        if candidate is None or first is None:
+        if candidate is None:
             return False
         if not candidate.complete and candidate.reason is None:
             self._break_off(candidate)
         elif candidate.complete and own:
-            self._take_closer(first, candidate)
+            self._take_closer(self._first or candidate, candidate)
         elif candidate.complete:
             ledger.rewind(self._start)
         elif candidate.index is not None and ledger.fate is not Fate.SHOWN:

@@ -122,7 +122,7 @@ class MendedFrames:
                 self._give_up()
             if not self._held.open:
                 self._leaving += [waiting.frame.raw for waiting in self._waiting]
-                ready += self._released(meant=self._held.mended > 0 or len(self._waiting) == 1)
+                ready += self._released(meant=self._held.mended > 0)
         came, self._leaving = b"".join(self._leaving), []
         return ready, came
 

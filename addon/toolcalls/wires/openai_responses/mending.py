@@ -210,7 +210,7 @@ class StreamMender(_Reply):
 
     def _placed(self, event: Fields) -> Fields:
         call = self._items.get(place_of(event))
-        if call is None or "output_index" not in event or call.place == place_of(event):
+        if call is None or call.place == place_of(event):
             return event
         return {**event, "output_index": call.place}
 

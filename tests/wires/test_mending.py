@@ -1,0 +1,333 @@
+"""What all menders do to one call (`wires/mending.py`): its name, its id, its arguments, and what is said of them."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolcalls.events import Repair
+from toolcalls.request import Tool
+from toolcalls.values import rawjson
+from toolcalls.values.tool_values import ToolValues
+from toolcalls.values.toolbox import Named, Toolbox
+from toolcalls.values.value_mending import Held
+from toolcalls.wires import all_wires
+from toolcalls.wires.mending import Ids, Mended, Mending, as_object
+
+TOOLS = Toolbox([Tool("t", {"type": "object", "properties": {"n": {"type": "integer"}}}), Tool("nothing", {})])
+NAMES = {
+    "T": Named("t", "name"),
+    "t<x": Named("t", "markup_in_name"),
+    't{"n":1}': Named("t", "markup_in_name", '{"n": 1}'),
+}
+
+
+def mending(*, protocol: bool = True, values: bool = False, names: bool = True, held: Held | None = None) -> Mending:
+    held = held or Held()
+    return Mending(
+        lambda lane, index, name: f"new-{lane}-{index}-{name}",
+        lambda name: name == "nothing",
+        TOOLS.__contains__,
+        protocol=protocol,
+        values=ToolValues(TOOLS, held, types=True, json=True).of_call if values else None,
+        held=held,
+        **({"named": NAMES.get, "begins_name": lambda name: name == "T"} if names else {}),  # type: ignore[arg-type]
+    )
+
+
+# What comes, what leaves, what was mended of it: of the protocol, and of values.
+DOUBLE = '"{\\"n\\": \\"5\\"}"'
+ARGUMENTS: list[tuple[str, str, str, list[Repair], str, list[Repair]]] = [
+    ("t", '{"n": 5}', '{"n": 5}', [], '{"n": 5}', []),
+    ("t", "", "", [], "", []),
+    ("nothing", "", "{}", ["empty_arguments"], "{}", ["empty_arguments"]),
+    ("t", '{"n": "5"}', '{"n": "5"}', [], '{"n": 5}', ["wrong_type"]),
+    ("t", "{'n': 5,}", "{'n': 5,}", [], '{"n": 5}', ["single_quotes", "trailing_comma"]),
+    ("t", DOUBLE, '{"n": "5"}', ["double_encoded"], '{"n": 5}', ["double_encoded", "wrong_type"]),
+    ("t", '{"n": 5}{"n": 5}', '{"n": 5}', ["repeated_arguments"], '{"n": 5}', ["repeated_arguments"]),
+    ("t", '  {"n": 5', '  {"n": 5', [], '  {"n": 5', []),
+]
+each_arguments = pytest.mark.parametrize(("tool", "came", "api", "of_api", "value", "of_value"), ARGUMENTS)
+
+
+@each_arguments
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_arguments_are_mended_by_what_is_wanted(
+    tool: str, came: str, api: str, of_api: list[Repair], value: str, of_value: list[Repair], size: int
+) -> None:
+    plain = [repair for repair in of_value if repair not in of_api]
+    for protocol, values, left, repairs in (
+        (True, False, api, of_api),
+        (True, True, value, of_value),
+        (False, False, came, []),
+        (False, True, came if of_api else value, [] if of_api else plain),
+    ):
+        call = mending(protocol=protocol, values=values).begun(tool)
+        pieces = [came[at : at + size] for at in range(0, len(came), size)] if size else [came]
+        heard = "".join([*map(call.arguments.feed, pieces), call.arguments.end(cut=False)])
+        assert (heard, sorted(call.all_repairs)) == (left, sorted(repairs)), (protocol, values)
+        change = call.change
+        assert (change is None) == (not repairs)
+        if change is not None:
+            assert (change.before, change.after) == ((tool, came), (tool, left))
+        assert bool(call.defects) == bool(values and plain and repairs)
+        assert call.arguments.begun == bool(came or heard)
+        whole, arguments = mending(protocol=protocol, values=values).whole(Mended(), "", cut=False)
+        assert (whole, arguments.repairs) == ("", [])
+
+
+@each_arguments
+def test_what_was_cut_off_is_not_completed(
+    tool: str, came: str, api: str, of_api: list[Repair], value: str, of_value: list[Repair]
+) -> None:
+    del api, of_api, value, of_value
+    for values in (False, True):
+        for end in range(len(came)):
+            call = mending(values=values).begun(tool)
+            heard = call.arguments.feed(came[:end]) + call.arguments.end(cut=True)
+            assert not heard or not heard.endswith("}") or came[:end].rstrip('"').endswith("}")
+
+
+def test_without_what_mends_values_nothing_but_the_repairs_of_the_protocol_is_known() -> None:
+    call = mending().begun("t")
+    call.arguments.feed('{"n": "5"}')
+    assert (call.change, call.defects, call.arguments.kept) == (None, (), ("", ""))
+    call.arguments.give_up(drops=False)
+    assert call.arguments.end(cut=False) == ""
+
+
+@pytest.mark.parametrize(("drops", "then"), [(False, '"5'), (True, "")])
+def test_what_was_held_leaves_with_what_comes_next(drops: bool, then: str) -> None:
+    held = Held()
+    call = mending(values=True, held=held).begun("t")
+    assert (call.arguments.feed('{"n": "5'), held.open) == ('{"n": ', 1)
+    call.arguments.give_up(drops=drops)
+    assert held.open == 0
+    assert call.arguments.feed('"') == then + '"'
+    assert call.arguments.feed("}") == "}"
+    assert call.arguments.end(cut=False) == ""
+    assert call.arguments.kept == ('{"n": "5"}', '{"n": "5"}')
+    late = mending(values=True).begun("t")
+    late.arguments.feed('{"n": "5')
+    late.arguments.give_up(drops=False)
+    assert late.arguments.end(cut=True) == '"5'
+
+
+@pytest.mark.parametrize("size", [32 * 1024, 32 * 1024 + 1])
+def test_of_long_arguments_no_change_is_shown(size: int) -> None:
+    came = '{"n": "5"' + " " * (size - 10) + "}"
+    call = mending(values=True).begun("t")
+    left = call.arguments.feed(came)
+    assert left == came.replace('"5"', "5")
+    long = len(came) + len(left) > 64 * 1024
+    assert (call.change is None) == (call.arguments.kept is None) == (not call.defects) == long
+    assert call.all_repairs == ("wrong_type",)
+
+
+NAMED: list[tuple[str, str, list[Repair]]] = [
+    ("t", "t", []), ("T", "t", ["name"]), ("t<x", "t", ["markup_in_name"]), ("other", "other", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("came", "name", "repairs"), NAMED)
+@pytest.mark.parametrize("protocol", [True, False])
+def test_a_name(came: str, name: str, repairs: list[Repair], protocol: bool) -> None:
+    held = Held()
+    call = mending(protocol=protocol, values=True, held=held).begun(came)
+    assert (call.came_name, call.name, call.repairs) == (came, name, repairs)
+    assert call.new_name == (None if came == name else name)
+    assert (held.mended, call.arguments.tool) == (len(repairs), name)
+    assert call.arguments.feed('{"n": 5}') == '{"n": 5}'
+    change = call.change
+    assert (change is None) == (not repairs)
+    if change is not None:
+        assert (change.before, change.after) == ((came, '{"n": 5}'), (name, '{"n": 5}'))
+    assert Mended().take_name(came).new_name is None
+
+
+def test_a_name_that_may_go_on_stays_and_goes_on() -> None:
+    call = Mended(mending()).take_name("T", goes_on=True)
+    assert (call.name, call.new_name, call.repairs) == ("T", None, [])
+    call.goes_on("x")
+    assert (call.came_name, call.name, call.arguments.tool) == ("Tx", "Tx", "Tx")
+    sure = Mended(mending()).take_name("t<x", goes_on=True)
+    assert sure.name == "t"
+    sure.goes_on("y")
+    assert (sure.came_name, sure.name) == ("t<xy", "ty")
+    named = Mended(mending()).take_name("noth")
+    assert not named.arguments.takes_nothing
+    named.goes_on("ing")
+    assert named.arguments.takes_nothing
+    assert named.arguments.end(cut=False) == "{}"
+    named.arguments.may_be_empty()
+    assert not named.arguments.takes_nothing
+
+
+@pytest.mark.parametrize("protocol", [True, False])
+def test_which_repairs_are_noted(protocol: bool) -> None:
+    """Those of names also where the route does not mend what the API says; each once."""
+    every: tuple[Repair, ...] = ("no_id", "name", "markup_in_name", "call_in_error", "name", "no_id", "shared_index")
+    call = Mended(mending(protocol=protocol))
+    for repair in every:
+        call.repaired(repair)
+    wanted = ["no_id", "name", "markup_in_name", "call_in_error", "shared_index"]
+    assert call.repairs == (wanted if protocol else wanted[1:4])
+
+
+def test_arguments_that_stood_in_the_name() -> None:
+    call = mending(values=True).begun('t{"n":1}')
+    assert (call.name, call.arguments.instead, call.arguments.takes_nothing) == ("t", '{"n": 1}', False)
+    assert call.arguments.end(cut=False) == '{"n": 1}'
+    assert call.all_repairs == ("markup_in_name",)
+    other = mending(values=True).begun('t{"n":1}')
+    assert other.arguments.feed('{"n": 2}') + other.arguments.end(cut=False) == '{"n": 2}'
+    cut = mending(values=True).begun('t{"n":1}')
+    assert cut.arguments.end(cut=True) == ""
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+
+def anthropic(id_: str) -> list[Any]:
+    block = {"type": "tool_use", "id": id_, "name": "T", "input": {}}
+    return [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": DOUBLE[:5]}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": DOUBLE[5:]}},
+        {"type": "content_block_stop", "index": 0},
+    ]
+
+
+def chat(id_: str) -> list[Any]:
+    function = {"name": "T", "arguments": DOUBLE}
+    entries = [{"index": 1, "id": id_, "type": "function", "function": function}]
+    return [{"choices": [{"index": 0, "delta": {"tool_calls": entries}}]}]
+
+
+def responses(id_: str) -> list[Any]:
+    item = {"type": "function_call", "id": f"i{id_}", "call_id": id_, "name": "T", "arguments": ""}
+    done = {**item, "arguments": DOUBLE}
+    return [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": DOUBLE},
+        {"type": "response.function_call_arguments.done", "output_index": 0, "arguments": DOUBLE},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+    ]
+
+
+def gemini(id_: str) -> list[Any]:
+    part = {"functionCall": {"id": id_, "name": "T", "args": '{"n": "5"}'}}
+    return [{"candidates": [{"index": 0, "content": {"parts": [part]}}]}]
+
+
+def placed(value: Any, *, at_0: bool) -> Any:
+    """A value with its places, or without those that are 0."""
+    if isinstance(value, list):
+        return [placed(one, at_0=at_0) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: placed(one, at_0=at_0)
+        for key, one in value.items()
+        if at_0 or key not in {"index", "output_index"} or one != 0
+    }
+
+
+@pytest.mark.parametrize(
+    ("wire", "events"),
+    [("anthropic", anthropic), ("openai_chat", chat), ("openai_responses", responses), ("gemini", gemini)],
+)
+def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str], list[Any]]) -> None:
+    """Where a server leaves out what is 0, its calls are mended as where it does not."""
+    heard = []
+    for at_0 in (True, False):
+        mender = all_wires()[wire].mender(mending(values=True), streamed=True)
+        assert mender is not None
+        left = []
+        for event in placed([*events("a"), *events("a"), *events("")], at_0=at_0):
+            made = mender.mend(json.dumps(event).encode())
+            left += [event] if made is None else map(json.loads, made)
+        calls = {place: (call.name, call.all_repairs, call.change) for place, call in mender.calls.items()}
+        heard.append((placed(left, at_0=False), calls))
+    assert heard[0] == heard[1]
+    assert len(heard[0][1]) == (1 if wire == "openai_chat" else 3)
+    assert {name for name, _, _ in heard[0][1].values()} == {"t"}
+
+
+# --- ids --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", [True, False])
+def test_an_id_that_is_empty_or_of_another_call_is_a_new_one(protocol: bool) -> None:
+    made = mending(protocol=protocol)
+    ids, calls = Ids(made), [made.begun("t") for _ in range(5)]
+    given = ["a", "", "a", "b", ""]
+    new = ["a", "new-1-1-t", "new-1-2-t", "b", "new-1-4-t"]
+    assert [ids.of(one, 1, index, calls[index]) for index, one in enumerate(given)] == (new if protocol else given)
+    wanted = [[], ["no_id"], ["repeated_id"], [], ["no_id"]]
+    assert [call.repairs for call in calls] == (wanted if protocol else [[]] * 5)
+
+
+def test_an_id_that_need_not_be() -> None:
+    made = mending()
+    ids = Ids(made)
+    calls = [
+        ({"name": "t"}, {}),
+        ({"id": "a"}, {}),
+        ({"id": "a"}, {"id": "new-0-2-t"}),
+        ({"id": ""}, {"id": "new-0-3-t"}),
+    ]
+    for index, (members, wanted) in enumerate(calls):
+        raw = rawjson.fields(rawjson.written({key: rawjson.string(value) for key, value in members.items()}))
+        found = ids.optional(raw, 0, index, made.begun("t"))
+        assert {key: rawjson.value(value) for key, value in found.items()} == wanted
+
+
+# --- arguments as an object -------------------------------------------------------------------------------------------
+
+# What came, and what leaves of it: where the protocol is mended, and where values are, None where it stays.
+OBJECTS: list[tuple[str, str | None, list[Repair], str | None, list[Repair]]] = [
+    ('{"n": 5}', None, [], None, []),
+    ('{"n": "5"}', None, [], '{"n": 5}', ["wrong_type"]),
+    ('"{\\"n\\": 5}"', '{"n": 5}', ["string_arguments"], None, []),
+    ('"{\\"n\\": \\"5\\"}"', '{"n": "5"}', ["string_arguments"], None, []),
+    ("\"{'n': 5}\"", None, [], None, []),
+    ('"no"', None, [], None, []),
+    ('""', None, [], None, []),
+    ("5", None, [], None, []),
+    ("[1]", None, [], None, []),
+    ("null", None, [], None, []),
+]
+
+
+@pytest.mark.parametrize(("given", "api", "of_api", "value", "of_value"), OBJECTS)
+def test_arguments_as_an_object(
+    given: str, api: str | None, of_api: list[Repair], value: str | None, of_value: list[Repair]
+) -> None:
+    rows: list[tuple[dict[str, Any], str | None, list[Repair]]] = [
+        ({}, api, of_api),
+        ({"protocol": False}, None, []),
+        ({"protocol": False, "values": True}, value, of_value),
+    ]
+    for asked, wanted, repairs in rows:
+        made = mending(**asked)
+        call = made.begun("t")
+        found = as_object(rawjson.raw(given.encode()), call, made, cut=False)
+        assert (None if found is None else rawjson.text_of(found)) == wanted
+        assert list(call.all_repairs) == repairs
+        assert bool(call.change) == ("wrong_type" in repairs)  # else the text is the same
+
+
+def test_no_arguments_of_a_tool_that_takes_none_are_an_object() -> None:
+    made = mending()
+    for given in ('""', "null"):
+        call = made.begun("nothing")
+        found = as_object(rawjson.raw(given.encode()), call, made, cut=False)
+        assert (found is not None) == (given == '""' or call.arguments.whole)
+        assert as_object(rawjson.raw(given.encode()), made.begun("nothing"), made, cut=True) is None
+    both = mending(values=True)
+    call = both.begun('t{"n":1}')
+    found = as_object(rawjson.raw(b"null"), call, both, cut=False)
+    assert found is not None
+    assert (rawjson.value(found), call.all_repairs) == ({"n": 1}, ("markup_in_name",))
