@@ -66,7 +66,7 @@ class _Elements(TagNamed):
             (size, name, tag, inner), head = head, None
             scan.take(size)
             begun = True
-            sink.begin(name)
+            name = sink.begin(name)
             if not (yield from self.body(scan, sink, tools, name, f"</{inner or tag}>")):
                 return False
             if inner:

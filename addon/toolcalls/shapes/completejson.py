@@ -78,7 +78,7 @@ def complete_value(
             scan.take(size)
             room -= size
         pieces.append(made)
-        if reader.done or reader.failed or room == 0 or scan.ended or "comment" in reader.repairs:
+        if reader.done or reader.failed or room == 0 or scan.ended:
             break
         yield
     if not reader.done:  # a number may end where the text does
