@@ -251,13 +251,15 @@ VTC_CLIENT_PATTERNS = ("cline", "kilo", "roo")
 class Price:
     """What a million tokens cost, in any currency. `model` is a glob for the model's name.
 
-    cached   of input that came from a cache; None: the same as other input
+    cached     of input that came from a cache; None: the same as other input
+    currency   as people write it behind an amount, "" where nobody said
     """
 
     model: str
     input: float
     output: float
     cached: float | None = None
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,10 @@ GOOD = {
         "prices: [{model: a*, input: 1, output: 2.5}, {model: b, input: 0, output: 0, cached: 0.1}]",
         Config(prices=(Price("a*", 1.0, 2.5), Price("b", 0.0, 0.0, 0.1))),
     ),
+    "a currency": (
+        "currency: EUR\nprices: [{model: a*, input: 1, output: 2.5}]",
+        Config(prices=(Price("a*", 1.0, 2.5, currency="EUR"),)),
+    ),
     "no prices": ("prices:", Config()),
     "detection off": ("vtc_client_patterns: []", Config(vtc_client_patterns=())),
     "seed's keys": (
@@ -138,7 +142,7 @@ BAD = {
     ),
     "nothing like it": (
         "zz: 1",
-        '1: unknown key "zz"; expected one of version, vtc_client_patterns, prices, defaults, routes',
+        '1: unknown key "zz"; expected one of version, vtc_client_patterns, prices, currency, defaults, routes',
     ),
     "key too high": (
         "newline_count: 1",
@@ -376,7 +380,7 @@ BAD = {
     "deep": ("[" * 500, "1: found values nested more than 64 deep; expected fewer levels"),
     "line breaks in a key": (
         '"a\\u2028b\\x1b[2J": 1',
-        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, prices, defaults, routes',
+        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, prices, currency, defaults, routes',
     ),
 }
 

@@ -173,7 +173,7 @@ def test_nothing_leaked_and_nothing_counted_are_not_told() -> None:
 
 def test_what_models_cost_is_added_up() -> None:
     """By the prices of the configuration, and it is said of how many exchanges nothing is known."""
-    prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0),)
+    prices = (Price("qwen*", input=1000.0, output=2000.0, cached=500.0, currency="EUR"),)
     sessions = Sessions()
     for flow in manyflows.session():
         sessions.put(turn_of(record_of(flow)))
@@ -182,12 +182,12 @@ def test_what_models_cost_is_added_up() -> None:
     assert list(rows) == ["qwen3-coder", "gpt-oss-120b", "all"]
     qwen = (812 + 980 - 256) / 1000 + 256 * 0.5 / 1000 + (41 + 60) * 2 / 1000
     assert [rows["qwen3-coder"][name] for name in ("exchanges", "input", "cached", "output", "cost")] == [
-        "4", "1,792", "256", "101", f"{qwen:.4g}",
+        "4", "1,792", "256", "101", f"{qwen:.4g} EUR",
     ]  # fmt: skip
     assert rows["gpt-oss-120b"]["cost"] == "no price"
     assert (rows["all"]["exchanges"], rows["all"]["input"]) == ("5", "2,695")
     assert "2 exchanges not counted by the server; no price for 1 exchange, which is not in the cost." in html
-    assert [row["cost"] for row in _cells(html, "Sessions")] == [f"{qwen:.4g}"]
+    assert [row["cost"] for row in _cells(html, "Sessions")] == [f"{qwen:.4g} EUR"]
     assert "cost" not in _cells(report_page(sessions, "a.flow"), "Sessions")[0]
 
 

@@ -217,7 +217,7 @@ def test_why_tells_of_dialects_that_are_not_read_and_of_what_a_policy_asks(desk:
 
 def test_why_of_nothing(desk: Desk) -> None:
     desk.flow("hello")
-    assert desk.run("toolcalls.why @focus")[0][1] == "no candidate"
+    assert desk.run("toolcalls.why @focus")[0][1] == "no call in text"
     flow = desk.flow("hello")
     flow.request.path = "/other"
     with pytest.raises(exceptions.CommandError, match="no exchange with an API"):
@@ -240,7 +240,9 @@ def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
         ["replies read: 1"],
     ]
     desk.flow("hello")
-    assert desk.run("toolcalls.why @focus") == [["no candidate: nowhere in this reply stands the opener of a dialect"]]
+    assert desk.run("toolcalls.why @focus") == [
+        ["no call in text: nothing in this reply begins as a call does in any dialect"]
+    ]
 
 
 def test_nothing_hidden_stands_in_a_table(desk: Desk) -> None:

@@ -130,6 +130,7 @@ class RouteKeys:
             "version": self._version,
             "vtc_client_patterns": _client_patterns,
             "prices": self._prices,
+            "currency": lambda node, where: {"currency": as_word(node, where, "a currency")},
             "defaults": lambda node, where: {"defaults": keys.read_mapping(node, where, self._settings)},
             "routes": self._routes,
         }
@@ -145,7 +146,9 @@ class RouteKeys:
         found = self._keys.read_mapping(root, "", self._top)
         default = replace(Route(), **found.pop("defaults", {}))
         routes = tuple(replace(default, **settings) for settings in found.pop("routes", ()))
-        return Config(routes=routes, default=default, **found)
+        currency = found.pop("currency", "")
+        prices = tuple(replace(one, currency=currency) for one in found.pop("prices", ()))
+        return Config(routes=routes, default=default, prices=prices, **found)
 
     def _version(self, node: Node, where: str) -> dict[str, Any]:
         number("version", 1, 1)(node, where)

@@ -17,7 +17,7 @@ from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.exchange_rows import as_json, glossary, row_of
 from toolcalls.insight.formatting import counted, duration, escaped, percent, token_counts
 from toolcalls.insight.packing import rows, sections
-from toolcalls.insight.prices import money
+from toolcalls.insight.prices import currency_of, money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
 from toolcalls.insight.session_page import Block, outcome_strip, quoted, session_blocks, session_body
 from toolcalls.insight.sessions import Session, Sessions
@@ -229,7 +229,7 @@ def scorecard(card: Scorecard) -> str:
     if not total.total:
         return "<p>No tool calls in them.</p>"
     legend = "".join(
-        f'<li class="{outcome}"><b>{outcome}</b> <span class="number">{percent(total.rate(outcome))}</span>'
+        f'<li class="{outcome}"><b>{entry.words}</b> <span class="number">{percent(total.rate(outcome))}</span>'
         f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {escaped(entry.sentence)}</small></li>"
         for outcome, entry in OUTCOMES.items()
     )
@@ -250,7 +250,7 @@ def _plots(card: Scorecard) -> Iterable[str]:
 
 
 def _table(by: str, rows: Iterable[Row]) -> str:
-    head = "".join(f"<th scope=col>{word}</th>" for word in (by, "calls", *OUTCOMES))
+    head = "".join(f"<th scope=col>{word}</th>" for word in (by, "calls", *(one.words for one in OUTCOMES.values())))
     lines = (
         f'<tr><th scope="row">{escaped(row.name)}</th><td>{row.total}</td>'
         + "".join(f"<td>{_share(row.counts.get(outcome, 0), row.total)}</td>" for outcome in OUTCOMES)
@@ -294,7 +294,7 @@ def _session(one: Session, link: str, names: Sequence[str], prices: Sequence[Pri
         "turns": str(len(one.turns)),
         "calls": str(one.calls),
         "tokens": escaped(token_counts(one.tokens()) or "not said"),
-        "cost": "not known" if (spent := cost([one], prices)) is None else money(spent),
+        "cost": "not known" if (spent := cost([one], prices)) is None else money(spent, currency_of(prices)),
         "worst": f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}{coming}',
     }
     return "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"

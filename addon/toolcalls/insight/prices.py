@@ -22,6 +22,14 @@ def cost_of(model: str, tokens: Tokens, prices: Sequence[Price]) -> float | None
     return ((tokens.input - cached) * price.input + cached * rate + tokens.output * price.output) / _MILLION
 
 
-def money(amount: float) -> str:
-    """An amount without a currency: four digits that count, so that a small one is not 0."""
-    return f"{amount:,.2f}" if amount >= 100 else f"{amount:.4g}" if amount >= 0.0001 or not amount else f"{amount:.1e}"
+def currency_of(prices: Sequence[Price]) -> str:
+    """The currency of the prices, "" where the configuration does not name it."""
+    return prices[0].currency if prices else ""
+
+
+def money(amount: float, currency: str = "") -> str:
+    """An amount: four digits that count, so that a small one is not 0, and the currency where it is known."""
+    shown = (
+        f"{amount:,.2f}" if amount >= 100 else f"{amount:.4g}" if amount >= 0.0001 or not amount else f"{amount:.1e}"
+    )
+    return f"{shown} {currency}" if currency else shown

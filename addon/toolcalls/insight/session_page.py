@@ -11,7 +11,7 @@ from urllib.parse import quote
 from toolcalls.insight.descriptions import subject_of
 from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.formatting import counted, duration, escaped, escaped_lines, preformatted, token_counts
-from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.prices import cost_of, currency_of, money
 from toolcalls.insight.request_diff import Change, Difference
 from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
@@ -85,7 +85,7 @@ def _head(session: Session, prices: Sequence[Price]) -> str:
     costs = [cost_of(turn.model, turn.tokens, prices) for turn in session.turns]
     if known := [cost for cost in costs if cost is not None]:
         missing = f" (not counted: {counted(len(costs) - len(known), 'turn')})" if len(known) < len(costs) else ""
-        parts.append(f"cost: {money(sum(known))}{missing}")
+        parts.append(f"cost: {money(sum(known), currency_of(prices))}{missing}")
     named = "the agent sent no session id; grouped by how the conversation begins"
     parts.append(f"session {session.id}" if session.named else named)
     return (
@@ -194,14 +194,14 @@ def _doing(turn: Turn) -> str:
 
 def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
     """What else is known of a turn, in one line."""
-    parts = [f"{turn.wire} {turn.path}" if turn.wire else turn.path]
+    parts = [turn.path]
     if turn.finish is not None:
         parts.append(f"finish: {turn.finish or 'none, it broke off'}")
     if said := token_counts(turn.tokens):
         parts.append(f"tokens: {said}")
     cost = cost_of(turn.model, turn.tokens, prices)
     if cost is not None:
-        parts.append(f"cost: {money(cost)}")
+        parts.append(f"cost: {money(cost, currency_of(prices))}")
     flow = escaped(turn.id)
     if links is not None:
         place, why = (escaped(link.format(id=quoted(flow_of(turn.id)))) for link in links)

@@ -10,7 +10,7 @@ from toolcalls.insight.conformance import Row as Replies
 from toolcalls.insight.damage import sentence_of
 from toolcalls.insight.formatting import counted, duration, escaped, percent
 from toolcalls.insight.model_totals import PERCENTILES, TIMES, Durations, ModelTotals, Totals
-from toolcalls.insight.prices import cost_of, money
+from toolcalls.insight.prices import cost_of, currency_of, money
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.glossary import NEEDS_LOOK
@@ -130,17 +130,21 @@ def models(totals: Totals, prices: Sequence[Price]) -> str:
     total = totals.all
     costs = {name: _cost(name, one, prices) for name, one in totals.models()}
     rows = sorted(totals.models(), key=lambda one: (-(costs[one[0]] or 0.0), -one[1].input, one[0]))
-    return f"{_tokens(rows, total, costs, priced=bool(prices))}{_latencies(rows, total)}"
+    return f"{_tokens(rows, total, costs, prices)}{_latencies(rows, total)}"
 
 
 def _tokens(
-    rows: Sequence[tuple[str, ModelTotals]], total: ModelTotals, costs: Mapping[str, float | None], *, priced: bool
+    rows: Sequence[tuple[str, ModelTotals]],
+    total: ModelTotals,
+    costs: Mapping[str, float | None],
+    prices: Sequence[Price],
 ) -> str:
     if not total.counted:
         return ""
+    priced, currency = bool(prices), currency_of(prices)
     known = [cost for cost in costs.values() if cost is not None]
-    lines = "".join(_model(name, one, costs[name], priced=priced) for name, one in rows[:_MODELS])
-    lines += _model("all", total, sum(known) if known else None, priced=priced) if len(rows) > 1 else ""
+    lines = "".join(_model(name, one, costs[name], currency, priced=priced) for name, one in rows[:_MODELS])
+    lines += _model("all", total, sum(known) if known else None, currency, priced=priced) if len(rows) > 1 else ""
     names = ("model", "exchanges", "calls", "input", "cached", "output", *(("cost",) if priced else ()))
     unpriced = sum(one.counted - one.complete * (costs[name] is not None) for name, one in rows)
     notes = {
@@ -158,7 +162,7 @@ def _cost(name: str, one: ModelTotals, prices: Sequence[Price]) -> float | None:
     return cost_of(name, one.priceable, prices) if one.complete else None
 
 
-def _model(name: str, one: ModelTotals, cost: float | None, *, priced: bool) -> str:
+def _model(name: str, one: ModelTotals, cost: float | None, currency: str, *, priced: bool) -> str:
     cells = {
         "model": escaped(name),
         "exchanges": f"{one.turns:,}",
@@ -168,7 +172,7 @@ def _model(name: str, one: ModelTotals, cost: float | None, *, priced: bool) -> 
             for kind, count in (("input", one.input), ("cached", one.cached), ("output", one.output))
         },
     }
-    return _row(cells | ({"cost": "no price" if cost is None else money(cost)} if priced else {}))
+    return _row(cells | ({"cost": "no price" if cost is None else money(cost, currency)} if priced else {}))
 
 
 def _latencies(rows: Sequence[tuple[str, ModelTotals]], total: ModelTotals) -> str:

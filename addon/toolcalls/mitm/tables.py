@@ -31,7 +31,7 @@ _CELL = 200  # characters of a cell that a model wrote
 def conditions_table(candidates: Sequence[Candidate]) -> Table:
     """Each candidate with its verdict, and its conditions."""
     rows = [row for number, candidate in enumerate(candidates, 1) for row in _candidate(number, candidate)]
-    return _even(rows or [["", "no candidate", "nowhere in this reply stands the opener of a dialect"]])
+    return _even(rows or [["", "no call in text", "nothing in this reply begins as a call does in any dialect"]])
 
 
 def conditions_in_sentences(candidates: Sequence[Candidate]) -> Table:
@@ -43,7 +43,7 @@ def conditions_in_sentences(candidates: Sequence[Candidate]) -> Table:
         failed = [f"{one.words}: no, {cell(one.said)}" for one in candidate.conditions if one.met is False]
         why = "; ".join(failed) or "all conditions are met"
         rows.append([f"{number}. {name} ({verdict.dialect}) {_outcome(candidate)}. {why}"])
-    return rows or [["no candidate: nowhere in this reply stands the opener of a dialect"]]
+    return rows or [["no call in text: nothing in this reply begins as a call does in any dialect"]]
 
 
 def in_lines(table: Table) -> Table:

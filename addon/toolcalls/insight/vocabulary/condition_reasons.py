@@ -93,7 +93,7 @@ CONDITION_REASONS = (
     ),
     ReasonEntry(
         code="not_a_call",
-        sentence="what follows the opener is not the dialect's grammar",
+        sentence="what follows its beginning is not the dialect's grammar",
         condition=7,
         remedy=NO_REMEDY,
         subject=A_CALL,

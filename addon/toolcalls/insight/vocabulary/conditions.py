@@ -7,7 +7,7 @@ from toolcalls.insight.vocabulary.entries import ConditionNumber
 CONDITIONS: Mapping[ConditionNumber, str] = {
     1: "the route lifts this dialect",
     2: "the name is declared and allowed",
-    3: "the opener stands where it may",
+    3: "it begins where a call may",
     4: "it is not quoted",
     5: "it does not repeat the request",
     6: "the reply does not hold it natively",

@@ -27,10 +27,14 @@ class _Entry[Code]:
     in_docs: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class OutcomeEntry(_Entry[Outcome]):
-    """One outcome."""
+    """One outcome. On the page it goes by the words for its calls that people know from everywhere else.
 
-    __slots__ = ()
+    words   the statuses that it counts
+    """
+
+    words: str = field(kw_only=True)
 
 
 class RepairEntry(_Entry[Repair]):

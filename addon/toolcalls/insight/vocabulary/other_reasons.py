@@ -109,7 +109,7 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="max_candidates",
-        sentence="from here on nothing is read: the reply holds more candidates than the route's max_candidates",
+        sentence="from here on nothing is read: more places may be calls than the route's max_candidates",
         in_docs="no candidate itself: there were so many that nothing behind them is read",
         condition=None,
         remedy=Remedy.larger("max_candidates"),
