@@ -380,7 +380,8 @@ BAD = {
     "deep": ("[" * 500, "1: found values nested more than 64 deep; expected fewer levels"),
     "line breaks in a key": (
         '"a\\u2028b\\x1b[2J": 1',
-        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, prices, currency, defaults, routes',
+        '1: unknown key "a\\u2028b\\x1b[2J"; expected one of version, vtc_client_patterns, prices, currency, defaults, '
+        "routes",
     ),
 }
 

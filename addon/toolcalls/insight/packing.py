@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolcalls.insight.exchange_rows import as_json, row_of
 from toolcalls.insight.sessions import Session
 
-_OPEN = 1_000_000  # characters of sessions that stand in the page as they are
+_OPEN = 300_000  # characters of sessions that stand in the page as they are
 _PART = 400_000  # of those that are packed together
 
 
