@@ -147,7 +147,9 @@ def test_options_hold_for_jobs_that_do_not_say_otherwise(tools: str) -> None:
         pytest.param(b'{"id": [1], "text": 5}', [1], "text: expected a string, found 5", id="text"),
         pytest.param(b'{"id": 1, "text": "", "chunk": 0}', 1, "chunk: expected a whole number from 1", id="chunk"),
         pytest.param(b'{"id": 1, "chunks": ["a", 1]}', 1, "chunks: expected a list of strings", id="chunks"),
-        pytest.param(b'{"id": 1, "text": "", "dialect": "x"}', 1, 'dialect: unknown "x"; known are auto, ', id="name"),
+        pytest.param(
+            b'{"id": 1, "text": "", "dialect": "x"}', 1, 'dialect: unknown "x"; known are auto and ', id="name"
+        ),
         pytest.param(b'{"id": 1, "text": "", "policy": 3}', 1, "policy: unknown 3; known are standard, ", id="policy"),
         pytest.param(b'{"id": 1, "text": "", "tools": [{}]}', 1, "tools[0]: this tool has no name", id="tool"),
         pytest.param(b'{"id": 1, "text": "", "allowed_tools": ["("]}', 1, "allowed_tools[0]: not a", id="pattern"),
@@ -332,7 +334,9 @@ def test_a_body_that_is_no_text_comes_back_as_base64() -> None:
         pytest.param({"body": "", "body_base64": ""}, "a job has either body or body_base64", id="both"),
         pytest.param({"body_base64": "*"}, "body_base64: ", id="base64"),
         pytest.param({"body": "", "wire": "x"}, 'wire: unknown "x"; known are ', id="wire"),
-        pytest.param({"body": "", "client": "x"}, 'client: unknown "x"; known are auto, native, text, ', id="client"),
+        pytest.param(
+            {"body": "", "client": "x"}, 'client: unknown "x"; known are auto, native, text and ', id="client"
+        ),
         pytest.param({"body": "", "upstream": "x"}, 'upstream: unknown "x"; known are ', id="upstream"),
         pytest.param({"body": "", "policy": "x"}, 'policy: unknown "x"; known are standard', id="policy"),
         pytest.param({"body": "", "request": 5}, "request: ", id="request"),
@@ -379,7 +383,7 @@ def test_check_config(tmp_path: Path) -> None:
     [
         pytest.param(["parse", "--tools", "{}"], r"TOOLS: tools: expected a list of tools", id="tools"),
         pytest.param(["parse", "--tools", "[\n\n{]"], r"TOOLS:3: this is not JSON: ", id="tools-line"),
-        pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; known are auto, ', id="dialect"),
+        pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; did you mean invoke? ', id="dialect"),
         pytest.param(
             ["parse", "no\nfile"], "no\\x0afile: the file cannot be read: No such file or directory", id="file"
         ),
@@ -389,7 +393,7 @@ def test_check_config(tmp_path: Path) -> None:
         pytest.param(["write", "--dialect", "invoke"], "stdin:1: this is not JSON: ", id="no-json"),
         pytest.param(["write"], "stdin:1: this is not JSON: ", id="no-dialect"),
         pytest.param(["rewrite", "--wire", "nope"], 'wire: unknown "nope"; known are ', id="wire"),
-        pytest.param(["dialects", "more"], "unrecognized arguments: more (toolcalls", id="more"),
+        pytest.param(["dialects", "more"], "unknown more (toolcalls", id="more"),
     ],
 )
 def test_bad_use_is_one_line_and_exit_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -459,7 +463,91 @@ def test_commands_start_without_mitmproxy() -> None:
 def test_a_line_a_result(lines: list[bytes], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "jobs.jsonl"
     path.write_bytes(b"x\n" + b"".join(line + b"\n" for line in lines))
-    assert cli.main(["parse", "--jsonl", str(path)]) == 0
+    assert cli.main(["parse", "--jsonl", str(path)]) == 1
     found = [json.loads(line) for line in capfdbinary.readouterr().out.split(b"\n")[:-1]]
     assert len(found) == 1 + len(lines)
     assert all("id" in result for result in found)
+
+
+# --- what is not there, and what is nearest --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["prase"], "toolcalls: COMMAND: unknown 'prase'; did you mean parse?"),
+        (["parse", "--dialct", "x"], "toolcalls parse: unknown --dialct; did you mean --dialect?"),
+        (["parse", "--finish", "x"], "toolcalls parse: --finish: unknown 'x'; known are stop, length"),
+        (["parse", "--dialect", "hermess"], 'toolcalls parse: dialect: unknown "hermess"; did you mean hermes? '),
+        (["parse", "--dialect", "qqqqqqq"], 'toolcalls parse: dialect: unknown "qqqqqqq"; known are auto and what '),
+        (["parse", "--policy", "strickt"], 'toolcalls parse: policy: unknown "strickt"; known are standard, '),
+    ],
+)
+def test_an_unknown_word_gets_the_nearest_and_no_list_of_a_hundred(
+    typed: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = cli.main(typed)
+    except SystemExit as left:
+        status = left.code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert status == 2
+    assert line.startswith(said)
+    assert len(line) < 200
+
+
+@pytest.mark.parametrize("command", ["parse", "write", "rewrite"])
+def test_jobs_that_fail_are_named_by_their_lines(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = {
+        "parse": '{"text": "x"}',
+        "write": '{"dialect": "invoke", "calls": []}',
+        "rewrite": '{"body": "{}"}',
+    }[command]
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text(f"{good}\n\n[]\n{good}\nno\n", encoding="utf-8")
+    assert cli.main([command, "--jsonl", str(jobs)]) == 1
+    out, err = capsys.readouterr()
+    assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True, False, True]
+    assert err == f"toolcalls {command}: {jobs}: 2 of 4 jobs failed, those of the lines 3, 5\n"
+    jobs.write_text(f"{good}\n", encoding="utf-8")
+    assert cli.main([command, "--jsonl", str(jobs)]) == 0
+
+
+FLOW = str(Path(__file__).parents[1] / "recordings" / "agent-codex.flow")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", FLOW, "-o"],
+        ["export", "--format", "jsonl", FLOW, "-o"],
+        ["redact", FLOW],
+        ["record", "merge", FLOW, "-o"],
+        ["judge", FLOW, "--junit"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_an_output_in_a_folder_that_is_not_there(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "none"
+    assert cli.main([*command, str(folder / "out")]) == 2
+    assert f"{folder / 'out'}: there is no folder {folder}; make it first\n" in capsys.readouterr().err
+
+
+def test_a_report_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.flow").touch()
+    page = tmp_path / "out.html"
+    assert cli.main(["report", str(tmp_path / "empty.flow"), "-o", str(page)]) == 1
+    assert "hold no exchange with an LLM API, so no page was written\n" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_a_collector_that_is_not_there_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["export", "--format", "otel", "-o", "http://127.0.0.1:9", FLOW]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(
+        "toolcalls export: http://127.0.0.1:9: no collector answers there (Connection refused); start"
+    )

@@ -13,8 +13,10 @@ Over 300 lines: it is the one list of all commands with their options, and nothi
 import argparse
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -52,6 +54,14 @@ _JOBS = {
 _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with its result):\n"
 
 
+_LISTED = 12  # names that an error lists; of more it says the nearest
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like this one; "" for none."""
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
+
+
 class _Parser(argparse.ArgumentParser):
     """An ArgumentParser that reports an error in one line.
 
@@ -71,8 +81,25 @@ class _Parser(argparse.ArgumentParser):
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
-        """Print `message` and exit with status 2."""
+        """Print `message` and exit with status 2. Of a word that is not known it says the nearest."""
+        if choice := re.fullmatch(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)", message):
+            known = re.findall(r"[\w-]+", choice[3])
+            near = _nearest(choice[2], known)
+            listed = "" if len(known) > _LISTED else f"; known are {', '.join(known)}"
+            message = f"{choice[1]}: unknown '{choice[2]}'" + (f"; did you mean {near}?" if near else listed)
         self.exit(2, f"{self.prog}: {message} ({self.prog} --help shows the use)\n")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse's, but it is the command that refuses an option that it does not know."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            choices = (action.choices for action in self._actions if isinstance(action.choices, dict))
+            command = next((found[parsed.command] for found in choices if parsed.command in found), self)
+            near = _nearest(unknown[0].partition("=")[0], command._option_string_actions)
+            command.error(f"unknown {unknown[0]}" + (f"; did you mean {near}?" if near else ""))
+        return parsed
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -149,7 +149,7 @@ def test_jobs_tell_notes_and_may_name_a_route(tmp_path: Path, capsysbinary: pyte
     jobs = tmp_path / "jobs"
     job = {"body": body_of(["A sk-0123456789abcdef0123."], "process", "sse").decode(), "request": {"messages": []}}
     jobs.write_text("".join(json.dumps({"id": name, **job, "route": name}) + "\n" for name in ("content-filters", "x")))
-    assert cli.main(["rewrite", "--jsonl", *example("content-filters"), str(jobs)]) == 0
+    assert cli.main(["rewrite", "--jsonl", *example("content-filters"), str(jobs)]) == 1
     good, bad = (json.loads(line) for line in capsysbinary.readouterr().out.splitlines())
     assert received(good["body"].encode()).choices[0].text == "A [key]."
     assert [note["rule"] for note in good["notes"]] == ["keys"]

@@ -48,5 +48,9 @@ def results(command: str, *jobs: dict[str, Any] | bytes, options: tuple[str, ...
     """The results of jobs, a line each."""
     lines = [job if isinstance(job, bytes) else json.dumps(job).encode() for job in jobs]
     run = toolcalls(command, "--jsonl", *options, stdin=b"\n".join(lines) + b"\n")
-    assert (run.returncode, run.stderr) == (0, b"")
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    made = [json.loads(line) for line in run.stdout.splitlines()]
+    failed = sum("error" in one for one in made)
+    assert run.returncode == bool(failed)
+    assert run.stderr.count(b"\n") == bool(failed)
+    assert not failed or f"{failed} of {len(made)} jobs failed".encode() in run.stderr
+    return made

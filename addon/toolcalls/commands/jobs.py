@@ -9,8 +9,20 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from toolcalls.commands.streams import BadInput, as_json, check_json, escape_hidden, input_lines, open_input, write_line
+from toolcalls.commands.streams import (
+    BadInput,
+    as_json,
+    check_json,
+    escape_hidden,
+    input_lines,
+    input_name,
+    open_input,
+    print_error,
+    write_line,
+)
 from toolcalls.values.conversion import members
+
+_LINES = 20  # of those that failed, that are named
 
 
 class Job:
@@ -72,14 +84,17 @@ class Job:
         return found
 
 
-def run_jobs(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
-    """Run each line of a file (`-`: standard input) as a job, and write one line for each, in order, flushed.
+def run_jobs(command: str, path: str, work: Callable[[Job], dict[str, Any]]) -> int:
+    """Run each line of a file (`-`: standard input) as a job, and write one line for each, in order, flushed. Returns
+    the exit status: 1 where a job failed, and then a line on standard error says which.
 
     `work` returns the result without its id. A job that fails gives {"id", "error"}, and the next one runs. This is
     the only place in the commands that catches our own bugs as well.
     """
+    done, failed = 0, list[int]()
     with open_input(path) as source:
-        for line in input_lines(source):
+        for number, line in input_lines(source):
+            done += 1
             id_ = "null"
             try:
                 job = Job(line.decode("utf-8", "surrogatepass"))
@@ -91,7 +106,13 @@ def run_jobs(path: str, work: Callable[[Job], dict[str, Any]]) -> None:
                 result = as_json({"error": str(error)})
             except Exception as error:  # noqa: BLE001 - one job never ends the others
                 result = as_json({"error": f"internal error: {error!r}"})
+            if result.startswith('{"error"'):
+                failed.append(number)
             write_line(escape_hidden(f'{{"id": {id_}, {result[1:]}'))
+    if failed:
+        lines = ", ".join(map(str, failed[:_LINES])) + (f" and {len(failed) - _LINES} more" if failed[_LINES:] else "")
+        print_error(command, f"{input_name(path)}: {len(failed)} of {done} jobs failed, those of the lines {lines}")
+    return int(bool(failed))
 
 
 def _mistake(text: str) -> str:

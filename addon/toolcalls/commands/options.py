@@ -5,6 +5,7 @@ Each function takes a decoded JSON value. It raises BadInput, which names the me
 
 import re
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from toolcalls.commands.jobs import Job
@@ -16,6 +17,7 @@ from toolcalls.wires import Wire
 
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 SIDES: tuple[Side, ...] = get_args(Side)
+_LISTED = 12  # names that an error lists; of more it says the nearest
 MENDED: tuple[Mended, ...] = get_args(Mended)
 
 
@@ -113,8 +115,14 @@ def patterns_of(value: object) -> tuple[str, ...] | None:
 
 
 def one_of(value: object, known: Collection[str], where: str, *more: str) -> str:
-    """`value`, if it is one of the known names. Raises BadInput, which lists them."""
+    """`value`, if it is one of the known names. Raises BadInput, which lists them, or of many the nearest."""
     if isinstance(value, str) and value in known:
         return value
     shown: Any = f'"{value[:40]}"' if isinstance(value, str) else repr(value)[:40]
-    raise BadInput(f"{where}: unknown {shown}; known are {', '.join((*more, *known))}")
+    names = [*more, *known]
+    if len(names) <= _LISTED:
+        raise BadInput(f"{where}: unknown {shown}; known are {', '.join(names)}")
+    near = get_close_matches(value[:40] if isinstance(value, str) else "", names, n=3)
+    nearest = f"did you mean {' or '.join(near)}? " if near else ""
+    words = ", ".join(name for name in names if name not in all_dialects())
+    raise BadInput(f"{where}: unknown {shown}; {nearest}known are {words} and what `toolcalls dialects` lists")

@@ -40,8 +40,7 @@ def run(arguments: Namespace) -> int:
     tools = read_tools(arguments.tools)
     route = Route(dialects=dialects_of(arguments.dialect), policy=policy_of(arguments.policy))
     if arguments.jsonl:
-        run_jobs(arguments.file, lambda job: _job(job, arguments, route, tools))
-        return 0
+        return run_jobs("toolcalls parse", arguments.file, lambda job: _job(job, arguments, route, tools))
     text = decode(read_input(arguments.file))
     result = parsed(
         _pieces(text, arguments.chunk),

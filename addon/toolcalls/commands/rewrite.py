@@ -60,8 +60,7 @@ def run(arguments: Namespace) -> int:
     if arguments.route and not arguments.config:
         raise BadInput("--route: there is no --config to look for it in")
     if arguments.jsonl:
-        run_jobs(arguments.file, lambda job: _job(job, given, arguments.chunk))
-        return 0
+        return run_jobs("toolcalls rewrite", arguments.file, lambda job: _job(job, given, arguments.chunk))
     job = Job(f'{{"request": {read_json(arguments.request) if arguments.request else "null"}}}')
     with open_input(arguments.file) as source:
         pieces = _pieces(source, arguments.chunk)

@@ -81,12 +81,14 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"this is not JSON: {word}")
 
 
-def input_lines(source: BinaryIO) -> Iterator[bytes]:
-    """The lines of a JSONL input that are not blank, each as soon as it is read. A BOM at the start is removed."""
-    for number, line in enumerate(source):
-        line = line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line  # noqa: PLW2901 - the same line
+def input_lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines of a JSONL input that are not blank, each as soon as it is read, with its number from 1. A BOM at the
+    start is removed.
+    """
+    for number, line in enumerate(source, 1):
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # noqa: PLW2901 - the same line
         if line.strip():
-            yield line
+            yield number, line
 
 
 def decode(data: bytes) -> str:

@@ -35,8 +35,7 @@ def run(arguments: Namespace) -> int:
     if arguments.dialect is not None:
         one_of(arguments.dialect, all_dialects(), "--dialect")
     if arguments.jsonl:
-        run_jobs(arguments.file, lambda job: _job(job, arguments.dialect, tools))
-        return 0
+        return run_jobs("toolcalls write", arguments.file, lambda job: _job(job, arguments.dialect, tools))
     document = read_json(arguments.file)
     if document.lstrip().startswith("["):
         document = f'{{"calls": {document}}}'

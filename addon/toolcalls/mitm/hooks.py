@@ -36,6 +36,7 @@ from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.reporting import LIVE, Reporter, exchange_label, log_losses
 from toolcalls.mitm.response_tap import ResponseTap
+from toolcalls.mitm.unknown_apis import UnknownAPIs
 from toolcalls.mitm.views import add_views
 from toolcalls.mitm.websocket_hooks import WebSocketHooks
 from toolcalls.replies.exchange import Exchange
@@ -59,6 +60,7 @@ class ToolCalls:
         self._reported: WeakSet[http.HTTPFlow] = WeakSet()
         self._replayed_bodies = flow_metadata.ReplayedBodies()
         self._live = Live()
+        self._unknown = UnknownAPIs()
         self._focus = Focus()
         self._websocket = WebSocketHooks(self._options, self._reporter, self._live)
         # mitmproxy finds their commands and hooks here.
@@ -131,6 +133,8 @@ class ToolCalls:
         self._websocket.refuse(flow)
         plan = self._plan(flow)
         if plan is None:
+            if flow.request.method == "POST" and flow not in self._plans:
+                self._unknown.look(flow)
             return
         playback = ctx.master.addons.lookup.get("serverplayback")
         for flows in getattr(playback, "flowmap", {}).values():

@@ -17,7 +17,7 @@ from toolcalls.insight.descriptions import (
     is_changed,
     subject_of,
 )
-from toolcalls.insight.vocabulary.reasons import with_sentence
+from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
 
 _NAME = 40  # characters of a tool's name
 _LONGEST = 400  # characters of a line
@@ -39,9 +39,11 @@ def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
         guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
         told = "; ".join(map(describe_defect, defects_beside_reason(verdict)[:_DEFECTS]))
         where = f" ({report.visible(told)})" if told else ""
-        parts = (
-            [f"{rule}{with_sentence(str(verdict['reason']))}{where}{guess}"] if verdict["reason"] is not None else []
-        )
+        parts = []
+        if verdict["reason"] is not None:
+            unless = "" if is_changed(verdict) else remedy_of(str(verdict["reason"]))
+            remedy = f", unless {unless}" if unless else ""
+            parts.append(f"{rule}{with_sentence(str(verdict['reason']))}{remedy}{where}{guess}")
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
         yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -139,11 +140,13 @@ def _mistake(options: Any) -> str:
     mitmproxy ignores an option that no addon declares. One that is given twice makes it load the addon only halfway.
     """
     for name, given in options.deferred.items():
-        if not name.startswith("toolcalls_"):
+        if not name.replace("-", "_").startswith(("toolcall", "tool_call")):
             continue
         if name not in options:
-            known = ", ".join(one for one in sorted(options.keys()) if one.startswith("toolcalls_"))
-            return f"--set {name}: there is no such option; there are {known}"
+            known = [one for one in sorted(options.keys()) if one.startswith("toolcalls_")]
+            near = get_close_matches(name, known, n=1)
+            guess = f"did you mean {near[0]}? " if near else ""
+            return f"--set {name}: there is no such option; {guess}there are {', '.join(known)}"
         if len(getattr(given, "val", ())) > 1:
             return f"--set {name} is given {len(given.val)} times"
     return ""

@@ -7,7 +7,8 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight import report
-from toolcalls.insight.redaction import redacted_url
+from toolcalls.insight.agents import agent_named
+from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ExchangePlan
 from toolcalls.mitm.log_lines import log_lines
@@ -22,6 +23,7 @@ from toolcalls.requests.client_memory import ClientMemory
 logger = logging.getLogger(__name__)
 
 LIVE = object()  # as `held` of a reply that does not come from a file
+_NAME = 60  # characters of a model's name
 _FROM_FILE = "when it was read from a file"
 
 
@@ -57,7 +59,10 @@ class Reporter:
         current = data.get("current")
         if data["summary"] or current:
             level = logging.WARNING if data["failure"] else logging.INFO
-            logger.log(level, f"{exchange_label(flow)}: {report.visible(data['summary'] or report.NO_CALLS)}")
+            logger.log(
+                level,
+                f"{exchange_label(flow)}{_asker(flow, data)}: {report.visible(data['summary'] or report.NO_CALLS)}",
+            )
             for line in log_lines(data):
                 logger.info(f"toolcalls:   {line}")
             if current:
@@ -82,6 +87,13 @@ class Reporter:
         self.totals.ended(flow)
         if self._options.recorder is not None:
             self._options.recorder.add(flow)
+
+
+def _asker(flow: http.HTTPFlow, data: dict[str, Any]) -> str:
+    """Who asked which model: ` (Claude Code, claude-opus-4-7)`; "" where neither is known."""
+    agent = agent_named(lambda name: flow.request.headers.get(name, ""))
+    known = [text for text in (agent, redacted_text(str(data["model"]))[:_NAME]) if text]
+    return report.visible(f" ({', '.join(known)})") if known else ""
 
 
 def log_losses(flow: http.HTTPFlow, plan: ExchangePlan) -> None:

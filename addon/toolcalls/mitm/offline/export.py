@@ -1,8 +1,12 @@
 """`toolcalls export FILE… --format F -o OUT`, and the same for flows that mitmproxy has in memory (`pieces_of`)."""
 
+import logging
+import socket
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from mitmproxy import http
 
@@ -10,24 +14,26 @@ from toolcalls.commands.streams import BadInput, encode, write_output
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.exports import Format, har, jsonl
 from toolcalls.mitm.flow_records import failure_report, has_report, records_of
-from toolcalls.mitm.offline.files import all_of, configuration, exchanges, written
+from toolcalls.mitm.offline.files import all_of, configuration, written
+from toolcalls.mitm.offline.progress import Progress
 from toolcalls.route import Price
 
 _MISSING = "this needs the extra `otel`: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+_SECONDS = 5.0  # for a collector's answer
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
-    found = (one for _, flow in exchanges(arguments.files) for one in all_of(flow, config))
     output: str = arguments.output
-    counted = _Counted(found)
-    if arguments.format == "otel" and output.startswith(("http://", "https://")):
-        _send(counted, output, content=arguments.content, prices=config.prices)
-    else:
-        with written(output) as file:
-            for piece in _pieces(arguments.format, counted, content=arguments.content, prices=config.prices):
-                file.write(piece)
+    with Progress(arguments.files) as progress:
+        counted = _Counted(one for _, _, flow in progress.exchanges() for one in all_of(flow, config))
+        if arguments.format == "otel" and output.startswith(("http://", "https://")):
+            _send(counted, output, content=arguments.content, prices=config.prices)
+        else:
+            with written(output) as file:
+                for piece in _pieces(arguments.format, counted, content=arguments.content, prices=config.prices):
+                    file.write(piece)
     write_output(encode(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
     return 0
 
@@ -65,10 +71,28 @@ def _data(format_: Format, found: Iterable[ExchangeRecord], *, content: bool, pr
 
 def _send(found: Iterable[ExchangeRecord], endpoint: str, *, content: bool, prices: Sequence[Price]) -> None:
     otel = _otel()
+    _reach(endpoint)
+    # The exporter logs each of its tries, at length.
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     try:
         otel.send(otel.spans_of(found, content=content, prices=prices), otel.otlp(endpoint))
     except otel.NotSent as error:
         raise BadInput(f"{endpoint}: {error}") from error
+
+
+def _reach(endpoint: str) -> None:
+    """Raises BadInput where nobody listens at a collector's address: the exporter would try for ten seconds."""
+    try:
+        parts = urlsplit(endpoint)
+        if getproxies().get(parts.scheme):
+            return  # it may only be reached through that
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=_SECONDS).close()
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadInput(
+            f"{endpoint}: no collector answers there ({why}); start it, or write to a file with -o"
+        ) from error
 
 
 def _otel() -> Any:

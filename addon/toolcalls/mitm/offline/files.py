@@ -136,9 +136,11 @@ def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict
 def written(path: str) -> Iterator[BinaryIO]:
     """A file that is there as a whole or not at all, and that only its owner can read (0600).
 
-    A link is not followed: the file takes its place.
+    A link is not followed: the file takes its place. Raises BadInput where its folder is not there.
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {target.parent}; make it first")
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:  # made with 0600
         try:
             yield cast(BinaryIO, file)

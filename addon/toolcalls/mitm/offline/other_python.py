@@ -127,7 +127,7 @@ class OtherPython:
         where = f"--against-python: {self._python}"
         if "No module named" in last and "toolcalls" in last:
             return f"{where}: toolcalls is not installed there; install it with `{self._python} -m pip install …`"
-        if "unrecognized arguments" in last and "--jsonl" in last:
+        if "--jsonl" in last and ("unrecognized arguments" in last or "unknown --jsonl" in last):
             return f"{where}: its toolcalls is too old for this: its `judge` has no --jsonl"
         return f"{where}: {what}" + (f": {last}" if last else "")
 

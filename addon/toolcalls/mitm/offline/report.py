@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls.commands.streams import BadInput, encode, open_input, print_error, read_input, write_output
+from toolcalls.commands.streams import BadInput, encode, input_name, open_input, print_error, read_input, write_output
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.page import report_page
@@ -44,6 +44,10 @@ def run(arguments: Namespace) -> int:
             for line, torn in made.broken:
                 print_error("toolcalls" if torn else "toolcalls report", line)
                 broken += not torn
+    if not len(sessions):
+        why = "these files hold no exchange with an LLM API" + (" that could be read" if broken else "")
+        print_error("toolcalls report", f"{', '.join(map(input_name, arguments.files))}: {why}, so no page was written")
+        return 2 if broken else 1
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:

@@ -11,18 +11,20 @@ from toolcalls.insight.conformance import Conformance, Row
 from toolcalls.insight.formatting import counted, percent
 from toolcalls.insight.report import visible
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm.offline.files import all_of, configuration, exchanges
+from toolcalls.mitm.offline.files import all_of, configuration
+from toolcalls.mitm.offline.progress import Progress
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
     found = Conformance()
-    for _, flow in exchanges(arguments.files):
-        for record in all_of(flow, config):
-            turn = turn_of(record)
-            if turn.is_read:
-                found.add(turn.model, turn.server, turn.damage)
+    with Progress(arguments.files) as progress:
+        for _, _, flow in progress.exchanges():
+            for record in all_of(flow, config):
+                turn = turn_of(record)
+                if turn.is_read:
+                    found.add(turn.model, turn.server, turn.damage)
     rows = found.rows()
     if arguments.json:
         write_line(as_json({"version": 1, "servers": [_data(row) for row in rows]}, pretty=sys.stdout.isatty()))
