@@ -1,0 +1,74 @@
+"""An archive far larger than memory should be: judged from its beginning to its end, with memory that stays flat.
+
+The archive is made of the recorded streams behind requests of up to 250 KB, in several files. `make test-long` writes
+1 GB of it; else it is as small as shows that all of it is read. Memory is the largest resident size of the process that
+judges, which the kernel counts.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import archives
+from support.sampling import DEEP
+
+SIZE = 1_000_000_000 if DEEP else 3_000_000
+FILES = 4
+LIMIT = 3600 if DEEP else 300  # seconds, which only failures meet
+ROOM = 60_000_000  # bytes by which the large archive may take more than a tenth of it: parts of 16 MB, their results
+
+
+def judged(folder: Path, out: Path) -> tuple[int, int]:
+    """How many flows `toolcalls judge` says something of, and the most memory that it took, in bytes."""
+    with out.open("wb") as lines:
+        command = [sys.executable, "-m", "toolcalls", "judge", "--jsonl", "--jobs", "1", str(folder)]
+        process = subprocess.Popen(command, stdout=lines)
+        try:
+            ended, status, usage = 0, 0, None
+            until = time.monotonic() + LIMIT
+            while not ended and time.monotonic() < until:
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+                time.sleep(0 if ended else 0.05)
+            assert ended, f"it is not over after {LIMIT} seconds"
+            process.returncode = os.waitstatus_to_exitcode(status)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                process.wait()
+    assert usage is not None
+    assert process.returncode == 0
+    with out.open("rb") as lines:
+        count = sum("flow" in json.loads(line) for line in lines)
+    return count, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def flows_in(paths: list[Path]) -> int:
+    """How many flows files hold, by their frames."""
+    found = 0
+    for path in paths:
+        with path.open("rb") as file:
+            while head := file.read(20):
+                size, colon, _ = head.partition(b":")
+                assert colon
+                file.seek(int(size) + len(size) + 2 - len(head), os.SEEK_CUR)
+                found += 1
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no wait4")
+def test_memory_does_not_grow_with_the_archive(tmp_path: Path) -> None:
+    streams = archives.recorded_streams()
+    assert len(streams) > 500
+    small = archives.write(tmp_path / "small", SIZE // 10, of=streams)
+    count, before = judged(tmp_path / "small", tmp_path / "small.jsonl")
+    assert count == flows_in(small)
+    large = archives.write(tmp_path / "large", SIZE, FILES, of=streams)
+    assert sum(path.stat().st_size for path in large) >= SIZE
+    count, after = judged(tmp_path / "large", tmp_path / "large.jsonl")
+    assert count == flows_in(large)
+    assert after - before < ROOM, f"{before / 1e6:.0f} MB, then {after / 1e6:.0f} MB"
