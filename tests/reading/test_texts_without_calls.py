@@ -82,6 +82,20 @@ OWN = (
     "is the form in which functions are called.",
     '<tool_call>\n{"name": "Bashh", "arguments": {"command": "rm -rf /"}}\n</tool_call>',
     "Put it between <execute_bash> and </execute_bash> tags.",
+    'Write `<tool name="Bash" command="ls"/>` for it.\n\n> <tool name="Bash" command="ls"/>\n',
+    'These are the tools:\n\n<tool name="Bash" description="runs a command"/>\n<tool name="read_file"/>\n',
+    'The log says `[tool_call]{"name": "Bash", "arguments": {"command": "ls"}}[/tool_call]` there.',
+    '```\n[Tool Call] Bash {"command": "ls"}\n```\nand\n```\n[tool_call] name=Bash args={"command": "ls"}\n```\n',
+    '> [Tool Call] Bash {"command": "ls"}\n\nwas logged.',
+    'User: list the files\n\nAssistant: [Tool Call] Bash {"command": "ls"}\n\nUser: thanks\n\nAssistant: Done.',
+    "[Tool Call] is how such a line begins, and the tool Bash follows.",
+    'Assistant called tool Bash (c1) with arguments: {"command": "ls"}\nThe result was a.txt.\n',
+    '```\nAssistant called tool Bash (c1) with arguments: {"command": "ls"}\n```\nis such a sentence.',
+    '```\n<tool_call>{name: "Bash", arguments: {command: "ls"}}</tool_call>\n```\nis no JSON, nor is\n'
+    "```\n<tool_call>{&quot;name&quot;: &quot;Bash&quot;}</tool_call>\n```\n",
+    'const call = {name: "Bash", arguments: {command: "ls"}};',
+    "{name: string, arguments: object}",
+    '> <tool_call>Bash\n> <parameter name="command">ls</parameter>\n> </tool_call>\n',
     "call:read_file is how it begins, declaration:read_file how the tool does.",
 )
 

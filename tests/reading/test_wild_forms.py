@@ -35,6 +35,10 @@ def escaped_call() -> str:
     return r"{\"name\": \"Bash\", \"arguments\": " + ESCAPED + "}"
 
 
+def html(json_text: str) -> str:
+    return json_text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 AROUND_ARGUMENTS = {
     "mistral": "[TOOL_CALLS]Bash[ARGS]{}",
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>{}"
@@ -95,7 +99,40 @@ def test_calls_that_are_escaped_as_a_whole(form: str) -> None:
     assert_read(filled(form, escaped_call()), ("Bash", {"command": "ls"}))
 
 
+@pytest.mark.parametrize("form", AROUND_ARGUMENTS.values(), ids=AROUND_ARGUMENTS)
+def test_arguments_with_bare_keys_or_escaped_for_html(form: str) -> None:
+    assert_read(filled(form, '{command: "ls", timeout: 5}'), ("Bash", {"command": "ls", "timeout": 5}))
+    assert_read(filled(form, html(r'{"command": "echo \"a\" &lt; b"}')), ("Bash", {"command": 'echo "a" &lt; b'}))
+
+
+@pytest.mark.parametrize("form", [*AROUND_CALL.values(), "{}"], ids=[*AROUND_CALL, "bare"])
+def test_calls_with_bare_keys_or_escaped_for_html(form: str) -> None:
+    assert_read(filled(form, '{name: "Bash", arguments: {command: "ls"}}'), ("Bash", {"command": "ls"}))
+    assert_read(filled(form, html(call(r'{"command": "a &amp; \"b\""}'))), ("Bash", {"command": 'a &amp; "b"'}))
+
+
+def test_a_bare_key_behind_a_quoted_one_may_be_part_of_a_string() -> None:
+    assert not read('[TOOL_CALLS]Bash[ARGS]{"command": "ls", timeout: 5}', 1)[0]
+
+
+MISQUOTED = (
+    '{"name":": "Bash", "arguments": {"command": "ls"}}',
+    '{"name: "Bash", "arguments": {"command": "ls"}}',
+    '{"name": Bash", "arguments": {"command": "ls"}}',
+    '{"name": "Bash, "arguments": {"command": "ls"}}',
+)
+
+
+@pytest.mark.parametrize("form", AROUND_CALL.values(), ids=AROUND_CALL)
+@pytest.mark.parametrize("misquoted", MISQUOTED)
+def test_a_declared_name_whose_quotes_are_misplaced(form: str, misquoted: str) -> None:
+    assert_read(filled(form, misquoted), ("Bash", {"command": "ls"}))
+    assert not read(filled(form, misquoted.replace("Bash", "Shell")), 1)[0]
+
+
 ATTRIBUTES = (
+    '<tool name="Bash" command="ls &amp; a"/>',
+    '<tool name="Bash" command="ls &amp; a"></tool>',
     '<invoke name="Bash" command="ls &amp; a" />',
     '<invoke name="Bash" command="ls &amp; a"></invoke>',
     "<invoke name='Bash' id='c1' command='ls &amp; a'>\n</invoke>",
@@ -191,6 +228,19 @@ ELEMENTS = (
     '<Bash\n  command="ls"\n/>',
     '<Bash command="ls"></Bash>',
     '<tool name="Bash">\n<command>ls</command>\n</tool>',
+    '<tool name="Bash">\n<parameter name="command">ls</parameter>\n</tool>',
+    '<tool name="Bash">{"command": "ls"}</tool>',
+    '<tool_call>Bash\n<parameter name="command">ls</parameter>\n</tool_call>',
+    "<tool_call>\nBash\n<command>ls</command>\n</tool_call>",
+    '<tool_call>Bash({"command": "ls"})</tool_call>',
+    '<tool_call>Bash: {"command": "ls"}</tool_call>',
+    '[tool_call]\n{"name": "Bash", "arguments": {"command": "ls"}}\n[/tool_call]',
+    '[tool_call]Bash{"command": "ls"}[/tool_call]',
+    '[Tool Call] name=Bash args={"command": "ls"}',
+    '[tool_call name="Bash"]{"command": "ls"}[/tool_call]',
+    '[tool_call: Bash]\n{"command": "ls"}\n[/tool_call]',
+    '[Tool Call: Bash]\nArguments: {"command": "ls"}',
+    'Assistant called tool Bash (c1) with arguments: {"command": "ls"}<|close|>argument<|sep|><|close|>call<|sep|>',
     '<use_tool name="Bash">\n<command>ls</command>\n</use_tool>',
     '[Calling tool: Bash({"command": "ls"})]',
     '[Calling tool: Bash with arguments: {"command": "ls"}]',
@@ -214,6 +264,14 @@ def test_names_where_no_template_has_them(text: str) -> None:
         '<Bash command="ls">and more',
         "[Tool: Bash]\nis the name.",
         "[Tool: see below]",
+        '<tool name="Bash" description="runs a command"/>',
+        '<tool name="Bash"/>\n<tool name="now"/>',
+        '<tool name="Bash">\n<parameter name="command" type="string">the command</parameter>\n</tool>',
+        "<tool_call>Bash\n<b>bold</b>\n</tool_call>",
+        'call tool="Bash" and then {"command": "ls"}',
+        '[Tool Call] stands in front of Bash {"command": "ls"}',
+        'Assistant called tool Bash (c1) with arguments: {"command": "ls"}\nTool result: a.txt',
+        '<tool_call>:{"command": "ls"}</tool_call>',
         "Bash:0 is the first of them.",
     ],
 )

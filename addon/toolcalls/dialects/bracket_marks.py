@@ -1,7 +1,8 @@
-"""`bracket_marks`: a word for calls in square brackets, and behind it a call's JSON, or a tool's name and its JSON.
+"""`bracket_marks`: a word for calls in brackets, and behind it a call's JSON, or a tool's name and its JSON.
 
-`[tool_call]{…}[/tool_call]`, `[Tool Call] N {…}`, `[tool_call] name=N args={…}`, `[tool_call name="N"]{…}`: what models
-make of the marks that they see around past calls. The marks in capitals that hold JSON alone are `lm_studio`'s, a name
+`[tool_call]{…}[/tool_call]`, `[Tool Call] N {…}`, `[tool_call] name=N args={…}`, `[tool_call name="N"]{…}`, and
+`<<<TOOL_CALL>>>{…}<<<END_TOOL_CALL>>>`: what models make of the marks that prompts teach, and that stand around past
+calls. The marks in capitals that hold JSON alone are `lm_studio`'s, a name
 inside the brackets behind a colon is `bracket_tool_call`'s. It could be prose, so it counts at the start of a line
 only, and a name that stands there must be a declared one.
 """
@@ -21,7 +22,7 @@ ABOUT = About(
     form="agents and gateways",
     since="0.1.0",
     written_by="models that have seen past calls between such marks",
-    source="no model's template; lmstudio-bug-tracker #1177, FLUJO #296 and other public reports",
+    source="no model's template; lmstudio-bug-tracker #1177, FLUJO #296, GLM-Free-API #44 and other public reports",
     example="""\
 [tool_call]
 {"name": "read_file", "arguments": {"path": "src/a.ts"}}
@@ -34,9 +35,16 @@ _WORDS = (
     *("TOOL_USE", "FUNCTION_CALL"),
 )
 _NAMED = ("TOOL_CALL", "TOOL_REQUEST")  # `lm_studio` reads these where JSON follows
-_MARKS = tuple(f"[{word}]" for word in (*_WORDS, *_NAMED))
+_ANGLED = ("TOOL_CALL", "TOOL_CALL_BLOCK")  # `<<<TOOL_CALL>>>`, also where the first brackets are lost
+_MARKS = (
+    *(f"[{word}]" for word in (*_WORDS, *_NAMED)),
+    *(f"{opening}{word}>>>" for word in _ANGLED for opening in ("<<<", "")),
+)
 _ATTRIBUTED = tuple(f"[{word} name=" for word in (*_WORDS, *_NAMED))
-_CLOSERS = tuple(f"[{slash}{word}]" for word in (*_WORDS, *_NAMED) for slash in ("/", "END_", "end_", "End "))
+_CLOSERS = (
+    *(f"[{slash}{word}]" for word in (*_WORDS, *_NAMED) for slash in ("/", "END_", "end_", "End ")),
+    *(f"<<<{slash}{word}>>>" for word in _ANGLED for slash in ("END_", "/")),
+)
 _NAME = r"""["'`]?(?P<name>[\w.:/-]{1,200}?)["'`]?"""
 _GIVEN = r"(?:with\s+)?(?:arguments|args|parameters|params|input)"
 # From the mark's closing bracket, or from the attribute's equals sign, to the object.

@@ -5,8 +5,9 @@ model's marks. It could be prose, so it counts at the start of a line only, and 
 of a declared tool.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.keyed import Keyed
@@ -26,6 +27,9 @@ call:default_api:read_file{path:<|"|>src/a.ts<|"|>}""",
 _API = "default_api"
 _BEFORE = tuple(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:"))
 _BRACKETS = ("{", "(")
+_CTRL = "<ctrl46>"  # what Gemini's strings stand between
+_FIRST = re.compile(rf"""{_CTRL}|["}}\])]""")
+_MOST = 512  # characters in which the first string begins, or none does
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,22 @@ class _Stripped(Keyed):
         name = yield from word(scan, NAME, len(before))
         if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
             return False
+        if self.delimiter != _CTRL and (yield from _first_mark(scan, len(before) + len(name) + 1)) == _CTRL:
+            return (yield from replace(self, delimiter=_CTRL).read(scan, sink, tools))
         return (yield from super().read(scan, sink, tools))
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """One call a line."""
         return "\n".join(self._write_call(call, tools) for call in calls)
+
+
+def _first_mark(scan: Scanner, ahead: int) -> Step[str]:
+    """The first thing from here on that may begin a string or end the arguments; "" where none is near."""
+    while True:
+        found = _FIRST.search(scan.text, scan.pos + ahead, scan.pos + ahead + _MOST)
+        if found is not None or scan.ended or scan.rest() >= ahead + _MOST:
+            return found.group() if found else ""
+        yield
 
 
 DIALECT = _Stripped(
