@@ -32,7 +32,7 @@ ABOUT = About(
 _WORDS = (
     *("tool_call", "tool_calls", "tool_use", "tool_request", "function_call", "function_calls"),
     *("Tool Call", "Tool call", "tool call", "Tool Use", "Function Call", "TOOL CALL"),
-    *("TOOL_USE", "FUNCTION_CALL"),
+    *("TOOL_USE", "FUNCTION_CALL", "ToolCall"),
 )
 _NAMED = ("TOOL_CALL", "TOOL_REQUEST")  # `lm_studio` reads these where JSON follows
 _ANGLED = ("TOOL_CALL", "TOOL_CALL_BLOCK")  # `<<<TOOL_CALL>>>`, also where the first brackets are lost

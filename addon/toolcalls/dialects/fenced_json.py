@@ -1,6 +1,7 @@
 """`fenced_json`: JSON calls in a code fence, and nothing else in the message.
 
-The JSON is an object or an array, read as `bare_json` reads it. A fence with anything else in it is a code block.
+The fence says `json`, that it holds calls (`tool_use`), or nothing. The JSON is an object or an array, read as
+`bare_json` reads it. A fence with anything else in it is a code block.
 """
 
 from toolcalls.shapes import About
@@ -17,4 +18,5 @@ ABOUT = About(
 ```""",
 )
 
-DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in ("json", "JSON", "")))
+_INFO = ("json", "JSON", "", "tool_use", "function_call", "tool_calls")  # the first is written
+DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in _INFO))

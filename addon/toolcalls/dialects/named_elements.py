@@ -27,7 +27,7 @@ ABOUT = About(
 </tool_call>""",
 )
 
-_CALLS = ("tool_call", "function_call", "tool_use", "tool-use")
+_CALLS = ("tool_call", "function_call", "tool_use", "tool-use", "use_tool")
 _NAMES = ("<name>", "<tool_name>", "<tool>", "<function>")
 _GIVEN = ("<arguments>", "<args>", "<parameters>", "<params>", "<input>")
 

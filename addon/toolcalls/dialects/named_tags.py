@@ -26,10 +26,13 @@ ABOUT = About(
 )
 
 
+_FIRST = ("name", "id", "call_id", "tool_call_id", "type", "index")  # attributes that a call's tag may begin with
+
+
 class _Named(Attributed):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tags up to the attribute that distinguishes them from other forms."""
-        return tuple(f"<{element} name=" for element in (self.call, *self.misspelt))
+        """The tags up to the first attribute, which distinguishes them from other forms."""
+        return tuple(f"<{element} {key}=" for element in (self.call, *self.misspelt) for key in _FIRST)
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element, with JSON in it."""
@@ -65,7 +68,7 @@ _TOOL = _Tool("named_tags", wrappers=(), call="tool")
 class _Either(_Named):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Also `<tool name=`."""
-        return (*super().openers(names), *_TOOL.openers(names))
+        return (*super().openers(names), "<tool name=")
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""

@@ -12,7 +12,7 @@ from toolcalls.shapes.jsonvalue import MARKS
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
-_CALL_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
+_CALL_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"tool-call"', '"function_call"'})
 
 
 class Beside(NamedTuple):

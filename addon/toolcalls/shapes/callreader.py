@@ -4,7 +4,8 @@ For blocks that hold nothing but calls: a call is reported as early as it can be
 its meaning is certain. Where an object may be something else as well, `callobject` reads it.
 
 A call is an object with a name and arguments, `{"name": N, "arguments": J}`; models know other keys for both, and wrap
-it: `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`. The arguments leave
+it: `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`, or make the name the
+key of the arguments. The arguments leave
 while they arrive, as the model wrote them where that is strict JSON. Where they come before the name they are held
 until it is there. What comes before the name is bounded but for them, and holds no comments: nothing that is looked at
 in vain is long.
@@ -42,7 +43,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
-WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls")
+WRAPPERS = (*NAMES, "tool_call", "function_call", "tool_calls", "toolCalls")
 _BRACKETS = ("{", "[")
 _SPACES = ("", " ", "\n", "\n ", "\n  ", "\n    ")  # between a brace and the first key
 _ESCAPED = ("{\\n", *(f"{{{space}{quote}" for space in _SPACES for quote in ('\\"', "&quot;", "&#34;")))
@@ -368,6 +369,8 @@ class _Object:
             return (yield from self._named(key))
         if key in ARGUMENTS and self._arguments in {None, "{}"}:
             return (yield from self._given(key, bracket))
+        if not self._name and not self._beside and bracket == "{" and key in block.tools:
+            return (yield from self._keyed(key))
         return (yield from self._other(key))
 
     def _behind(self, key: str) -> Step[bool]:
@@ -393,6 +396,13 @@ class _Object:
         if self._wraps:
             block.sink.note_repair("alias")
         return whole_one
+
+    def _keyed(self, name: str) -> Step[bool]:
+        """A declared name as the key of its arguments: `{"N": {...}}`."""
+        self._take_name("name", name)
+        self._repairs.append("alias")
+        self._open = self._begin()
+        return (yield from value(self._block.scan, self._block.sink, self._open.add, self._block.unclosed))
 
     def _may_name(self) -> Step[bool]:
         """Whether a string stands here, or a declared name that lost its first quote."""

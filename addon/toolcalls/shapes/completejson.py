@@ -35,7 +35,7 @@ _ACTION, _INPUT = "action", "action_input"
 _ANSWERS = frozenset({"final answer", "final_answer"})
 # The tool that calls others in OpenAI's prompts: `{"tool_uses": [{"recipient_name": "functions.N", "parameters": J}]}`.
 _PARALLEL, _USES, _RECIPIENT = "multi_tool_use.parallel", "tool_uses", "recipient_name"
-_LISTS = ("tool_calls", _USES)
+_LISTS = ("tool_calls", "toolCalls", _USES)
 _MESSAGE = {"content": ("null", '""'), "role": ('"assistant"',)}  # what an API's message has beside its calls
 # All that a call has.
 CALL_KEYS = frozenset((*NAMES, *ARGUMENTS, *_WRAPPERS, *MARKS, *_LISTS, *_MESSAGE, _RECIPIENT, _ACTION, _INPUT))
@@ -47,7 +47,7 @@ _ESCAPED = tuple(
     for mark in ('\\"', "&quot;", "&#34;")
     for key in sorted(CALL_KEYS)
 )
-_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"function_call"'})
+_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"tool-call"', '"function_call"'})
 _SCHEMA_TYPES = frozenset(f'"{name}"' for name in ("object", "array", "string", "integer", "number", "boolean"))
 _MAX_DEPTH = 4
 

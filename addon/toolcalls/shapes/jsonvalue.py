@@ -15,7 +15,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.damaged_json import DamagedJson
 
-NAMES = ("name", "tool_name", "tool", "function")
+NAMES = ("name", "tool_name", "toolName", "tool", "function")
 ARGUMENTS = (
     "arguments",
     "parameters",
@@ -27,7 +27,8 @@ ARGUMENTS = (
     "tool_arguments",
     "tool_args",
 )
-MARKS = frozenset({"id", "call_id", "tool_call_id", "index", "type"})  # members that a call may have as well
+# Members that a call may have as well.
+MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type"})
 
 
 def value(
