@@ -149,3 +149,21 @@ def test_an_escape_means_the_same_wherever_it_is_cut(escape: str) -> None:
         heard += [] if left == came else [json.loads(left)]
     assert heard
     assert all(one == heard[0] for one in heard)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        '{"s": "x", n: 1}', "{n: 1}", '{"s": "x", longer_key : 1}', "{'n': 1}", '{"n": None}',
+        '{"n": 1, /* c */ "s": "x"}',
+        '{"s": "a\nb", "n": 1,}', '{"n": tru, "s": 1}', '{"n": True}', '{"s": "x"; "n": 1}', '{"n": +1}', '{"n": .5}',
+    ],
+)  # fmt: skip
+def test_what_is_no_json_is_held_from_its_first_character_on(came: str) -> None:
+    """So the same leaves of it in whatever pieces it comes."""
+    heard = set()
+    for size in (1, 2, 3, 5, len(came)):
+        mending = ValueMending(Held(), **JSON)
+        pieces = [came[at : at + size] for at in range(0, len(came), size)]
+        heard.add(("".join([*map(mending.feed, pieces), mending.end(cut=False)]), tuple(mending.repairs)))
+    assert len(heard) == 1

@@ -132,7 +132,7 @@ class Transducer:
     @property
     def is_strict(self) -> bool:
         """Whether all that was read may be the beginning of strict JSON."""
-        if self.repairs or self.failed is not None or self._state in _SUSPECT:
+        if self.repairs or self._key_is_bare or self.failed is not None or self._state in _SUSPECT:
             return False
         return self._state is not Transducer._word or self._literal == self._literal_json
 
