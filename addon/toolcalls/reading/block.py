@@ -107,7 +107,7 @@ class Block:
         if candidate.reason is not None:
             ledger.show()
             candidate.end = max(candidate.end, ledger.at) if not candidate.complete else candidate.end
-            ledger.shown_payload()
+            ledger.shown_payload(complete=candidate.complete)
         if not candidate.waits:
             ledger.judge(candidate)
         ledger.current = None

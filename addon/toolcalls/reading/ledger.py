@@ -20,7 +20,7 @@ from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.shown_text import ShownText
 from toolcalls.text.markdown import Position
-from toolcalls.text.scanner import Scanner
+from toolcalls.text.scanner import MAX_SPACE, SPACE, Scanner
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import escape, members
 from toolcalls.values.toolbox import Toolbox
@@ -81,6 +81,7 @@ class Ledger:
         self.tools = tools
         self._position = position
         self._waiting: list[Candidate] = []
+        self._space = ""  # the white space that the payload of a declined call ends with so far
 
     @property
     def at(self) -> int:
@@ -197,10 +198,13 @@ class Ledger:
         """The block is over."""
         self.spilled = False
 
-    def shown_payload(self) -> None:
-        """A declined block was shown up to here: whatever stood in it, it never ends at the start of a line."""
+    def shown_payload(self, *, complete: bool) -> None:
+        """A declined block was shown up to here: whatever stood in it, it never ends at the start of a line.
+
+        complete   all arguments of its last call are closed, so white space behind them is not the payload's
+        """
         if not self.quoted:
-            self._position.advance("x")
+            self._position.advance(f"x{self._space}" if complete else "x")
 
     def no_call(self, candidate: Candidate) -> None:
         """The text from the candidate's start to here began as an opener and is no call."""
@@ -409,5 +413,7 @@ class Ledger:
             self.shown.advance(text, self.drained - len(text), searched=not self.spilled)
         else:  # the payload of a declined call is not Markdown
             self.shown.end()
+            payload = text.rstrip(SPACE)
+            self._space = text[len(payload) :] if payload else (self._space + text)[-MAX_SPACE:]
         self.out.extend(self.shown.verdicts())
         self.out.append(Markup(text) if self.fate is Fate.TAKEN else Text(text))
