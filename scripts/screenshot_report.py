@@ -66,8 +66,9 @@ def main() -> int:
         cli.main(["report", str(write(folder / "sessions.flow", _flows())), "-o", str(page_file)])
         with browser(folder / "browser", width=1100, height=900) as page:
             page.goto(page_file.as_uri())
+            page.locator("#exchanges tbody tr").first.wait_for()
             page.screenshot(path=IMAGES / "scorecard.png", full_page=True)
-            page.locator("a", has_text="ses_7f3a").click()
+            page.locator(".list a", has_text="Make hello.py greet people by name.").first.click()
             page.locator(".session:visible .turns > li").nth(1).locator("summary", has_text="Request").click()
             page.evaluate("window.scrollTo(0, 0)")
             page.screenshot(path=IMAGES / "session.png")

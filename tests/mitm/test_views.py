@@ -5,6 +5,7 @@ Over 300 lines: one list of short tests of four views, which share the way to ma
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -402,8 +403,29 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
 
 
 def _marks(text: str) -> list[str]:
-    """Each event's mark and first words."""
-    return [line[10:].partition("  {")[0].rstrip() for line in text.splitlines()[2:]]
+    """Each event's mark and first words, without its number and those of verdicts."""
+    lines = [line[10:11] + re.sub(r"\A *\d* (\[[\d, ]+\] )?", " ", line[11:]) for line in text.splitlines()[2:]]
+    return [line.partition("  {")[0].rstrip() for line in lines]
+
+
+def test_a_verdict_names_its_events_and_events_name_their_verdicts(addon: ToolCalls) -> None:
+    flow = _exchange(addon, f"Look.\n\n{CALL}\n{FENCED}", size=29)
+    body = flow.metadata[flow_metadata.UPSTREAM]
+    listed = {
+        int(found[1]): found[2] or ""
+        for line in _shown(flow, "Upstream body").text.splitlines()[2:]
+        if (found := re.match(r".{11} *(\d+) (?:\[([\d, ]+)\])?", line))
+    }
+    said = _shown(flow, "Tool calls").text
+    places = re.findall(r'events (\d+) to (\d+) of "Upstream body", bytes (\d+) to (\d+)', " ".join(said.split()))
+    assert len(places) == 2, said
+    for number, (first, last, begins, ends) in enumerate(places, 1):
+        has = [event for event, verdicts in listed.items() if str(number) in verdicts.split(", ")]
+        assert (has[0], has[-1]) == (int(first), int(last))
+        part = body[int(begins) : int(ends)]
+        assert part.startswith(b"data: ")
+        assert "".join(json.loads(one[6:])["choices"][0]["delta"]["content"] for one in part.split(b"\n\n") if one)
+    assert "[1]" not in _shown(flow, "Client body").text
 
 
 def test_the_bodies_mark_what_differs(addon: ToolCalls) -> None:

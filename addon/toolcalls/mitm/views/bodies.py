@@ -4,11 +4,15 @@ The two differ where the addon did something. Events that both hold, byte for by
 those of the upstream that did not leave as they came, and those of the client that did not come so, bear a `*`
 (`pairing`); nothing is judged again.
 
-An event's time is that of the piece its last byte came in (or went out in), counted from the reply's headers.
+An event's time is that of the piece its last byte came in (or went out in), counted from the reply's headers. Behind it
+stands its number, by which "Tool calls" names it, and in "Upstream body" the numbers of the verdicts whose text it
+brings.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from mitmproxy import contentviews
@@ -54,7 +58,7 @@ class UpstreamBodyView(_BodyView):
     name = "Upstream body"
 
     def lines(self, reply: Reply) -> Iterator[str]:
-        return _lines(reply, reply.upstream, reply.client, reply.upstream_times, _CHANGED)
+        return _lines(reply, reply.upstream, reply.client, reply.upstream_times, _CHANGED, _spans(reply))
 
 
 class ClientBodyView(_BodyView):
@@ -63,10 +67,30 @@ class ClientBodyView(_BodyView):
     name = "Client body"
 
     def lines(self, reply: Reply) -> Iterator[str]:
-        return _lines(reply, reply.client, reply.upstream, reply.client_times, _MADE)
+        return _lines(reply, reply.client, reply.upstream, reply.client_times, _MADE, ())
 
 
-def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked: str) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where in the text of a choice a verdict's candidate stands. `number` is that of "Tool calls"."""
+
+    number: int
+    lane: int
+    start: int
+    end: int
+
+
+def _spans(reply: Reply) -> list[_Span]:
+    return [
+        _Span(number, one["lane"], one["start"], one["end"])
+        for number, one in enumerate(reply.report["verdicts"], 1)
+        if one["end"] and one["dialect"] is not None
+    ]
+
+
+def _lines(
+    reply: Reply, body: bytes, other: bytes, times: Times | None, marked: str, spans: Sequence[_Span]
+) -> Iterator[str]:
     part = excerpt(body, reply.form, _EVENTS)
     same = same_frames(part, excerpt(other, reply.form, _EVENTS)) if reply.changed else [True] * len(part.frames)
     events = [number for number, frame in enumerate(part.frames) if frame.raw.strip(b"\r\n")]
@@ -90,7 +114,8 @@ def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked:
     moments = _moments(part, len(body), times)
     codec = reply.wire.decoder(streamed=not whole) if reply.wire else None
     left_out = part.left_out
-    for number in events:
+    read: Counter[int] = Counter()  # characters, by choice
+    for count, number in enumerate(events, 1):
         if left_out and number >= len(part.head):
             yield f"… {counted(left_out, 'byte')} in the middle of the body left out …"
             left_out = 0
@@ -103,7 +128,21 @@ def _lines(reply: Reply, body: bytes, other: bytes, times: Times | None, marked:
             yield from folded(frame.raw.decode("utf-8", "replace"))
         else:
             mark = " " if same[number] else "*"
-            yield f"{when} {mark} {_words(parts)}{_payload(frame)}".rstrip()
+            known = number < len(part.head)  # how many stand between is not counted
+            place = f"{count:>4}" if known else "    "
+            about = _about(parts, read, spans) if known else ""
+            yield f"{when} {mark}{place} {about}{_words(parts)}{_payload(frame)}".rstrip()
+
+
+def _about(parts: Sequence[Part], read: "Counter[int]", spans: Sequence[_Span]) -> str:
+    """The numbers of the verdicts whose text an event brings; `read` is what stood before it, and grows."""
+    found = []
+    for lane, event in parts:
+        if isinstance(event, Text):
+            start = read[lane]
+            read[lane] = end = start + len(event.text)
+            found += [one.number for one in spans if one.lane == lane and one.start < end and start < one.end]
+    return f"[{', '.join(map(str, dict.fromkeys(found)))}] " if found else ""
 
 
 def _words(parts: Sequence[Part]) -> str:

@@ -224,7 +224,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         if verdict["id"]:
             yield from named("id", verdict["id"])
         if verdict["end"]:
-            yield from named("where", f"characters {verdict['start']} to {verdict['end']} of the model's text")
+            place = f"characters {verdict['start']} to {verdict['end']} of the model's text"
+            yield from named("where", place + _events(sent, verdict))
         for other in current[number - 1 : number]:
             if set(other["differs"]) - {"start", "end"}:
                 yield from named("current", _in_short(other, report))
@@ -254,6 +255,17 @@ def _change(change: Mapping[str, Any]) -> Iterator[str]:
     if change["after"]:
         name, arguments = change["after"]
         yield from block("after", [visible(name[:200]), *folded(arguments, size=1024)])
+
+
+def _events(sent: "_Message", verdict: Mapping[str, Any]) -> str:
+    """Which events of "Upstream body" brought a candidate; "" where that is not known, or there is but one."""
+    lane = sent.lanes.get(verdict["lane"])
+    found = [one for one in (lane.brought if lane else ()) if one.start < verdict["end"] and verdict["start"] < one.end]
+    if not found or found[-1].end < verdict["end"]:
+        return ""
+    first, last = found[0], found[-1]
+    events = f"event {first.number}" if first is last else f"events {first.number} to {last.number}"
+    return f'; {events} of "Upstream body", bytes {first.begins} to {last.ends}'
 
 
 def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
@@ -306,6 +318,20 @@ def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """One event's part of a choice's text: characters `start` to `end`. Events count from 1, as in the view of a body.
+
+    begins, ends   its bytes in the body
+    """
+
+    number: int
+    start: int
+    end: int
+    begins: int
+    ends: int
+
+
 @dataclass(slots=True)
 class _Lane:
     """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word."""
@@ -315,6 +341,7 @@ class _Lane:
     calls: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     reason: str | None = None
+    brought: list[_Brought] = field(default_factory=list)  # by the events of the body's beginning
 
     @property
     def text(self) -> str:
@@ -347,7 +374,9 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
     offsets: list[tuple[int, int]] = []
     if not streamed and body.frames and body.frames[0].data is None:
         message.left_out = len(body.frames[0].raw)
+    counted_events = 0
     for number, frame in enumerate(body.frames):
+        counted_events += bool(frame.raw.strip(b"\r\n"))
         if number == len(body.head):
             for lane in message.lanes.values():
                 lane.pieces.append(f"\n… {counted(body.left_out, 'byte')} of the body are not read here …\n")
@@ -356,6 +385,10 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
         for place, event in codec.decode(frame.data):
             lane = message.lanes.setdefault(place, _Lane())
             if isinstance(event, Text):
+                if streamed and number < len(body.head):
+                    start, begins = lane.brought[-1].end if lane.brought else 0, body.starts[number]
+                    end = start + len(event.text)
+                    lane.brought.append(_Brought(counted_events, start, end, begins, begins + len(frame.raw)))
                 lane.pieces.append(event.text)
             elif isinstance(event, Reasoning):
                 lane.reasoning.append(event.text)
