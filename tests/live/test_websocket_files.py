@@ -29,8 +29,11 @@ from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.offline.files import all_of, configuration, today
 from toolcalls.mitm.recorded_verdicts import as_recorded
-from toolcalls.mitm.views import ClientBodyView, ConversationView, ToolCallsView, UpstreamBodyView, add_views
+from toolcalls.mitm.views import add_views
 from toolcalls.mitm.views import message as looked_at
+from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
+from toolcalls.mitm.views.calls import ToolCallsView
+from toolcalls.mitm.views.conversation import ConversationView
 from toolcalls.mitm.websocket.connection import replay
 from toolcalls.mitm.websocket.turns import (
     MESSAGES_KEY,

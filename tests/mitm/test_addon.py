@@ -25,7 +25,7 @@ from support.loopback import (
 from toolcalls.insight.vocabulary.reasons import remedy_of
 from toolcalls.mitm import config_file, exchange_plan, flow_metadata
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.views import ToolCallsView
+from toolcalls.mitm.views.calls import ToolCallsView
 
 TEXT = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"

@@ -488,7 +488,7 @@ def test_an_export_ends_with_mitmproxy(
             desk.flow(TEXT)
         desk.run(f"toolcalls.export jsonl @all {tmp_path / 'out'}")
         await until(begun.is_set)
-        next(one for one in desk.addon.addons if isinstance(one, export.ExportCommands)).done()
+        desk.addon.commands.done()
         go_on.set()
         await until(lambda: "mitmproxy stopped before the export was whole" in caplog.text)
 

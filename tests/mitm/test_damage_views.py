@@ -126,7 +126,7 @@ def test_an_error_that_quotes_a_call(addon: ToolCalls, content_type: str) -> Non
 def test_any_other_error_has_no_report(addon: ToolCalls) -> None:
     flow = replied(addon, {"error": {"message": "overloaded"}}, 529)
     assert flow_metadata.REPORT not in flow.metadata
-    assert flow not in addon._plans
+    assert flow not in addon.exchanges()._plans
 
 
 def test_an_argument_that_hides_characters_is_shown_with_escapes(addon: ToolCalls) -> None:

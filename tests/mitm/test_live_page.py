@@ -28,7 +28,7 @@ from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
-from toolcalls.mitm.views import ToolCallsView
+from toolcalls.mitm.views.calls import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
 from toolcalls.mitm.websocket import turns as turns_module
 from toolcalls.mitm.websocket.turns import TurnReader, store_original, turns_of

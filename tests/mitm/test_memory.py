@@ -47,7 +47,8 @@ def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytes
     monkeypatch.setattr(call_memory, "_CALLS", 100)
     monkeypatch.setattr(call_memory, "_CHARS", 5 * LONG)
     monkeypatch.setattr(client_memory, "_SESSIONS", 20)
-    calls, page = addon._reporter.calls, PageState()
+    exchanges = addon.exchanges()
+    calls, page = exchanges._reporter.calls, PageState()
     calls._free_chars = 5 * LONG
     page.sessions._limit = 40
     gone = []
@@ -58,14 +59,14 @@ def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytes
         assert 0 < len(page.sessions) <= 40
         assert sum(len(call.arguments) for call in calls._calls.values()) <= 5 * LONG
         assert 0 < len(calls._calls) <= 100
-        assert 0 < len(addon._reporter.clients._matched) <= 20
+        assert 0 < len(exchanges._reporter.clients._matched) <= 20
         gone += [ref(flow) for flow in flows]
         flows.clear()
     asyncio.run(page.refresh([]))
     gc.collect()
     assert [flow() for flow in gone if flow() is not None] == []
     assert (len(page.sessions), len(page._ended), len(page._in_progress)) == (0, 0, 0)
-    assert (len(addon._plans), len(addon._reported), len(addon._live._shown)) == (0, 0, 0)
+    assert (len(exchanges._plans), len(exchanges._reported), len(exchanges._live._shown)) == (0, 0, 0)
     assert len(calls._running) == 0
 
 

@@ -24,7 +24,6 @@ from support.loopback import LIMIT, PATH, chunk
 from support.repository import REPO
 from support.secretflows import body_of, flow_of, goes_through
 from toolcalls.cli import main
-from toolcalls.mitm.commands.explain import ExplainCommands
 from toolcalls.mitm.hooks import ToolCalls
 
 HOSTILE = {
@@ -82,7 +81,7 @@ def test_nothing_hidden_stands_in_any_output(
     for name in ("Tool calls", "Upstream body", "Client body"):
         outputs[name] = contentviews.prettify_message(flow.response, flow, name).text
     outputs["Conversation"] = contentviews.prettify_message(flow.request, flow, "Conversation").text
-    commands = next(one for one in addon.addons if isinstance(one, ExplainCommands))
+    commands = addon.commands
     outputs["why"] = "\n".join(cell for row in commands.why(flow) for cell in row)
     outputs["stats"] = "\n".join(cell for row in commands.stats([flow]) for cell in row)
     assert "Bash" in outputs["why"]

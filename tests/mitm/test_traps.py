@@ -248,7 +248,7 @@ def test_the_tap_does_not_hold_its_flow(addon: ToolCalls) -> None:
     assert not _reaches(tap, flow)
     addon.response(flow)
     assert not _reaches(flow, tap)
-    assert flow not in addon._plans
+    assert flow not in addon.exchanges()._plans
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------

@@ -387,13 +387,13 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
     flow = _flow(PATH, asked(), body, "text/event-stream")
     flow.live = False
     for _ in range(2):  # also when it is written with that, and read once more
-        addon._reported.discard(flow)
+        addon.exchanges()._reported.discard(flow)
         _through(addon, flow)
         assert flow.comment == "lifted Bash (invoke)"
         assert f"  judged    {told}" in _shown(flow).text
     then = _exchange(addon, CALL)
     then.live = False
-    addon._reported.discard(then)
+    addon.exchanges()._reported.discard(then)
     _through(addon, then)
     assert "judged" not in then.metadata[flow_metadata.REPORT]
     assert "judged" not in _shown(then).text

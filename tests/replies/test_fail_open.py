@@ -328,7 +328,7 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
 @pytest.mark.parametrize(
     "place",
     [
-        *(f"hooks.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
+        *(f"exchanges.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
         *("reporting.report.make_report", "flow_metadata.annotate", "flow_metadata.store_bodies"),
     ],
 )

@@ -58,7 +58,8 @@ def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Confi
 
 
 def parse(text: str, source: str, dialects: Collection[str], wires: Collection[str]) -> Config:
-    """Read YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist.
+    """Read YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist,
+    in the order in which mistakes list them; they are asked for only where the text needs them.
 
     Empty text gives the default Config. Raises ConfigError and nothing else, whatever the text is.
     """

@@ -84,7 +84,7 @@ class RouteKeys:
 
     def __init__(self, keys: Keys, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
         self._keys = keys
-        self._dialects = sorted(dialects)
+        self._dialects = dialects
         self._settings: dict[str, Reader] = {
             "client": self._client,
             "upstream": self._upstream,
@@ -119,7 +119,7 @@ class RouteKeys:
             "host": _host,
             "path": _path,
             "model": lambda node, where: {"model": as_glob(node, where)},
-            "wire": one_of("wire", sorted(wires)),
+            "wire": one_of("wire", wires),
         }
         self._route: dict[str, Reader] = {
             "name": lambda node, where: {"name": as_word(node, where, "a name")},

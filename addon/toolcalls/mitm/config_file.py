@@ -6,19 +6,48 @@ as it was, and the log has one line about it. Changes are looked for when a requ
 
 import logging
 import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from stat import S_IWOTH
 
 from toolcalls import config
-from toolcalls.dialects import all_dialects
-from toolcalls.processors.reactor_runner import RUNNER, Broken
 from toolcalls.route import Config, PolicyName, Route
-from toolcalls.wires import all_wires
 
 logger = logging.getLogger(__name__)
 
 _INTERVAL = 1.0  # seconds
+
+
+class _Names(Collection[str]):
+    """Names that are known once the modules are loaded that have them: when a configuration names one."""
+
+    def __init__(self, read: Callable[[], Collection[str]]) -> None:
+        self._read = read
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._read()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+def _dialects() -> Collection[str]:
+    from toolcalls.dialects import all_dialects  # noqa: PLC0415 - see `_Names`
+
+    return all_dialects()
+
+
+def _wires() -> Collection[str]:
+    from toolcalls.wires import all_wires  # noqa: PLC0415 - see `_Names`
+
+    return all_wires()
+
+
+_DIALECTS, _WIRES = _Names(_dialects), _Names(_wires)
 
 
 class ConfigFile:
@@ -70,14 +99,20 @@ class ConfigFile:
         return self._config
 
     def _load(self) -> Config:
-        loaded = config.load(self.path, all_dialects(), all_wires())
+        loaded = config.load(self.path, _DIALECTS, _WIRES)
+        if any(route.reactors for route in (*loaded.routes, loaded.default)):
+            self._load_reactors(loaded)
+        for warning in loaded.warnings:
+            logger.warning(f"toolcalls: {warning}")
+        return loaded
+
+    def _load_reactors(self, loaded: Config) -> None:
+        from toolcalls.processors.reactor_runner import RUNNER, Broken  # noqa: PLC0415 - few configurations have any
+
         try:
             RUNNER.load(loaded)
         except Broken as error:
             raise config.ConfigError(f"{self.path}: {error}") from error
-        for warning in loaded.warnings:
-            logger.warning(f"toolcalls: {warning}")
-        return loaded
 
     def _is_world_writable(self) -> bool:
         """Whether every user of this machine may write the file."""

@@ -10,8 +10,6 @@ from typing import Any
 
 from mitmproxy import ctx
 
-from toolcalls.insight import report
-
 _SECONDS = 6  # after which mitmproxy's keys stand there again
 
 
@@ -42,5 +40,7 @@ class Focus:
         """Show the comment of the flow in focus. `flow`: the one that has changed, where one has."""
         view: Any = ctx.master.addons.get("view")
         focused = view.focus.flow
+        from toolcalls.insight.report import visible  # noqa: PLC0415 - only in the console
+
         if focused is not None and focused.comment and flow in {None, focused}:
-            self._signals.status_message.send(message=report.visible(focused.comment), expire=_SECONDS)
+            self._signals.status_message.send(message=visible(focused.comment), expire=_SECONDS)

@@ -1,52 +1,33 @@
-"""The addon: mitmproxy's hooks, and which module does the work of each.
+"""The addon: mitmproxy's hooks, its options, commands and views.
 
-A reply that mitmproxy streams is read as it comes (`response_tap`). One that is there as a whole is read in one go: in
-flows from a file (`-r`), and in replies that mitmproxy gives itself (`-S`, map_local). Both feed the same exchange, so
-both give the same verdicts. A reply ends in `response` or in `error`, for flows from a file in both; it is reported
-once.
-
-For traffic of no LLM API the path is looked at, and nothing else. The tap catches what fails on the bytes' way;
-mitmproxy catches and logs what fails in a hook, and the traffic passes.
+Start here for when things happen, and in `exchanges` for what is done to a request and its reply. A proxy that starts
+must listen soon, so this module loads only what a start needs: the options, the configuration, and what mitmproxy shows
+of commands and views. What reads replies is loaded right behind the start (`loading`), or by the first flow that comes
+before that; a command, a view or the page is loaded when somebody first uses it.
 """
 
 import logging
-from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader
-from mitmproxy.flow import Error
 
-from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.banner import banner
-from toolcalls.mitm.commands.copy_call import CopyCommands
-from toolcalls.mitm.commands.explain import ExplainCommands
-from toolcalls.mitm.commands.export import ExportCommands
+from toolcalls.mitm import loading
+from toolcalls.mitm.commands.declared import Commands
 from toolcalls.mitm.commands.keys import bind_keys
-from toolcalls.mitm.commands.rejudge import JudgeCommands
 from toolcalls.mitm.console_status import Focus
-from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
-from toolcalls.mitm.error_replies import answer, quoting_body, reading_of
-from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
 from toolcalls.mitm.exposed_listeners import exposed_modes
-from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.page.addon import PageAddon
-from toolcalls.mitm.reply_forms import form_of, unreadable_charset
-from toolcalls.mitm.reporting import LIVE, Reporter, exchange_label, log_losses
-from toolcalls.mitm.response_tap import ResponseTap
-from toolcalls.mitm.unknown_apis import UnknownAPIs
 from toolcalls.mitm.views import add_views
-from toolcalls.mitm.websocket_hooks import WebSocketHooks
-from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.call_memory import REFUSED
-from toolcalls.wires.frames import Form
+
+if TYPE_CHECKING:
+    from toolcalls.mitm.exchanges import Exchanges
 
 logger = logging.getLogger(__name__)
 
-_NONE = object()
-_STOPPED = "mitmproxy was stopped while the reply was coming."
+_END = object()
 
 
 class ToolCalls:
@@ -54,18 +35,19 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._options = Options()
-        self._reporter = Reporter(self._options)
-        # None: the reply is not parsed, and the log says why. An entry is dropped when the reply has ended.
-        self._plans: WeakKeyDictionary[http.HTTPFlow, ExchangePlan | None] = WeakKeyDictionary()
-        self._reported: WeakSet[http.HTTPFlow] = WeakSet()
-        self._replayed_bodies = flow_metadata.ReplayedBodies()
-        self._live = Live()
-        self._unknown = UnknownAPIs()
+        self._exchanges: Exchanges | None = None
         self._focus = Focus()
-        self._websocket = WebSocketHooks(self._options, self._reporter, self._live)
+        self.commands = Commands(lambda: self._options.config_file)
         # mitmproxy finds their commands and hooks here.
-        parts = (ExplainCommands, JudgeCommands, CopyCommands, ExportCommands, PageAddon)
-        self.addons = [part(lambda: self._options.config_file) for part in parts]
+        self.addons = [self.commands, PageAddon(lambda: self._options.config_file)]
+
+    def exchanges(self) -> "Exchanges":
+        """What is done to requests and replies. A method, since mitmproxy reads every attribute to find commands."""
+        if self._exchanges is None:
+            from toolcalls.mitm.exchanges import Exchanges  # noqa: PLC0415 - see above
+
+            self._exchanges = Exchanges(self._options)
+        return self._exchanges
 
     # The addon itself
 
@@ -82,15 +64,42 @@ class ToolCalls:
         """Log the banner, and show the comments: in mitmweb's list, which has a column for them, and in the console
         those of the flow in focus. The user's own columns and keys stay.
         """
-        if self._options.config_file is not None:
-            for line in banner(self._options.config_file):
-                logger.info(line)
         bind_keys()
         self._focus.start()
         options: Any = ctx.options  # its methods have no types
         self._warn_of_exposed_listeners(options)
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
+        self._load_next(self._slices())
+
+    def _slices(self) -> Iterator[None]:
+        """Load what the first flow needs, and log the banner as soon as the APIs that it names are there."""
+        yield
+        yield from loading.apis()
+        self._log_banner()
+        yield from loading.reading()
+        self.exchanges()
+
+    def _load_next(self, slices: Iterator[None]) -> None:
+        """Load one slice now, and the next when the loop has done what has come meanwhile.
+
+        Without its modules the addon would let through what its rules may forbid, so mitmproxy ends.
+        """
+        try:
+            is_more = next(slices, _END) is None
+        except Exception:
+            logger.exception("toolcalls: the addon cannot be loaded, so mitmproxy ends")
+            ctx.master.shutdown()
+            return
+        if is_more:
+            ctx.master.event_loop.call_soon(self._load_next, slices)
+
+    def _log_banner(self) -> None:
+        from toolcalls.mitm.banner import banner  # noqa: PLC0415 - it names the APIs
+
+        if self._options.config_file is not None:
+            for line in banner(self._options.config_file):
+                logger.info(line)
 
     @staticmethod
     def _warn_of_exposed_listeners(options: Any) -> None:
@@ -103,198 +112,42 @@ class ToolCalls:
             )
 
     def done(self) -> None:
-        """mitmproxy stops, or reloads the addon; then replies go on, and the new addon reports them."""
-        self._live.stop()
+        """mitmproxy stops, or reloads the addon."""
         self._focus.stop()
-        if ctx.master.should_exit.is_set():
-            for flow in list(self._plans):
-                if flow.error is None:
-                    flow.error = Error(_STOPPED)
-                self._end(flow, cut=True)
-            self._websocket.end_all()
-            for line in self._reporter.totals.lines():
-                logger.info(line)
+        if self._exchanges is not None:
+            self._exchanges.done()
         self._options.close()
 
-    # Requests
+    # Requests and replies
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """A flow that is sent again (`-C`) still has the report and comment of its first reply."""
-        if flow.is_replay == "request" and wire_for(flow.request) is not None:
-            flow_metadata.clear(flow)
-            self._reported.discard(flow)
+        """The headers of a request are there."""
+        self.exchanges().requestheaders(flow)
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Decide what is done to the reply. One that may be changed is asked for without content coding."""
-        if not flow.live:
-            return
-        if flow.is_replay == "request":
-            flow_metadata.restore_request_body(flow)
-        self._websocket.refuse(flow)
-        plan = self._plan(flow)
-        if plan is None:
-            if flow.request.method == "POST" and flow not in self._plans:
-                self._unknown.look(flow)
-            return
-        playback = ctx.master.addons.lookup.get("serverplayback")
-        for flows in getattr(playback, "flowmap", {}).values():
-            self._replayed_bodies.add(flows)
-        if plan.may_change:
-            flow.request.headers["accept-encoding"] = "identity"
-        if plan.request is not None and flow_metadata.original_request_body(flow) is None:
-            flow_metadata.replace_request_body(flow, *plan.request)
-        flow_metadata.store_recognised_client(flow, plan.recognised)
-        log_losses(flow, plan)
-
-    def _plan(self, flow: http.HTTPFlow) -> ExchangePlan | None:
-        """What is done to the flow's reply, decided once; None for nothing."""
-        if flow in self._plans:
-            return self._plans[flow]
-        wire, config_file = wire_for(flow.request), self._options.config_file
-        if wire is None or config_file is None:
-            return None
-        original = flow_metadata.original_request_body(flow)
-        try:
-            plan = plan_for(
-                wire, flow.request, config_file.current(), original, self._reporter.calls,
-                self._reporter.clients if flow.live else None, flow_metadata.recognised_client(flow),
-            )  # fmt: skip
-        except ReplyNotParsed as reason:
-            logger.info(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(reason))}")
-            plan = None
-        self._plans[flow] = plan
-        return plan
-
-    # WebSocket
+        """A request is there as a whole."""
+        self.exchanges().request(flow)
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """A connection is open."""
-        self._websocket.start(flow)
+        self.exchanges().websocket_start(flow)
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         """The next message, of either side."""
-        self._websocket.message(flow)
+        self.exchanges().websocket_message(flow)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed, or comes from a file."""
-        self._websocket.end(flow)
-
-    # Replies
+        self.exchanges().websocket_end(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Install a tap for a reply that streams; read one that is already here as a whole."""
-        if not flow.live or flow.response is None:
-            return
-        plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, flow.response, guarded=plan.may_block) if plan else None
-        if plan is not None and plan.may_be_refused and flow.response.status_code == 400:
-            flow_metadata.add_comment(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
-        if plan is None or form is None:
-            return
-        if flow.response.raw_content is not None:
-            self._serve(flow, flow.response, plan, form)
-        elif callable(flow.response.stream):
-            logger.warning(f"{exchange_label(flow)}: the reply passes unread: another addon streams it")
-        elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
-            if plan.may_change:
-                flow_metadata.prepare_headers(flow)
-            flow.response.stream = tap
-            self._live.begin(flow)
+        """The headers of a reply are there."""
+        self.exchanges().responseheaders(flow)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """The reply has ended as it should, or the flow comes from a file."""
-        self._end(flow, cut=not flow.live and flow.error is not None)
+        self.exchanges().response(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: the upstream or the client disconnected."""
-        self.websocket_end(flow)
-        self._end(flow, cut=True)
-
-    def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> ResponseTap | None:
-        """A tap for a reply; None for one in an unknown content coding, which passes as it is.
-
-        If a rule may block calls of the reply, nothing passes of one in an unknown coding or charset.
-        """
-        if plan.may_block and (charset := unreadable_charset(response, form)) is not None:
-            unknown_charset = UnknownCoding(f"charset {charset!r}")
-            return ResponseTap(plan.exchange(form), form=form, decoder=unknown_charset, changes=True)
-        try:
-            limit = plan.call_policy.route.max_decoded_bytes
-            decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
-        except LookupError as unknown:
-            if plan.may_block:
-                return ResponseTap(plan.exchange(form), form=form, decoder=UnknownCoding(str(unknown)), changes=True)
-            logger.warning(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(unknown))}")
-            return None
-        return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
-
-    def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> None:
-        """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
-        body = response.raw_content or b""
-        recorded = self._replayed_bodies.upstream(body)
-        tap = self._tap(flow, response, plan, form)
-        if tap is None:
-            return
-        tap(body if recorded is None else recorded)
-        tap(b"")
-        if plan.may_change:
-            response.headers.pop("content-encoding", None)
-        flow_metadata.store_bodies(response, flow.metadata, tap)
-        self._report(flow, tap.exchange)
-
-    def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
-        """A reply has ended, in whatever way: finish it once and record the flow."""
-        is_live = self._plans.pop(flow, _NONE) is not _NONE  # else the flow comes from a file
-        self._live.end(flow)
-        try:
-            self._finish(flow, cut=cut)
-        finally:
-            if is_live:
-                self._reporter.record(flow)
-
-    def _finish(self, flow: http.HTTPFlow, *, cut: bool) -> None:
-        """Close or abort a reply that was read, or read one that is there as a whole."""
-        response = flow.response
-        if response is None or flow in self._reported:
-            return
-        tap: Any = response.stream
-        if getattr(tap, "is_toolcalls_tap", False):
-            response.stream = True
-            if cut:
-                tap.abort()
-            else:
-                tap.close()
-            flow_metadata.store_bodies(response, flow.metadata, tap)
-            self._report(flow, tap.exchange)
-        elif (body := quoting_body(flow)) is not None:
-            if (plan := self._plan(flow)) is not None and flow.live and not cut:
-                self._report(flow, answer(plan, flow, body))
-            elif plan is not None:
-                held = LIVE if flow.live else flow.metadata.get(flow_metadata.REPORT)
-                self._report(flow, reading_of(plan, flow, body), held=held)
-            self._plans.pop(flow, None)
-        elif not flow.live and response.raw_content is not None:
-            self._judge(flow, response, cut=cut)
-
-    def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
-        """Read a flow from a file by the current configuration. Its bodies and its verdicts stay as recorded."""
-        plan = self._plan(flow)
-        form = form_of(plan.wire, flow.request, response, guarded=plan.may_block) if plan else None
-        self._plans.pop(flow, None)
-        if plan is None or form is None:
-            return
-        tap = self._tap(flow, response, plan, form)
-        if tap is None:
-            return
-        recorded = flow.metadata.get(flow_metadata.UPSTREAM)
-        tap(recorded if isinstance(recorded, bytes) else response.raw_content or b"")
-        if cut:
-            tap.abort()
-        else:
-            tap.close()
-        self._report(flow, tap.exchange, held=flow.metadata.get(flow_metadata.REPORT))
-
-    def _report(self, flow: http.HTTPFlow, exchange: Exchange, held: object = LIVE) -> None:
-        """Report on a flow's only reply."""
-        self._reported.add(flow)
-        self._reporter.report(flow, exchange, held=held)
+        self.exchanges().error(flow)

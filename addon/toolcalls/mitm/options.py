@@ -4,17 +4,18 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 
 from toolcalls.config import ConfigError
-from toolcalls.insight import report
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.journal import Journal
 from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
-from toolcalls.mitm.recording.recorder import Recorder
+
+if TYPE_CHECKING:
+    from toolcalls.mitm.journal import Journal
+    from toolcalls.mitm.recording.recorder import Recorder
 
 _OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
 
@@ -89,13 +90,13 @@ class Options:
         if "toolcalls_config" in updated or self.config_file is None:
             self.config_file = ConfigFile(ctx.options.toolcalls_config)
         if "toolcalls_log" in updated:
-            journal = _open("toolcalls_log", Journal)
+            journal = _open("toolcalls_log", _journal)
             if self.journal is not None:
                 self.journal.close()
             self.journal = journal
         if any(name.startswith("toolcalls_record") for name in updated):
             limits = _limits()
-            recorder = _open("toolcalls_record", lambda path: Recorder(path, limits))
+            recorder = _open("toolcalls_record", lambda path: _recorder(path, limits))
             if self.recorder is not None:
                 self.recorder.close()
             self.recorder = recorder
@@ -114,6 +115,18 @@ def _open[T](option: str, kind: Callable[[Path], T]) -> T | None:
         return kind(Path(path).expanduser()) if path else None
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: the home of an unknown user
         raise ConfigError(f"{option}: {error}") from error
+
+
+def _journal(path: Path) -> "Journal":
+    from toolcalls.mitm.journal import Journal  # noqa: PLC0415 - only where the option is set
+
+    return Journal(path)
+
+
+def _recorder(path: Path, limits: Limits) -> "Recorder":
+    from toolcalls.mitm.recording.recorder import Recorder  # noqa: PLC0415 - only where the option is set
+
+    return Recorder(path, limits)
 
 
 def _limits() -> Limits:
@@ -160,5 +173,7 @@ def _is_starting() -> bool:
 
 def _exit(why: str) -> NoReturn:
     """End mitmproxy with one line and status 2. For an OptionsError it would print a traceback and return 1."""
-    print(f"toolcalls: {report.visible(why)}", file=sys.stderr, flush=True)
+    from toolcalls.insight.report import visible  # noqa: PLC0415 - only now
+
+    print(f"toolcalls: {visible(why)}", file=sys.stderr, flush=True)
     raise SystemExit(2)

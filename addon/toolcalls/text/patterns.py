@@ -14,11 +14,12 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from time import thread_time
-from typing import Any, Protocol
-
-import regex
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolcalls.text.linear_search import LinearSearch
+
+if TYPE_CHECKING:
+    import regex
 
 _CHARACTERS = 1 << 28  # under half a second for most expressions
 _SECONDS = 1.0  # of the process's own time, so a busy machine changes nothing
@@ -160,6 +161,8 @@ def _safe_length(text: str) -> int:
 
 def _bounded(text: str, flags: re.RegexFlag) -> "regex.Pattern[str]":
     """The same expression for `regex`. Raises re.error for one that it does not take."""
+    import regex  # noqa: PLC0415 - it is slow to load, and mitmproxy starts without it
+
     spelt = _LITERAL_COLON.sub(r"[\\:", _LITERAL_BRACE.sub(r"\\{", text))
     try:
         return regex.compile(spelt, int(flags))

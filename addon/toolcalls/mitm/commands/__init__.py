@@ -7,8 +7,8 @@
     toolcalls.copy FLOW FORM [CALL] [FILE]   a call as JSON or as text of a dialect, to the clipboard or to a file
     toolcalls.export FORMAT FLOWS FILE  flows for other programs
 
-In: flows, as mitmproxy's command line selects them. Out: a table, a changed report, the clipboard or a file. `explain`,
-`rejudge`, `copy_call` and `export` are addons inside the addon, each with related commands; `keys` binds the keys.
-Signatures are typed like mitmproxy's own, so mitmproxy completes arguments and reports mistakes in them. Text of a
-model is shown with its hidden characters as escapes, and copied and exported as it is.
+In: flows, as mitmproxy's command line selects them. Out: a table, a changed report, the clipboard or a file.
+`declared` is what mitmproxy sees of them; `explain`, `rejudge`, `copy_call` and `export` do the work; `keys` binds the
+keys. Signatures are typed like mitmproxy's own, so mitmproxy completes arguments and reports mistakes in them. Text of
+a model is shown with its hidden characters as escapes, and copied and exported as it is.
 """

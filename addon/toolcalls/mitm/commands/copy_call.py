@@ -12,7 +12,6 @@ from mitmproxy.log import ALERT
 
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
-from toolcalls.mitm.commands.declaring import choice, command_named
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
@@ -26,25 +25,19 @@ from toolcalls.writing.writer import write
 logger = logging.getLogger(__name__)
 
 _pyperclip: Any = import_module("pyperclip")  # it has no types
-_CLIPBOARD = mitmproxy.types.Path("")
 
 
 class CopyCommands:
     """Commands that copy calls."""
 
-    name = "toolcalls.commands.copy"  # among mitmproxy's addons
-
     def __init__(self, config_file: Callable[[], ConfigFile | None]) -> None:
         self._replies = RecordedReplies(config_file)
 
-    @command_named("toolcalls.copy.forms")
     def forms(self) -> Sequence[str]:
         """The forms in which a call can be copied."""
         return ["json", *all_dialects()]
 
-    @command_named("toolcalls.copy")
-    @choice("form", "toolcalls.copy.forms")
-    def copy(self, flow: flow.Flow, form: str, call: int = 1, path: mitmproxy.types.Path = _CLIPBOARD) -> None:
+    def copy(self, flow: flow.Flow, form: str, call: int, path: mitmproxy.types.Path) -> None:
         """Copy a tool call of a reply, the first unless another number is given, as JSON or as text of a dialect:
         to the clipboard, or to a file if one is named.
         """

@@ -9,7 +9,6 @@ import mitmproxy.types
 from mitmproxy import ctx, exceptions, flow
 
 from toolcalls.mitm import background
-from toolcalls.mitm.commands.declaring import command_named
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
@@ -33,12 +32,9 @@ _LONG = "This reply is long, so reading it takes a moment"
 class ExplainCommands:
     """Commands that show tables."""
 
-    name = "toolcalls.commands.explain"  # among mitmproxy's addons
-
     def __init__(self, config_file: Callable[[], ConfigFile | None]) -> None:
         self._replies = RecordedReplies(config_file)
 
-    @command_named("toolcalls.why")
     def why(self, flow: flow.Flow) -> mitmproxy.types.Data:
         """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
         and which of the seven conditions it meets.
@@ -71,7 +67,6 @@ class ExplainCommands:
         background.start(show(), "toolcalls.why")
         return [[f"{_LONG}; the answer comes here."]]
 
-    @command_named("toolcalls.stats")
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
         """Count what became of the tool calls in flows: by model and dialect, and by reason; and how many replies of
         each model on each server came with which damage.

@@ -12,7 +12,6 @@ from mitmproxy.log import ALERT
 
 from toolcalls.insight.exports import FORMATS
 from toolcalls.mitm import background
-from toolcalls.mitm.commands.declaring import choice, command_named
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report
@@ -27,8 +26,6 @@ _AT_ONCE = 8 * 1024  # bytes that are exported while the proxy waits: some tens 
 class ExportCommands:
     """Commands that write flows to files."""
 
-    name = "toolcalls.commands.export"  # among mitmproxy's addons
-
     def __init__(self, config_file: Callable[[], ConfigFile | None]) -> None:
         self._replies = RecordedReplies(config_file)
         self._stopped = False
@@ -37,13 +34,10 @@ class ExportCommands:
         """mitmproxy stops or reloads the addon: an export that is being written is cancelled."""
         self._stopped = True
 
-    @command_named("toolcalls.export.formats")
     def formats(self) -> Sequence[str]:
         """The formats for other programs."""
         return list(FORMATS)
 
-    @command_named("toolcalls.export")
-    @choice("format", "toolcalls.export.formats")
     def export(self, format: str, flows: Sequence[flow.Flow], path: mitmproxy.types.Path) -> None:  # noqa: A002
         """Write what the addon knows of flows to a file that only its owner can read, for other programs."""
         ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (has_report(one) or failure_report(one))]

@@ -10,7 +10,6 @@ from mitmproxy.log import ALERT
 
 from toolcalls.insight import report
 from toolcalls.mitm import background, flow_metadata
-from toolcalls.mitm.commands.declaring import choice, command_named
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
@@ -36,25 +35,19 @@ type _Report = tuple[int | None, dict[str, Any]]
 class JudgeCommands:
     """Commands that change the reports of flows."""
 
-    name = "toolcalls.commands.judge"  # among mitmproxy's addons
-
     def __init__(self, config_file: Callable[[], ConfigFile | None]) -> None:
         self._replies = RecordedReplies(config_file)
 
-    @command_named("toolcalls.judge")
     def judge(self, flows: Sequence[flow.Flow]) -> None:
         """Read the replies of flows again, as the upstream sent them, with today's configuration. Their verdicts,
         comments and marks change, their bodies do not.
         """
         self._judge(flows, "again")
 
-    @command_named("toolcalls.policies")
     def policies(self) -> Sequence[str]:
         """The policies by which text is a call; `file` is the one that the configuration names."""
         return [*_POLICIES, _FILE]
 
-    @command_named("toolcalls.policy")
-    @choice("policy", "toolcalls.policies")
     def policy(self, flows: Sequence[flow.Flow], policy: str) -> None:
         """Read the replies on the routes of these flows by another policy until mitmproxy stops, new ones too, and
         judge these flows again.

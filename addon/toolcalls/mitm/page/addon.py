@@ -9,7 +9,6 @@ from mitmproxy import ctx
 
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.page import PATH
-from toolcalls.mitm.page.state import PageState
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +19,7 @@ class PageAddon:
     name = "toolcalls_page"  # mitmproxy knows addons by their names
 
     def __init__(self, rules: Callable[[], ConfigFile | None] = lambda: None) -> None:
-        self._state = PageState(rules)
+        self._rules = rules
         self._added: list[Any] = []  # tornado's rules
 
     def running(self) -> None:
@@ -31,7 +30,7 @@ class PageAddon:
         before = list(app.default_router.rules)
         # Imported here because it imports mitmweb's modules, which mitmdump has not loaded.
         handlers: Any = import_module("toolcalls.mitm.page.handlers")
-        app.add_handlers(r".*", handlers.handlers_of(self._state))
+        app.add_handlers(r".*", handlers.handlers_of(handlers.PageState(self._rules)))
         self._added = [rule for rule in app.default_router.rules if rule not in before]
         # mitmweb's own address, which carries the token of its login unless the user chose a password.
         address, _, token = str(getattr(ctx.master, "web_url", "")).partition("?")

@@ -1,0 +1,39 @@
+"""Loads what reads replies, in slices: mitmproxy starts without it, and the first flow must not wait for it.
+
+Imports run in mitmproxy's loop, not in a thread: a reload of the addon forgets all of its modules, and must not do so
+while another thread is importing them. So each slice is a module of the rooms, from the lowest room up.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+ROOMS = ("text", "values", "shapes", "dialects", "reading", "writing", "mending", "requests", "processors", "replies")
+
+# What a report needs of `insight`: expressions for secrets take long to compile.
+REPORT = ("vocabulary.reasons", "secret_patterns", "redaction", "report")
+
+
+def apis() -> Iterator[None]:
+    """Load the wires."""
+    yield from _modules("toolcalls.values")
+    yield from _modules("toolcalls.wires")
+
+
+def reading() -> Iterator[None]:
+    """Load the rooms that a reply goes through, each with all it holds, and what `text.patterns` loads late."""
+    import_module("regex")
+    yield
+    for room in ROOMS:
+        yield from _modules(f"toolcalls.{room}")
+    for module in REPORT:
+        import_module(f"toolcalls.insight.{module}")
+        yield
+
+
+def _modules(package: str) -> Iterator[None]:
+    spec = find_spec(package)
+    for module in iter_modules(spec.submodule_search_locations if spec is not None else None):
+        import_module(f"{package}.{module.name}")
+        yield
