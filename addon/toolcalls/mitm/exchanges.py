@@ -5,11 +5,16 @@ flows from a file (`-r`), and in replies that mitmproxy gives itself (`-S`, map_
 both give the same verdicts. A reply ends in `response` or in `error`, for flows from a file in both; it is reported
 once.
 
+A body that comes whole and is large takes seconds to read. That is done in a thread while mitmproxy waits for the hook,
+so that other flows go on; mitmproxy gathers the body itself then, as it does without the addon.
+
 For traffic of no LLM API the path is looked at, and nothing else. The tap catches what fails on the bytes' way;
 mitmproxy catches and logs what fails in a hook, and the traffic passes.
 """
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -17,7 +22,7 @@ from mitmproxy import ctx, http
 from mitmproxy.flow import Error
 
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata
+from toolcalls.mitm import background, flow_metadata
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
 from toolcalls.mitm.error_replies import answer, quoting_body, reading_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
@@ -36,6 +41,9 @@ logger = logging.getLogger(__name__)
 
 _NONE = object()
 _STOPPED = "mitmproxy was stopped while the reply was coming."
+_AT_ONCE = 128 * 1024  # bytes that are read while the proxy waits: some tens of milliseconds
+
+type _Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class Exchanges:
@@ -47,6 +55,7 @@ class Exchanges:
         # None: the reply is not parsed, and the log says why. An entry is dropped when the reply has ended.
         self._plans: WeakKeyDictionary[http.HTTPFlow, ExchangePlan | None] = WeakKeyDictionary()
         self._reported: WeakSet[http.HTTPFlow] = WeakSet()
+        self._gathered: WeakKeyDictionary[http.HTTPFlow, ResponseTap] = WeakKeyDictionary()
         self._replayed_bodies = flow_metadata.ReplayedBodies()
         self._live = Live()
         self._unknown = UnknownAPIs()
@@ -59,7 +68,7 @@ class Exchanges:
             for flow in list(self._plans):
                 if flow.error is None:
                     flow.error = Error(_STOPPED)
-                self._end(flow, cut=True)
+                _at_once(self._end(_in_place, flow, cut=True))
             self._websocket.end_all()
             for line in self._reporter.totals.lines():
                 logger.info(line)
@@ -129,34 +138,38 @@ class Exchanges:
 
     # Replies
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
+    def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Install a tap for a reply that streams; read one that is already here as a whole."""
         if not flow.live or flow.response is None:
-            return
+            return None
         plan = self._plan(flow)
         form = form_of(plan.wire, flow.request, flow.response, guarded=plan.may_block) if plan else None
         if plan is not None and plan.may_be_refused and flow.response.status_code == 400:
             flow_metadata.add_comment(flow, next(note for note in plan.losses if note.startswith(REFUSED)))
         if plan is None or form is None:
-            return
+            return None
         if flow.response.raw_content is not None:
-            self._serve(flow, flow.response, plan, form)
-        elif callable(flow.response.stream):
+            return _run(self._serve, flow, flow.response, plan, form)
+        if callable(flow.response.stream):
             logger.warning(f"{exchange_label(flow)}: the reply passes unread: another addon streams it")
         elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
+            if plan.may_change and form == "whole" and _is_announced_large(flow.response):
+                self._gathered[flow] = tap
+                return None
             if plan.may_change:
                 flow_metadata.prepare_headers(flow)
             flow.response.stream = tap
             self._live.begin(flow)
+        return None
 
-    def response(self, flow: http.HTTPFlow) -> None:
+    def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """The reply has ended as it should, or the flow comes from a file."""
-        self._end(flow, cut=not flow.live and flow.error is not None)
+        return _run(self._end, flow, cut=not flow.live and flow.error is not None)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: the upstream or the client disconnected."""
         self.websocket_end(flow)
-        self._end(flow, cut=True)
+        _at_once(self._end(_in_place, flow, cut=True))
 
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> ResponseTap | None:
         """A tap for a reply; None for one in an unknown content coding, which passes as it is.
@@ -176,42 +189,45 @@ class Exchanges:
             return None
         return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
 
-    def _serve(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> None:
+    async def _serve(
+        self, run: _Run, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form
+    ) -> None:
         """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
         body = response.raw_content or b""
         recorded = self._replayed_bodies.upstream(body)
         tap = self._tap(flow, response, plan, form)
         if tap is None:
             return
-        tap(body if recorded is None else recorded)
-        tap(b"")
+        await run(lambda: tap.whole(body if recorded is None else recorded))
         if plan.may_change:
             response.headers.pop("content-encoding", None)
         flow_metadata.store_bodies(response, flow.metadata, tap)
         self._report(flow, tap.exchange)
 
-    def _end(self, flow: http.HTTPFlow, *, cut: bool) -> None:
+    async def _end(self, run: _Run, flow: http.HTTPFlow, *, cut: bool) -> None:
         """A reply has ended, in whatever way: finish it once and record the flow."""
         is_live = self._plans.pop(flow, _NONE) is not _NONE  # else the flow comes from a file
         self._live.end(flow)
         try:
-            self._finish(flow, cut=cut)
+            await self._finish(run, flow, cut=cut)
         finally:
             if is_live:
                 self._reporter.record(flow)
 
-    def _finish(self, flow: http.HTTPFlow, *, cut: bool) -> None:
+    async def _finish(self, run: _Run, flow: http.HTTPFlow, *, cut: bool) -> None:
         """Close or abort a reply that was read, or read one that is there as a whole."""
         response = flow.response
         if response is None or flow in self._reported:
             return
         tap: Any = response.stream
-        if getattr(tap, "is_toolcalls_tap", False):
+        if (gathered := self._gathered.pop(flow, None)) is not None:
+            await self._give(run, flow, response, gathered)
+        elif getattr(tap, "is_toolcalls_tap", False):
             response.stream = True
             if cut:
                 tap.abort()
             else:
-                tap.close()
+                await run(tap.close)
             flow_metadata.store_bodies(response, flow.metadata, tap)
             self._report(flow, tap.exchange)
         elif (body := quoting_body(flow)) is not None:
@@ -222,9 +238,20 @@ class Exchanges:
                 self._report(flow, reading_of(plan, flow, body), held=held)
             self._plans.pop(flow, None)
         elif not flow.live and response.raw_content is not None:
-            self._judge(flow, response, cut=cut)
+            await self._judge(run, flow, response, cut=cut)
 
-    def _judge(self, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
+    async def _give(self, run: _Run, flow: http.HTTPFlow, response: http.Response, tap: ResponseTap) -> None:
+        """A body that mitmproxy has gathered: what the client gets of it. None of it has left yet."""
+        body = response.raw_content
+        if body is None:  # the upstream broke off, and mitmproxy answers by itself
+            tap.abort()
+        else:
+            out = await run(lambda: tap.whole(body))
+            flow_metadata.store_bodies(response, flow.metadata, tap)
+            flow_metadata.replace_reply_body(response, body, out)
+        self._report(flow, tap.exchange)
+
+    async def _judge(self, run: _Run, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
         """Read a flow from a file by the current configuration. Its bodies and its verdicts stay as recorded."""
         plan = self._plan(flow)
         form = form_of(plan.wire, flow.request, response, guarded=plan.may_block) if plan else None
@@ -235,14 +262,53 @@ class Exchanges:
         if tap is None:
             return
         recorded = flow.metadata.get(flow_metadata.UPSTREAM)
-        tap(recorded if isinstance(recorded, bytes) else response.raw_content or b"")
+        body = recorded if isinstance(recorded, bytes) else response.raw_content or b""
+        await run(lambda: tap(body))
         if cut:
             tap.abort()
         else:
-            tap.close()
+            await run(tap.close)
         self._report(flow, tap.exchange, held=flow.metadata.get(flow_metadata.REPORT))
 
     def _report(self, flow: http.HTTPFlow, exchange: Exchange, held: object = LIVE) -> None:
         """Report on a flow's only reply."""
         self._reported.add(flow)
         self._reporter.report(flow, exchange, held=held)
+
+
+def _run(
+    work: Callable[..., Coroutine[Any, Any, None]], flow: http.HTTPFlow, *given: Any, **how: Any
+) -> Awaitable[None] | None:
+    """Do the work of a hook: at once, or for a large body in what mitmproxy awaits, with the long steps in a thread."""
+    if _size(flow) > _AT_ONCE and background.loop_is_running():
+        return work(asyncio.to_thread, flow, *given, **how)
+    _at_once(work(_in_place, flow, *given, **how))
+    return None
+
+
+async def _in_place(step: Callable[[], object]) -> object:
+    return step()
+
+
+def _at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine whose steps are done in place: it never waits, so it needs no loop."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("a step that is done in place waited")
+
+
+def _size(flow: http.HTTPFlow) -> int:
+    """Bytes of a body that the end of a reply has to read; what was read as it came does not count."""
+    if flow.response is None:
+        return 0
+    tap: Any = flow.response.stream
+    unread: int = tap.unread if getattr(tap, "is_toolcalls_tap", False) else 0
+    return max(unread, background.reply_bytes(flow))
+
+
+def _is_announced_large(response: http.Response) -> bool:
+    """Whether mitmproxy gathers the body, by its options, and its length is known to be large."""
+    length = response.headers.get("content-length", "")
+    return not response.stream and length.isdecimal() and int(length) > _AT_ONCE

@@ -82,6 +82,17 @@ def store_bodies(response: http.Response, metadata: dict[str, Any], tap: Respons
     metadata[TIMES] = {"upstream": _times(tap.upstream), "client": None if same else _times(tap.client)}
 
 
+def replace_reply_body(response: http.Response, came: bytes, body: bytes) -> None:
+    """Give the client `body` instead of the whole reply that came, which mitmproxy has gathered."""
+    response.raw_content = body
+    if body == came:
+        return
+    for name in ("content-encoding", *_DIGESTS):
+        response.headers.pop(name, None)
+    if "transfer-encoding" not in response.headers:
+        response.headers["content-length"] = str(len(body))
+
+
 def store_answer(flow: http.HTTPFlow, response: http.Response, error: bytes, body: bytes, content_type: str) -> None:
     """Give the client a reply with this body instead of an error, whose status and body (uncoded) are kept."""
     flow.metadata[ERROR] = response.status_code

@@ -7,7 +7,7 @@ before that; a command, a view or the page is loaded when somebody first uses it
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx, http
@@ -140,13 +140,13 @@ class ToolCalls:
         """The connection is closed, or comes from a file."""
         self.exchanges().websocket_end(flow)
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """The headers of a reply are there."""
-        self.exchanges().responseheaders(flow)
+    def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """The headers of a reply are there. What is returned, mitmproxy awaits."""
+        return self.exchanges().responseheaders(flow)
 
-    def response(self, flow: http.HTTPFlow) -> None:
-        """The reply has ended as it should, or the flow comes from a file."""
-        self.exchanges().response(flow)
+    def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """The reply has ended as it should, or the flow comes from a file. What is returned, mitmproxy awaits."""
+        return self.exchanges().response(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: the upstream or the client disconnected."""

@@ -20,6 +20,8 @@ MAX_KEPT = 16 * 1024 * 1024  # bytes
 MAX_PIECES = 500_000
 MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that is read as a whole; a larger one passes as it comes
 
+_AT_ONCE = 128 * 1024  # bytes of a whole body that are read while the host waits
+
 
 class TimedBody:
     """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects.
@@ -102,10 +104,24 @@ class ResponseTap:
         """Whether the client got the upstream's content coding."""
         return self._decoder is not None and not self._changes
 
+    @property
+    def unread(self) -> int:
+        """Bytes of a large whole body that leaves as it comes and is read when the host calls `close`."""
+        if self._room is None or self._changes or self.ended or self.exchange.failure is not None:
+            return 0
+        size = MAX_WHOLE - self._room
+        return size if size > _AT_ONCE else 0
+
+    def whole(self, body: bytes) -> bytes:
+        """What leaves for a body that is here as a whole."""
+        return b"".join(
+            [bytes(left) if isinstance(left, bytes) else b"".join(left) for left in (self(body), self._end())]
+        )
+
     def __call__(self, data: bytes) -> bytes | Sequence[bytes]:
         """The next piece, b"" for the end; returns what leaves now."""
         if not data:
-            return self._end() or []
+            return [] if self.unread else self._end() or []
         piece = data
         try:
             if self._needs_preparation:
