@@ -111,20 +111,11 @@ FILES = {
     "launch": "addon_path agents authorities proxy | routing | run trial | doctor",
     "demo": "observations | client display model_server proxy",
     "mitm": """
-<<<<<<< HEAD
-        append_file config_file content_codings exposed_listeners console_status log_lines progress recorded_verdicts
-        reply_forms requirements run_totals start unknown_apis |
+        append_file config_file content_codings exposed_listeners console_status loading log_lines progress
+        recorded_verdicts reply_forms requirements run_totals start unknown_apis |
         banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
         | flow_redaction judging live views | flow_records tables recording | offline | page | commands | options
-        | reporting | websocket_hooks | hooks | addon
-=======
-        append_file config_file content_codings exposed_listeners console_status loading log_lines progress
-        recorded_verdicts
-        reply_forms requirements start |
-        banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
-        | flow_redaction judging live views | flow_records tables recording | offline page | commands | options
         | reporting | websocket_hooks | exchanges | hooks | addon
->>>>>>> c62b335 (mitmproxy starts with the addon's options alone; what reads replies is loaded in slices right behind it)
     """,
 }
 
