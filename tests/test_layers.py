@@ -114,8 +114,8 @@ FILES = {
         append_file config_file content_codings exposed_listeners console_status loading log_lines progress
         recorded_verdicts reply_forms requirements run_totals start unknown_apis |
         banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
-        | flow_redaction judging live views | flow_records tables recording | offline | page | commands | options
-        | reporting | websocket_hooks | exchanges | hooks | addon
+        | flow_redaction hook_work judging live views | flow_records tables recording | offline | page | commands
+        | options | reporting | websocket_hooks | exchanges | hooks | addon
     """,
 }
 

@@ -286,7 +286,7 @@ def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.Mon
             say(False, *events[: half + 1])
             assert await turns() == [(flow.id, "streaming", "… lifting Bash (invoke)")]
             assert "the reply is still coming: … lifting Bash (invoke)" in shown()[1]
-            addon._live._look()
+            addon.exchanges()._live._look()
             assert flow.comment == "… lifting Bash (invoke)"
             say(False, *events[half + 1 :])
             assert await turns() == [(flow.id, "ended", "lifted Bash (invoke)")]

@@ -12,9 +12,8 @@ For traffic of no LLM API the path is looked at, and nothing else. The tap catch
 mitmproxy catches and logs what fails in a hook, and the traffic passes.
 """
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -22,10 +21,11 @@ from mitmproxy import ctx, http
 from mitmproxy.flow import Error
 
 from toolcalls.insight import report
-from toolcalls.mitm import background, flow_metadata
+from toolcalls.mitm import flow_metadata, hook_work
 from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
 from toolcalls.mitm.error_replies import answer, quoting_body, reading_of
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
+from toolcalls.mitm.hook_work import Run
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.reply_forms import form_of, unreadable_charset
@@ -41,9 +41,6 @@ logger = logging.getLogger(__name__)
 
 _NONE = object()
 _STOPPED = "mitmproxy was stopped while the reply was coming."
-_AT_ONCE = 128 * 1024  # bytes that are read while the proxy waits: some tens of milliseconds
-
-type _Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class Exchanges:
@@ -68,7 +65,7 @@ class Exchanges:
             for flow in list(self._plans):
                 if flow.error is None:
                     flow.error = Error(_STOPPED)
-                _at_once(self._end(_in_place, flow, cut=True))
+                hook_work.at_once(self._end(hook_work.in_place, flow, cut=True))
             self._websocket.end_all()
             for line in self._reporter.totals.lines():
                 logger.info(line)
@@ -149,11 +146,11 @@ class Exchanges:
         if plan is None or form is None:
             return None
         if flow.response.raw_content is not None:
-            return _run(self._serve, flow, flow.response, plan, form)
+            return hook_work.run(self._serve, flow, flow.response, plan, form)
         if callable(flow.response.stream):
             logger.warning(f"{exchange_label(flow)}: the reply passes unread: another addon streams it")
         elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
-            if plan.may_change and form == "whole" and _is_announced_large(flow.response):
+            if plan.may_change and form == "whole" and hook_work.is_announced_large(flow.response):
                 self._gathered[flow] = tap
                 return None
             if plan.may_change:
@@ -164,12 +161,12 @@ class Exchanges:
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """The reply has ended as it should, or the flow comes from a file."""
-        return _run(self._end, flow, cut=not flow.live and flow.error is not None)
+        return hook_work.run(self._end, flow, cut=not flow.live and flow.error is not None)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: the upstream or the client disconnected."""
         self.websocket_end(flow)
-        _at_once(self._end(_in_place, flow, cut=True))
+        hook_work.at_once(self._end(hook_work.in_place, flow, cut=True))
 
     def _tap(self, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form) -> ResponseTap | None:
         """A tap for a reply; None for one in an unknown content coding, which passes as it is.
@@ -190,7 +187,7 @@ class Exchanges:
         return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
 
     async def _serve(
-        self, run: _Run, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form
+        self, run: Run, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form
     ) -> None:
         """A reply that mitmproxy gives itself: the same work in one go, before it is sent."""
         body = response.raw_content or b""
@@ -204,7 +201,7 @@ class Exchanges:
         flow_metadata.store_bodies(response, flow.metadata, tap)
         self._report(flow, tap.exchange)
 
-    async def _end(self, run: _Run, flow: http.HTTPFlow, *, cut: bool) -> None:
+    async def _end(self, run: Run, flow: http.HTTPFlow, *, cut: bool) -> None:
         """A reply has ended, in whatever way: finish it once and record the flow."""
         is_live = self._plans.pop(flow, _NONE) is not _NONE  # else the flow comes from a file
         self._live.end(flow)
@@ -214,7 +211,7 @@ class Exchanges:
             if is_live:
                 self._reporter.record(flow)
 
-    async def _finish(self, run: _Run, flow: http.HTTPFlow, *, cut: bool) -> None:
+    async def _finish(self, run: Run, flow: http.HTTPFlow, *, cut: bool) -> None:
         """Close or abort a reply that was read, or read one that is there as a whole."""
         response = flow.response
         if response is None or flow in self._reported:
@@ -240,7 +237,7 @@ class Exchanges:
         elif not flow.live and response.raw_content is not None:
             await self._judge(run, flow, response, cut=cut)
 
-    async def _give(self, run: _Run, flow: http.HTTPFlow, response: http.Response, tap: ResponseTap) -> None:
+    async def _give(self, run: Run, flow: http.HTTPFlow, response: http.Response, tap: ResponseTap) -> None:
         """A body that mitmproxy has gathered: what the client gets of it. None of it has left yet."""
         body = response.raw_content
         if body is None:  # the upstream broke off, and mitmproxy answers by itself
@@ -251,7 +248,7 @@ class Exchanges:
             flow_metadata.replace_reply_body(response, body, out)
         self._report(flow, tap.exchange)
 
-    async def _judge(self, run: _Run, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
+    async def _judge(self, run: Run, flow: http.HTTPFlow, response: http.Response, *, cut: bool) -> None:
         """Read a flow from a file by the current configuration. Its bodies and its verdicts stay as recorded."""
         plan = self._plan(flow)
         form = form_of(plan.wire, flow.request, response, guarded=plan.may_block) if plan else None
@@ -274,41 +271,3 @@ class Exchanges:
         """Report on a flow's only reply."""
         self._reported.add(flow)
         self._reporter.report(flow, exchange, held=held)
-
-
-def _run(
-    work: Callable[..., Coroutine[Any, Any, None]], flow: http.HTTPFlow, *given: Any, **how: Any
-) -> Awaitable[None] | None:
-    """Do the work of a hook: at once, or for a large body in what mitmproxy awaits, with the long steps in a thread."""
-    if _size(flow) > _AT_ONCE and background.loop_is_running():
-        return work(asyncio.to_thread, flow, *given, **how)
-    _at_once(work(_in_place, flow, *given, **how))
-    return None
-
-
-async def _in_place(step: Callable[[], object]) -> object:
-    return step()
-
-
-def _at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine whose steps are done in place: it never waits, so it needs no loop."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("a step that is done in place waited")
-
-
-def _size(flow: http.HTTPFlow) -> int:
-    """Bytes of a body that the end of a reply has to read; what was read as it came does not count."""
-    if flow.response is None:
-        return 0
-    tap: Any = flow.response.stream
-    unread: int = tap.unread if getattr(tap, "is_toolcalls_tap", False) else 0
-    return max(unread, background.reply_bytes(flow))
-
-
-def _is_announced_large(response: http.Response) -> bool:
-    """Whether mitmproxy gathers the body, by its options, and its length is known to be large."""
-    length = response.headers.get("content-length", "")
-    return not response.stream and length.isdecimal() and int(length) > _AT_ONCE
