@@ -92,6 +92,15 @@ def _fields() -> Iterator[str]:
     return markdown(("field", "says"), ((f"`{field.path}`", field.in_docs) for field in FIELDS))
 
 
+def _log_fields() -> Iterator[str]:
+    rows = (
+        (f"`{field.path.removeprefix('verdicts[].')}`", field.in_docs)
+        for field in FIELDS
+        if field.in_log and (field.in_report or field.path.startswith("verdicts[]."))
+    )
+    return markdown(("field", "says"), rows)
+
+
 def _outcomes() -> Iterator[str]:
     rows = ((f"`{code}`", one.in_docs or one.sentence) for code, one in OUTCOMES.items())
     return markdown(("outcome", "counts"), rows)
@@ -176,6 +185,7 @@ def _label(address: str) -> str:
 TABLES = (
     Table("README.md", "dialects by form", _dialects_by_form),
     Table("docs/dialects.md", "every dialect", _every_dialect),
+    Table("docs/flow-view.md", "log fields", _log_fields),
     Table("docs/flow-view.md", "conditions", _conditions),
     Table("docs/flow-view.md", "statuses", _statuses),
     Table("docs/flow-view.md", "reasons", _reasons),

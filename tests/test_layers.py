@@ -105,7 +105,8 @@ FILES = {
         | packing session_page totals | page
     """,
     "commands": """
-        streams | check_config dialect_cases dialects jobs line_program | options parity | cases parse rewrite write
+        parse_display streams | check_config completion dialect_cases dialects jobs line_program | options parity
+        | cases parse rewrite write
     """,
     "playback": "recording | matching pacing | errors | faults | app | server",
     "launch": "addon_path agents authorities proxy | routing | run trial | doctor",

@@ -227,6 +227,15 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
     _add_flow_commands(command)
+    completion = command(
+        "completion",
+        "print the completion of commands and options for a shell",
+        "  source <(toolcalls completion bash)                              # in ~/.bashrc\n"
+        "  toolcalls completion zsh > ~/.zfunc/_toolcalls\n"
+        "  toolcalls completion fish > ~/.config/fish/completions/toolcalls.fish",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+    completion.set_defaults(parser=parser)
     return parser
 
 

@@ -186,7 +186,9 @@ def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
     fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
     assert named("Each of `verdicts` has", ". Bodies") == fields
     logged = {field.path.rpartition(".")[2] for field in FIELDS if field.in_log}
-    assert named("Its fields are", ". No headers") == logged | {"time", "host", "path"}
+    table = page.partition("<!-- log fields:")[2].partition("<!-- end of log fields")[0]
+    beside = named("Beside these fields a line has", ":\n")
+    assert beside | set(re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE)) == logged | {"time", "host", "path"}
     words = {f"{field.filter_word}:" for field in FIELDS if field.filter_word} - {"reason:"}
     assert set(re.findall(r"`(\w+:)`", page.partition("\n## Filters\n")[2].partition("\n## ")[0])) == words
 

@@ -79,4 +79,5 @@ def test_it_knows_what_the_project_needs() -> None:
     project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = dict(re.match(r"([\w-]+)>=(\S+)", line).groups() for line in project["dependencies"])
     assert needed.pop("mitmproxy") == requirements.OLDEST
+    assert needed.pop("shtab")  # of the command line only
     assert set(needed) == set(requirements.NEEDED.values())

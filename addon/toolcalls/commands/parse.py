@@ -18,7 +18,8 @@ from toolcalls.commands.options import (
     tools_of,
     with_tools,
 )
-from toolcalls.commands.streams import BadInput, as_json, decode, read_input, write_line
+from toolcalls.commands.parse_display import lines_of
+from toolcalls.commands.streams import BadInput, as_json, decode, encode, read_input, write_line, write_output
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -48,7 +49,11 @@ def run(arguments: Namespace) -> int:
         cut=arguments.finish in _CUT,
         whole=arguments.chunk is None,
     )
-    write_line(as_json(result, pretty=sys.stdout.isatty()))
+    if sys.stdout.isatty():
+        for line in lines_of(result):
+            write_output(encode(f"{line}\n"))
+    else:
+        write_line(as_json(result))
     if any(verdict["reason"] == "no_tools" for verdict in result["verdicts"]):
         print(
             "toolcalls parse: no tools were declared, so nothing can be a call: give --tools FILE or --policy lenient",

@@ -47,7 +47,8 @@ class RunTotals:
         if self._mended:
             counts.append(f"{self._mended} mended")
         calls = f"; calls: {', '.join(counts)}" if counts else "; no calls"
-        yield f"toolcalls: in sum: {counted(self._replies, 'reply')}{calls}"
+        if self._replies:
+            yield f"toolcalls: in sum: {counted(self._replies, 'reply')}{calls}"
         for (status, reason), count in self._reasons.most_common(_REASONS):
             unless = remedy_of(reason)
             said = f"{count} {status}: {with_sentence(reason)}" + (f", unless {unless}" if unless else "")
