@@ -8,8 +8,10 @@ from mitmproxy import http
 
 from toolcalls.insight import report
 from toolcalls.insight.formatting import counted
+from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
 
+_ERROR = 80  # characters of what broke
 _REASONS = 8  # that are named, the most frequent ones
 
 
@@ -35,7 +37,9 @@ class RunTotals:
     def ended(self, flow: http.HTTPFlow) -> None:
         """Count a request that got no reply, or an error."""
         if flow.response is None:
-            self._failed["no reply"] += 1
+            host = redacted_text(flow.request.pretty_host)[:_ERROR]
+            why = f" ({redacted_text(flow.error.msg)[:_ERROR]})" if flow.error is not None else ""
+            self._failed[f"no reply from {host}{why}"] += 1
         elif flow.response.status_code >= 400:
             self._failed[f"status {flow.response.status_code}"] += 1
 
@@ -55,4 +59,4 @@ class RunTotals:
             yield report.visible(f"toolcalls: in sum: {said}")
         if self._failed:
             told = ", ".join(f"{count} with {why}" for why, count in self._failed.most_common(_REASONS))
-            yield f"toolcalls: in sum: {counted(self._failed.total(), 'request')} failed: {told}"
+            yield report.visible(f"toolcalls: in sum: {counted(self._failed.total(), 'request')} failed: {told}")

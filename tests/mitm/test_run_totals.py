@@ -1,0 +1,42 @@
+"""The sum of a run: replies, calls by status, why not, and requests that failed."""
+
+from typing import Any
+
+from mitmproxy.flow import Error
+from mitmproxy.test import tflow, tutils
+
+from toolcalls.mitm.run_totals import RunTotals
+
+
+def verdict(status: str, reason: str | None = None, repairs: list[str] | None = None) -> dict[str, Any]:
+    return {"status": status, "reason": reason, "repairs": repairs or []}
+
+
+def test_nothing_came() -> None:
+    assert list(RunTotals().lines()) == []
+
+
+def test_replies_and_their_calls() -> None:
+    totals = RunTotals()
+    totals.add({"verdicts": []})
+    totals.add({"verdicts": [verdict("lifted"), verdict("lifted", None, ["quotes"]), verdict("native", None, ["ids"])]})
+    totals.add({"verdicts": [verdict("declined", "fenced")]})
+    assert list(totals.lines()) == [
+        "toolcalls: in sum: 3 replies; calls: 2 lifted, 1 native, 1 declined, 1 mended",
+        "toolcalls: in sum: 1 declined: fenced: it stands in a fenced code block, unless the route has take: [fenced]",
+    ]
+
+
+def test_requests_that_failed() -> None:
+    totals = RunTotals()
+    for status in (200, 401, 401):
+        totals.ended(tflow.tflow(resp=tutils.tresp(status_code=status)))
+    broken = tflow.tflow(req=tutils.treq(host="models.test"))
+    broken.error = Error("Name or service not known\x1b[2J sk-0123456789abcdef0123456789")
+    totals.ended(broken)
+    (line,) = totals.lines()
+    assert line.startswith(
+        "toolcalls: in sum: 3 requests failed: 2 with status 401, 1 with no reply from models.test (Name"
+    )
+    assert "\x1b" not in line
+    assert "0123456789abcdef" not in line
