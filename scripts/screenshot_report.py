@@ -67,7 +67,9 @@ def main() -> int:
         with browser(folder / "browser", width=1100, height=900) as page:
             page.goto(page_file.as_uri())
             page.locator("#exchanges tbody tr").first.wait_for()
-            page.screenshot(path=IMAGES / "scorecard.png", full_page=True)
+            page.set_viewport_size({"width": 1100, "height": 1500})
+            page.screenshot(path=IMAGES / "scorecard.png")
+            page.set_viewport_size({"width": 1100, "height": 900})
             page.locator(".list a", has_text="Make hello.py greet people by name.").first.click()
             page.locator(".session:visible .turns > li").nth(1).locator("summary", has_text="Request").click()
             page.evaluate("window.scrollTo(0, 0)")

@@ -329,6 +329,21 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
 
 
 @needs_browser
+def test_no_window_is_too_narrow(page: "Page", report: Path) -> None:
+    try:
+        for width in (360, 500, 740, 800, 1000, 1080, 1100, 1200, 1400):
+            page.set_viewport_size({"width": width, "height": 800})
+            for place in ("", "#s4"):
+                page.goto("about:blank")
+                page.goto(report.as_uri() + place)
+                if not place:
+                    page.locator("#exchanges tbody tr").first.wait_for()
+                assert _no_wider_than_the_window(page), (width, place)
+    finally:
+        page.set_viewport_size({"width": 1200, "height": 750})
+
+
+@needs_browser
 def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_path: Path) -> None:
     """In pages of a hundred; sessions that the page has no room for are unpacked when they are asked for."""
     turns = [turn_of(record_of(flow)) for flow in (*manyflows.session(), *manyflows.others())]
@@ -373,6 +388,7 @@ def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Pa
     assert turns.count() == 5
     first, fourth, fifth = (turns.nth(number).inner_text() for number in (0, 3, 4))
     assert "first byte 0.60 s · first argument byte 1.10 s · call complete 1.35 s · end 1.55 s" in first
+    assert "at 4.00 s, after 2.45 s of the agent and its tools" in turns.nth(1).inner_text()
     assert "tokens: 812 in (128 cached), 41 out" in first
     assert "leak" in fourth
     assert "inline: other text stands before it on its line" in fourth

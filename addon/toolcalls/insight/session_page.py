@@ -157,7 +157,8 @@ def _turn(session: Session, place: int, scale: float, anchor: str, links: Links,
     return (
         f'<li id="{anchor}-t{place + 1}" data-key="{escaped(f"turn {turn.id}")}"><article>'
         f"<h3>Turn {place + 1} {_badges(turn)}{status} "
-        f"<small>at {duration(turn.started - session.started)} · {escaped(turn.model)}</small></h3>"
+        f"<small>at {duration(turn.started - session.started)}{_pause(session, place)} · "
+        f"{escaped(turn.model)}</small></h3>"
         f"{error}{failure}{_doing(turn)}{_verdicts_of(turn)}{listed}{sides(turn)}{_times(turn, scale)}"
         f"{_request(session, place, anchor)}"
         f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
@@ -212,6 +213,14 @@ def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
             copies = ("curl", "case", "issue") if turn.kind else ("curl",)
             flow += "".join(f" {fetched(_COPIES[what], turn.id, what)}" for what in copies)
     return f"{escaped(' · '.join(parts))} · flow {flow}"
+
+
+def _pause(session: Session, place: int) -> str:
+    """How long the agent and its tools took behind the reply before; "" where requests overlap, or for the first."""
+    if not place or (took := session.turns[place - 1].seconds) is None:
+        return ""
+    pause = session.turns[place].started - session.turns[place - 1].started - took
+    return f", after {duration(pause)} of the agent and its tools" if pause > 0 else ""
 
 
 def _times(turn: Turn, scale: float) -> str:
