@@ -111,6 +111,19 @@ class Books:
     def _repair(self, name: Any) -> None:
         self._calls.note_repair(name)
 
+    def _trim(self, _: str) -> None:
+        self._calls.trim()
+
+    def _stream(self, text: str) -> None:
+        """Text of a string argument: at once where that may be, else as the grammar reports it."""
+        events = self._ledger.streams(text)
+        if events is not None:
+            self._ledger.out.extend(events)
+            return
+        self._found.append("[waits]")
+        self._take(text)
+        self._piece(text)
+
     def _fence(self, _: str) -> None:
         """The next call stands in a fence, and behind it only the fence's end."""
         self._ledger.ends_message = self._ledger.in_fence = True
@@ -192,6 +205,11 @@ SCRIPTS: dict[str, list[str]] = {
     "repairs": [
         *ONE, "repair trailing_comma", "repair single_quotes", "repair trailing_comma", *REST, "close", "finish"
     ],
+    "what stands behind it is read again": [*ONE, *REST, "take ]", "trim", "take B", "close", "rest", "finish"],
+    "text of a string": [
+        *ONE[:4], "take {", 'piece {"command":"', "stream a", "pause", "stream b", "stream cccccc", "stream d",
+        "take }", 'piece "}', "end", "close", "finish"
+    ],
     "a call in a fence": ["fence", *WHOLE[:-2], "show", "finish"],
     "a call in a fence, cut off": ["fence", *WHOLE[:-2], "show", "finish cut"],
     "a whole message in a fence": ["fence", *WHOLE[:-3], "finish"],
@@ -257,7 +275,7 @@ def test_nothing_is_lost_and_each_call_has_one_verdict(title: str, terms: str) -
     script = SCRIPTS[title]
     books = Books(**TERMS[terms])
     events = [event for step in script for event in books.events(step)]
-    taken = "".join(step.partition(" ")[2] for step in script if step.startswith("take"))
+    taken = "".join(step.partition(" ")[2] for step in script if step.startswith(("take", "stream")))
     assert "".join(event.text for event in events if isinstance(event, Text | Markup)) == taken
     begun = sum(step.startswith("begin") for step in script) - script.count("give")
     verdicts = [event for event in events if isinstance(event, Verdict) and event.name != "other"]

@@ -98,8 +98,12 @@ def test_what_a_route_takes_and_requires_replaces_what_its_policy_does() -> None
 
 @pytest.mark.parametrize(
     ("require", "place", "waits"),
-    [((), None, False), (("complete",), None, True), ((), "inline", True), (("terminal",), "inline", True)],
-)
+    [
+        ((), None, False), (("complete",), None, True), (("arguments",), None, True), (("terminal",), None, True),
+        (("line_start",), None, False), (("line_start", "complete"), None, True), (("line_start",), "inline", True),
+        ((), "inline", True), (("terminal",), "inline", True),
+    ],
+)  # fmt: skip
 def test_a_call_waits_where_more_is_required_or_its_place_is_taken(
     require: tuple[Required, ...], place: Reason | None, waits: bool
 ) -> None:
