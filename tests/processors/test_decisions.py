@@ -25,6 +25,7 @@ NO_RM = Access((AccessRule("no-rm", "block", ("Bash",), arguments=(Condition("co
 NO_BASH = Access((AccessRule("no-bash", "block", ("Bash",)),), message="No.")
 ONLY_LS = Access((AccessRule("ls", "allow", arguments=(Condition("command", "ls"),)),), "deny", "No.")
 HISTORY = (EarlierCall("Bash", '{"command": "ls"}'),)
+LONGER = (EarlierCall("Bash", '{"command": "ls", "t": 1}'),)
 LOOPS = {"same_call": 2, "same_result": 0, "cycle": 0, "message": 0}
 REPLACE = Loops("replace", **LOOPS, text="Loop: {what}")
 WATCH = Loops(**LOOPS)
@@ -85,6 +86,15 @@ ROWS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
     ),
     "a guard, and another call": (
         {"loops": REPLACE, "history": HISTORY}, ['{"command":"pwd",', '"t":1}'], [U, P, P, P],
+    ),
+    "a guard, and what may still be the same call": (
+        {"loops": REPLACE, "history": LONGER}, ['{"command":"ls",', '"t":1', "}"], [U, U, U, D, D],
+    ),
+    "a guard, and what is another call at its end": (
+        {"loops": REPLACE, "history": LONGER}, ['{"command":"ls",', '"t":2,', '"u":3}'], [U, U, P, P, P],
+    ),
+    "a guard that observes, and a rule": (
+        {"loops": WATCH, "history": LONGER, "access": NO_RM}, ['{"command":"ls",', '"t":1', "}"], [U, P, P, P, P],
     ),
     "a guard without history": ({"loops": REPLACE}, ['{"command":"ls"}'], [P] * 3),
     "a guard that observes": ({"loops": WATCH, "history": HISTORY}, ['{"command":"ls"}'], [P] * 3),

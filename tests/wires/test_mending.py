@@ -253,6 +253,8 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
     assert heard[0] == heard[1]
     assert len(heard[0][1]) == (1 if wire == "openai_chat" else 3)
     assert {name for name, _, _ in heard[0][1].values()} == {"t"}
+    new = [f"new-0-{index}-t" for index in (1, 2)]  # the second has the first one's id, the third none
+    assert [id_ for id_ in new if id_ in json.dumps(heard[0][0])] == ([] if wire == "openai_chat" else new)
 
 
 # --- ids --------------------------------------------------------------------------------------------------------------
