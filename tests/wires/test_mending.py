@@ -257,6 +257,18 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
     assert [id_ for id_ in new if id_ in json.dumps(heard[0][0])] == ([] if wire == "openai_chat" else new)
 
 
+@pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])
+def test_no_arguments_are_added_to_a_custom_call(form: str, given: str, mended: bool) -> None:
+    """Its input is a text, and an empty one is sound."""
+    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    assert mender is not None
+    entry = {"index": 0, "id": "a", "type": form, form: {"name": "nothing", given: ""}}
+    last = {"delta": {}, "finish_reason": "tool_calls"}
+    frames = [{"choices": [{"index": 0, **one}]} for one in ({"delta": {"tool_calls": [entry]}}, last)]
+    made = [mender.mend(json.dumps(frame).encode()) for frame in frames]
+    assert [one is not None for one in made] == [False, mended]
+
+
 # --- ids --------------------------------------------------------------------------------------------------------------
 
 

@@ -22,14 +22,13 @@ _LEGACY_KEY = -(1 << 53)  # where the call of the older form is known, which has
 class _Arriving(Mended):
     """A call that is arriving. `index` is the client's, `came_as` the latest id that came for it."""
 
-    __slots__ = ("came_as", "index", "is_function", "is_legacy")
+    __slots__ = ("came_as", "index", "is_legacy")
 
     def __init__(self, mending: Mending, index: int, *, is_legacy: bool) -> None:
         super().__init__(mending)
         self.index = index
         self.is_legacy = is_legacy
         self.came_as = ""
-        self.is_function = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,6 @@ class StreamMender:
             self._arriving.setdefault(lane, []).append(call)
             self.calls[lane, call.index] = call
         if entry.custom is not None:
-            call.is_function = False
             return _SAME
         protocol = self._mending.protocol
         index = call.index if protocol and key != _LEGACY_KEY and entry.index != call.index else None
@@ -182,7 +180,7 @@ class StreamMender:
     def _tails(self, lane: int, *, cut: bool) -> Iterator[Fields]:
         """What still leaves of the calls of a choice that has ended."""
         for call in self._arriving.pop(lane):
-            tail = call.arguments.end(cut=cut) if call.is_function and call.came_name else ""
+            tail = call.arguments.end(cut=cut) if call.came_name else ""
             if tail:
                 told = {"arguments": rawjson.string(tail)}
                 yield {LEGACY: told} if call.is_legacy else {"index": call.index, "function": told}
