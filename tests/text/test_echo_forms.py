@@ -265,6 +265,7 @@ fragments = st.sampled_from(
         ),
         *("&lowbar;", "&bsol;u0061", "&#97;", "&amp;#97;", "&amp;amp;#97;", "&amp#97;", "\x1b[0m", "\x1b", "^[[m"),
         *("1: ", "2| ", "> ", "+", "-", "@@ -1 +1 @@\n", '",\n  "', "',\n'", " * ", ":", "[0m"),
+        *(r"\u00e9", "\u00e9", r"\xe9", r"\ud83d\ude00", r"\ud83d", "\U0001f600", r"\u2581", "a\u2581b"),
     ]
 )
 layers = st.sampled_from([str, json.dumps, repr, html.escape, numbered, each("  ", ","), lambda text: f"@@ 1\n{text}"])
@@ -330,6 +331,15 @@ def test_texts_without_a_candidates_words_are_not_read() -> None:
     assert EchoIndex([other, holding_it]).trace(made) is not None
     assert "readings" not in other.__dict__
     assert "readings" in holding_it.__dict__
+
+
+def test_escapes_of_letters_that_no_word_has_hide_none() -> None:
+    other = RequestText(json.dumps({"said": "caf\u00e9 \u2026 \U0001f600"}))
+    assert not other.may_hold(words_of("<tool_call> {"))
+    assert "variants" not in other.__dict__
+    assert other.may_hold(["caf\u00e9"])
+    assert RequestText(r"\u003ctool_call>").may_hold(words_of("<tool_call>"))
+    assert RequestText(r"t\u006fol_call").may_hold(words_of("<tool_call"))
 
 
 pieces = st.lists(st.text("a ^[m\x1b]\\0;\x07\u00a0\n", max_size=9), max_size=12)

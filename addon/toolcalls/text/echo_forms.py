@@ -9,8 +9,8 @@ one line does so in front of each (`line_prefixes`), as a program does that hold
 `Plain` makes of a candidate's text, as it comes, what `canonical` and `plain` make of a whole one.
 
 Taking off layers costs far more than searching, and few texts of a request hold what a candidate begins with in any
-form. `RequestText.may_hold` excludes the others: no layer changes or joins the characters of a `_WORD`, unless the text
-is `_coded`.
+form. `RequestText.may_hold` excludes the others: no layer changes or joins the characters of a `_WORD`, unless escapes
+may hide them.
 """
 
 import html
@@ -18,6 +18,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Literal
 
 _BLANKS = " \t\r"
 _LINE_END = re.compile(r"(?:(?<![ \t\r\n])[ \t\r]++)?\n[ \t\r\n]*+")
@@ -82,7 +83,7 @@ def plain(text: str) -> str:
 
 
 def words_of(plain_text: str) -> list[str]:
-    """What a text of a request that is not coded holds as it stands, if one of its forms holds this `plain` text."""
+    """What a text in which nothing is hidden holds as it stands, where one of its forms holds this `plain` text."""
     return sorted(set(_WORD.findall(plain_text)), key=len, reverse=True)
 
 
@@ -209,11 +210,14 @@ class RequestText(str):
     """A text of a request. Each turn of a conversation repeats it, so its variants and readings are computed once."""
 
     @cached_property
-    def is_coded(self) -> bool:
-        """Whether escapes, entities or colours may hide any character of it."""
-        if self.is_coloured or ("\\" in self and _CODED.search(self) is not None):
-            return True
-        return "&" in self and _ENTITY.search(self) is not None and _NAMED.search(self) is not None
+    def hidden(self) -> Literal["none", "other than ASCII", "any"]:
+        """Which characters escapes, entities or colours may hide in it."""
+        if self.is_coloured or ("&" in self and _ENTITY.search(self) is not None and _NAMED.search(self) is not None):
+            return "any"
+        codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
+        if not codes:
+            return "none"
+        return "any" if any(_without_escapes(code).isascii() for code in codes) else "other than ASCII"
 
     @cached_property
     def is_coloured(self) -> bool:
@@ -222,7 +226,8 @@ class RequestText(str):
 
     def may_hold(self, words: Iterable[str]) -> bool:
         """Whether one of its forms may hold all these `words_of` a text. It never says no of a form that does."""
-        if not self.is_coded:
+        words = list(words)
+        if self.hidden == "none" or (self.hidden != "any" and all(map(str.isascii, words))):
             return all(word in self for word in words)
         forms = self.variants
         return len(forms) == _VARIANTS or any(all(word in form for word in words) for form in forms)
