@@ -12,7 +12,7 @@ from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import action_call, complete_value
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, value
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, value
 from toolcalls.shapes.namedjson import NamedJson
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, take_run, word
@@ -126,12 +126,19 @@ def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) ->
     tool = tools.resolve(name)
     keys = tools.keys(tool)
     nothing = text in _NOTHING or (empty and not keys)
-    if tool not in tools or not (nothing or (len(keys) == 1 and not empty)):
+    encoded = _encoded(text, keys)
+    if tool not in tools or not (nothing or encoded or (len(keys) == 1 and not empty)):
         return False
     scan.take(start)
     sink.begin(name)
     arguments = Arguments(sink, tools, tool)
     written = yield from take_run(scan, _LINE)
+    if encoded:
+        if scan.cut and not scan.rest():
+            return False
+        sink.piece(encoded)
+        sink.end()
+        return True
     if text.startswith('"') and is_json(text):
         arguments.member(keys[0], text)
     elif not nothing:
@@ -142,6 +149,13 @@ def _line(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, end: int) ->
         return False
     arguments.end()
     return True
+
+
+def _encoded(text: str, keys: tuple[str, ...]) -> str:
+    """The object of a tool's arguments that a JSON string holds, "" where it holds none."""
+    found = argument_object(text) if text.startswith('"') and is_json(text) else None
+    given = {key for key, _ in members(found)} if found else set()
+    return found if found and given and given <= set(keys) else ""
 
 
 def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Step[bool]:

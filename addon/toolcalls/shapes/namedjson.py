@@ -60,7 +60,7 @@ class NamedJson:
             return False
         space = yield from scan.space()
         empty = bool(closers) and (yield from scan.starts(closers[0], space))
-        if not empty and not (yield from scan.among(("{", "null"), space)):
+        if not empty and not (yield from scan.among(("{", "null", '"{'), space)):
             return False
         scan.take(space)
         return (yield from self._arguments(scan, sink, name, closers, empty=empty))
@@ -80,7 +80,12 @@ class NamedJson:
                 if not unclosed or not (yield from skip_json(scan, unclosed)):
                     return False
         else:
-            sink.piece((yield from call_arguments(scan, sink)) or "{}")
+            found = yield from call_arguments(scan, sink)
+            if found is None:
+                if scan.rest() or not scan.ended:
+                    sink.fail()
+                return False
+            sink.piece(found)
         yield from take_surplus(scan, sink, closers[:1])
         for closer in closers:
             if not (yield from accept(scan, closer)):
