@@ -17,7 +17,8 @@ What names the call tells the shapes apart:
 
 These are the parts that they are made of:
 
-    tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `call_blocks`
+    tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `spaced_closers`,
+                    `call_blocks`
                     (what ends a block of calls), `pairs` (what stands before a value), `raw`, `content`, `entities`
     XML in values   `elements`, `nested`, `trees`, `emptyelement` (a call that is one tag)
     JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `surplus` (one bracket too many),
