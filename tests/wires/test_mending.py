@@ -114,15 +114,17 @@ def test_what_was_held_leaves_with_what_comes_next(drops: bool, then: str) -> No
     assert late.arguments.end(cut=True) == '"5'
 
 
-@pytest.mark.parametrize("size", [32 * 1024, 32 * 1024 + 1])
-def test_of_long_arguments_no_change_is_shown(size: int) -> None:
-    came = '{"n": "5"' + " " * (size - 10) + "}"
+@pytest.mark.parametrize(("before", "after", "repair"), [('"5"', "5", "wrong_type"), ("5,", "5", "trailing_comma")])
+@pytest.mark.parametrize("size", range(32 * 1024 - 1, 32 * 1024 + 3))
+def test_of_long_arguments_no_change_is_shown(size: int, before: str, after: str, repair: Repair) -> None:
+    came = f'{{{" " * (size - 7 - len(before))}"n": {before}}}'
+    assert len(came) == size
     call = mending(values=True).begun("t")
     left = call.arguments.feed(came)
-    assert left == came.replace('"5"', "5")
+    assert left == came.replace(before, after)
     long = len(came) + len(left) > 64 * 1024
     assert (call.change is None) == (call.arguments.kept is None) == (not call.defects) == long
-    assert call.all_repairs == ("wrong_type",)
+    assert call.all_repairs == (repair,)
 
 
 NAMED: list[tuple[str, str, list[Repair]]] = [
@@ -255,6 +257,19 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
     assert {name for name, _, _ in heard[0][1].values()} == {"t"}
     new = [f"new-0-{index}-t" for index in (1, 2)]  # the second has the first one's id, the third none
     assert [id_ for id_ in new if id_ in json.dumps(heard[0][0])] == ([] if wire == "openai_chat" else new)
+
+
+def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
+    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    assert mender is not None
+    for event in [*responses("a"), *responses("b")]:
+        mender.mend(json.dumps(event).encode())
+    said = {"type": "response.function_call.noted", "output_index": 0}
+    made = mender.mend(json.dumps(said).encode())
+    assert made is not None
+    assert [json.loads(one) for one in made] == [{**said, "output_index": 1}]
+    for other in ({**said, "output_index": 7}, {"type": "response.in_progress"}):
+        assert mender.mend(json.dumps(other).encode()) is None
 
 
 @pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])
