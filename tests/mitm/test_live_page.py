@@ -18,16 +18,19 @@ from wsproto.frame_protocol import Opcode
 
 from support import manyflows, responsesclient
 from support.loopback import CALL, LIMIT, PATH, TOOLS, asked, streamed
+from support.spoken import SPOKEN, exchange
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
+from toolcalls.insight.report import make_report
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata, live, websocket_hooks
+from toolcalls.mitm import flow_metadata, flow_records, live, websocket_hooks
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
+from toolcalls.mitm.recorded_verdicts import joined
 from toolcalls.mitm.views.calls import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
 from toolcalls.mitm.websocket import turns as turns_module
@@ -340,6 +343,39 @@ def test_a_connection_is_read_on_as_it_is_read_whole(monkeypatch: pytest.MonkeyP
     messages.append(WebSocketMessage(Opcode.TEXT, False, b"{}", 200.0))
     reading.read(*reading.new_messages(flow))
     assert len(read) == 1, "what was read is not read again"
+
+
+def test_a_late_reply_of_a_connection_costs_the_page_what_the_first_ones_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted are the messages that are read and the replies that are made ready to be shown."""
+    flow = tflow.twebsocketflow()
+    flow.request.path = "/v1/responses"
+    assert flow.websocket is not None
+    flow.websocket.timestamp_end = None
+    flow.websocket.messages = messages = []
+    done: list[str] = []
+    boundary_type, turn_record = turns_module._boundary_type, flow_records._turn_record
+    monkeypatch.setattr(turns_module, "_boundary_type", lambda content: done.append("read") or boundary_type(content))
+    monkeypatch.setattr(flow_records, "_turn_record", lambda *given: done.append("made") or turn_record(*given))
+    costs = []
+
+    async def work() -> PageState:
+        page = PageState()
+        for number in range(12):
+            for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
+                content = json.dumps(one).encode()
+                messages.append(WebSocketMessage(Opcode.TEXT, mine, content, 100.0 + len(messages)))
+            report = make_report(exchange(SPOKEN["openai_responses"], [])) | {"summary": f"reply {number}"}
+            turns_module.store_report(flow, number, report)
+            flow_metadata.annotate(flow, joined(turns_module.turn_reports(flow)) | {"summary": f"up to {number}"})
+            done.clear()
+            await page.refresh([flow])
+            costs.append((done.count("read"), done.count("made")))
+        return page
+
+    page = asyncio.run(work())
+    assert len(page.sessions) == 12
+    assert costs[0][0] > 0
+    assert costs[2:] == [costs[1]] * 10
 
 
 def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:

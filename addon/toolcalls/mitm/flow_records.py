@@ -3,7 +3,7 @@
 Metadata may come from a file, so its types are checked.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,7 +27,6 @@ from toolcalls.mitm.websocket.turns import (
     TurnReader,
     line_of,
     turn_reports,
-    turns_of,
     type_and_stream,
 )
 from toolcalls.replies.exchange import Exchange
@@ -145,21 +144,34 @@ def record_of(flow: http.HTTPFlow, report: Mapping[str, Any] | None = None) -> E
 
 
 def records_of(
-    flow: http.HTTPFlow, report: Mapping[str, Any] | None = None, turns: Iterable[Mapping[str, Any]] = ()
+    flow: http.HTTPFlow,
+    report: Mapping[str, Any] | None = None,
+    turns: Iterable[Mapping[str, Any]] = (),
+    *,
+    known: Collection[str] = (),
+    reading: TurnReader | None = None,
 ) -> list[ExchangeRecord]:
     """A flow as the exchanges that it holds: itself, or each reply of a WebSocket that was read, with a report of its
-    own. `turns` are other reports than the flow holds.
+    own.
+
+    turns     other reports than the flow holds
+    known     the ids of replies of a WebSocket that are left out
+    reading   of the same connection at an earlier look, to be gone on with
     """
     if flow.websocket is None:
         return [record_of(flow, report)]
     reports = {one.get("number"): one for one in [*turns] or turn_reports(flow)}
     upgrade = _http_record(flow, {})
-    found = [
-        without_own_secrets(replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place)))
-        for place, turn in enumerate(turns_of(flow))
-        if turn.number in reports
+    again = TurnReader() if reading is None else reading
+    again.read(*again.new_messages(flow))
+    read = [(_id(flow, place), turn) for place, turn in enumerate(again.turns) if turn.number in reports]
+    if not read:
+        return [record_of(flow, report)]
+    return [
+        without_own_secrets(replace(_turn_record(upgrade, turn, reports[turn.number]), id=id_))
+        for id_, turn in read
+        if id_ not in known
     ]
-    return found or [record_of(flow, report)]
 
 
 def _turn_record(upgrade: ExchangeRecord, turn: Turn, report: Mapping[str, Any]) -> ExchangeRecord:

@@ -62,14 +62,12 @@ class _FlowInProgress:
     size     bytes of the reply, or messages of the connection
     due      when it may be updated again, by the monotonic clock
     ids      of the exchanges, as in `_EndedFlow`
-    reader   of a connection
     """
 
     state: State
     size: int
     due: float = 0.0
     ids: tuple[str, ...] = ()
-    reader: TurnReader = field(default_factory=TurnReader)
 
 
 @dataclass(slots=True)
@@ -93,6 +91,7 @@ class PageState:
         self._configured = rules
         self._ended: dict[str, _EndedFlow] = {}
         self._in_progress: dict[str, _FlowInProgress] = {}
+        self._readers: dict[str, TurnReader] = {}  # of connections that are open
         self._flows = ChangedFlows()
         self._lock = asyncio.Lock()
         self._why_lock = asyncio.Lock()
@@ -130,6 +129,7 @@ class PageState:
 
     def _forget(self, gone: Iterable[str]) -> None:
         for flow_id in gone:
+            self._readers.pop(flow_id, None)
             for known in (self._ended, self._in_progress):
                 found = known.pop(flow_id, None)
                 for id_ in () if found is None else (flow_id, *found.ids):
@@ -165,11 +165,17 @@ class PageState:
         if was is not None and was.report == report:
             return
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-        ended = await asyncio.to_thread(records_of, flow, report)
-        self._ended[flow.id] = _EndedFlow(report, tuple(one.id for one in ended))
+        ended = await asyncio.to_thread(records_of, flow, report, known=known, reading=self._reader(flow))
+        self._ended[flow.id] = _EndedFlow(report, tuple({*known, *(one.id for one in ended)}))
         for one in ended:
-            if one.id not in known:
-                self.sessions.put(await asyncio.to_thread(turn_of, one, self.sessions.known))
+            self.sessions.put(await asyncio.to_thread(turn_of, one, self.sessions.known))
+
+    def _reader(self, flow: http.HTTPFlow) -> TurnReader | None:
+        """What has read the messages of an open connection so far; None where nothing more will come."""
+        if flow.websocket is None or flow.websocket.timestamp_end is not None:
+            self._readers.pop(flow.id, None)
+            return None
+        return self._readers.setdefault(flow.id, TurnReader())
 
     async def _update_in_progress(self, flow: http.HTTPFlow) -> None:
         state = state_of(flow)
@@ -180,9 +186,7 @@ class PageState:
             return
         replies = {number for number, _ in replies_in_progress(flow)}
         coming = self._in_progress[flow.id] = _FlowInProgress(state, size)
-        if was is not None:
-            coming.reader = was.reader
-        found = await asyncio.to_thread(records_in_progress(flow, coming.reader))
+        found = await asyncio.to_thread(records_in_progress(flow, self._reader(flow)))
         coming.ids = tuple(one.id for one in found)
         for one in found:
             before = self.sessions.turn(one.id)
