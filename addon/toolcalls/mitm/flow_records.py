@@ -1,6 +1,7 @@
 """A flow of mitmproxy as plain records of its exchanges, from which the page, the report and the exports are made.
 
-Metadata may come from a file, so its types are checked.
+Metadata may come from a file, so its types are checked. A little over 300 lines, since HTTP exchanges and the replies
+of a connection become the same records, coming or ended, and share how.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
