@@ -78,6 +78,7 @@ def read(route: Route, pieces: list[str], quotable: tuple[str, ...] = ()) -> Non
     for piece in pieces:
         reader.feed(piece)
     reader.finish(cut=False)
+    reader.next_block()  # asks for the place, so that all text is read
 
 
 @pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])

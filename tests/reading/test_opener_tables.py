@@ -5,13 +5,12 @@ a new set of tools costs is counted in Python calls and bytes, since a clock wou
 """
 
 import gc
-import sys
 import tracemalloc
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 
+from support.pythoncalls import calls_of
 from toolcalls.dialects import all_dialects, chosen
 from toolcalls.events import CallEnd
 from toolcalls.reading.opener_tables import ORDINARY, PROBE
@@ -58,22 +57,6 @@ def read(request: Request) -> None:
     pieces = ("Hello\n", "there.\n", invoked, "\n", naked, "\n", "a")
     events = [event for piece in pieces for event in reader.feed(piece)]
     assert sum(isinstance(event, CallEnd) for event in events) == 2
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many Python functions are called."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
 
 
 def test_a_new_set_of_tools_adds_little_to_a_reply() -> None:

@@ -315,20 +315,37 @@ def test_any_split_same_answer(text: str, cuts: list[int], reasoning: bool) -> N
 
 @examples(600)
 @given(text=TEXTS, piece=st.one_of(TEXTS, st.sampled_from(["word", "a b", "{"])), reasoning=st.booleans())
-def test_plain_text_changes_no_answer(text: str, piece: str, reasoning: bool) -> None:
-    skipped, noted = Position(reasoning=reasoning), Position(reasoning=reasoning)
-    skipped.advance(text)
-    noted.advance(text)
-    before = skipped.reason()
-    if not skipped.plain(piece):
+def test_text_without_anything_special_begins_no_line(text: str, piece: str, reasoning: bool) -> None:
+    """What is not special may be given to `keep`, and is read like all other text."""
+    kept, advanced = Position(reasoning=reasoning), Position(reasoning=reasoning)
+    kept.advance(text)
+    advanced.advance(text)
+    if kept.special is None or kept.special.search(piece) is not None:
         return
-    assert (skipped.reason(), skipped.line_start) == (before, False)
-    # What follows must find the same state whether the piece was noted or skipped.
-    noted.advance(piece)
+    assert not kept.line_start
+    kept.keep(piece)
+    advanced.advance(piece)
+    advanced.settle()
+    assert not kept.line_start
+    assert kept.prompts_reasoning_end("", 0) == -1
     for rest in ("`", "\n", "    ", "a", "\n\n", "-->", "\n", "  "):
-        skipped.advance(rest)
-        noted.advance(rest)
-        assert (skipped.reason(), skipped.line_start) == (noted.reason(), noted.line_start)
+        assert (kept.reason(), kept.line_start) == (advanced.reason(), advanced.line_start)
+        kept.advance(rest)
+        advanced.advance(rest)
+
+
+@examples(600)
+@given(text=TEXTS, cuts=st.lists(st.integers(0, 60), max_size=8), reasoning=st.booleans())
+def test_it_does_not_matter_when_text_is_read(text: str, cuts: list[int], reasoning: bool) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    later, at_once = Position(reasoning=reasoning), Position(reasoning=reasoning)
+    for begin, end in pairwise(places):
+        for position in (later, at_once):
+            position.advance(text[begin:end])
+        at_once.settle()
+        assert later.line_start == at_once.line_start
+    assert later.reason() == at_once.reason()
+    assert later.closers() == at_once.closers()
 
 
 LONG = {

@@ -41,6 +41,11 @@ class Names:
             self._by_head.setdefault(name[:_HEAD], []).append(name)
         self.longest = max(map(len, self._in_order), default=0)
 
+    @property
+    def heads(self) -> Iterable[str]:
+        """The first characters of each, by which it is looked up: all of a shorter name."""
+        return self._by_head
+
     def __bool__(self) -> bool:
         return bool(self._in_order)
 
@@ -57,11 +62,12 @@ class Names:
 
 
 class _Around(NamedTuple):
-    """What stands before a name, what may stand behind it, and all beginnings of that."""
+    """What stands before a name, what may stand behind it, all beginnings of that, and its first characters."""
 
     before: str
     after: dict[str, Owners]
     begun: frozenset[str]
+    heads_after: frozenset[str]
 
 
 class Table:
@@ -72,6 +78,7 @@ class Table:
     prefixes   all beginnings of both, up to where a name begins
     first      finds a character that an opener begins with
     heads      finds the first three characters of one, or as many as the text has
+    known      these characters; `short`: those of openers that have no more
     spans      some stand on two lines
     angled     a `<` stands only where one begins
     """
@@ -90,7 +97,7 @@ class Table:
                 self.longest = max(self.longest, len(opener))
         self.around: dict[str, list[_Around]] = {}
         for before, afters in around.items():
-            entry = _Around(before, afters, prefixes_of(afters))
+            entry = _Around(before, afters, prefixes_of(afters), frozenset(after[:_HEAD] for after in afters))
             self.around.setdefault(before[:_HEAD], []).append(entry)
         literals = [opener for opener in openers if PROBE not in opener]
         self.prefixes = prefixes_of((*literals, *(before + PROBE[0] for before in around)))
@@ -99,6 +106,10 @@ class Table:
         self.angled = signs == ["<"] and all(opener.rfind("<") == 0 for opener in openers)
         self.first = re.compile(f"[{re.escape(''.join(signs))}]") if signs else NOTHING
         self.heads = _heads(literals, around)
+        whole = {*self.literals, *(head for head in self.around if len(head) == _HEAD)}
+        self.known = whole | prefixes_of(whole)
+        self.short = tuple(head for head in whole if len(head) < _HEAD)
+        self.around_short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
 
 
 def _heads(literals: Iterable[str], around: Iterable[str]) -> re.Pattern[str]:
@@ -136,12 +147,21 @@ def any_literal(literals: Iterable[str]) -> str:
 class Literals:
     """The openers of a table where tools of some names are declared. Never changes."""
 
-    __slots__ = ("_heads", "_names", "_table", "first", "longest", "spans")
+    __slots__ = ("_heads", "_known", "_names", "_short", "_table", "first", "longest", "spans")
 
     def __init__(self, table: Table, names: Names) -> None:
         self._table, self._names = table, names
         self.first, self._heads, self.spans = table.first, table.heads, table.spans
         self.longest = max(table.longest, table.longest_around + names.longest if table.around else 0)
+        # What one begins with: three characters, or fewer where it has no more, or the text.
+        known = {
+            (around.before + name + after)[:_HEAD]
+            for around in table.around_short
+            for name in names.heads
+            for after in around.heads_after
+        }
+        self._short = (*table.short, *(head for head in known if len(head) < _HEAD))
+        self._known = known | {head[:size] for head in known for size in range(len(head))}
 
     def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
         """Those that stand at `begin`, in no order; one may come twice."""
@@ -151,7 +171,7 @@ class Literals:
             for literal, owners in literals.get(head, ()):
                 if text.startswith(literal, begin):
                     yield literal, owners
-            for before, after, _ in around.get(head, ()):
+            for before, after, _, _ in around.get(head, ()):
                 if text.startswith(before, begin):
                     for name in self._names.at(text, begin + len(before)):
                         behind = begin + len(before) + len(name)
@@ -166,9 +186,15 @@ class Literals:
             found[literal] = {**found.get(literal, {}), **owners}
         return {literal: dict(sorted(found[literal].items())) for literal in sorted(found, key=len, reverse=True)}
 
+    def may_begin(self, text: str, begin: int) -> bool:
+        """Whether the first characters from `begin` on are those of one: nearly all places are excluded here."""
+        head = text[begin : begin + _HEAD]
+        known = head in self._table.known or head in self._known
+        return known or (bool(self._short) and head.startswith(self._short))
+
     def at(self, text: str, begin: int) -> bool:
         """Whether one stands at `begin`."""
-        return next(self._each(text, begin), None) is not None
+        return self.may_begin(text, begin) and next(self._each(text, begin), None) is not None
 
     def arriving(self, text: str, begin: int) -> bool:
         """Whether what stands from `begin` to the end may still become one, or a longer one."""
@@ -180,7 +206,7 @@ class Literals:
     def _names_arrive(self, tail: str) -> bool:
         """Whether `tail` ends inside an opener with a name, in that or behind it."""
         for size in _SIZES:
-            for before, _, begun in self._table.around.get(tail[:size], ()):
+            for before, _, begun, _ in self._table.around.get(tail[:size], ()):
                 if tail.startswith(before):
                     if self._names.continue_from(tail[len(before) :]):
                         return True
@@ -199,7 +225,9 @@ class Literals:
         return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
 
     def _may_be(self, text: str, begin: int) -> bool:
-        return begin < len(text) and (self.at(text, begin) or self.arriving(text, begin))
+        if begin == len(text) or not self.may_begin(text, begin):
+            return False
+        return self.arriving(text, begin) or self.at(text, begin)
 
     def search(self, text: str, start: int, stop: int) -> int:
         """Where the first one in a stretch begins, which may end behind it; -1 for none."""
@@ -226,10 +254,12 @@ class Literals:
     def undecided(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
         for found in self._heads.finditer(text, start):
-            if self.arriving(text, found.start()):
-                return found.start()
-            if self.at(text, found.start()):
-                return -1
+            begin = found.start()
+            if self.may_begin(text, begin):
+                if self.arriving(text, begin):
+                    return begin
+                if self.at(text, begin):
+                    return -1
         return len(text)
 
     def tail(self, text: str, start: int) -> int:

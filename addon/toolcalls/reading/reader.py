@@ -29,7 +29,7 @@ from toolcalls.reading.unopened_reasoning import UnopenedReasoning, is_closer
 from toolcalls.reading.wrappers import Wrappers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
-from toolcalls.text.markdown import SHORT, Position
+from toolcalls.text.markdown import MOST_UNREAD, Position
 from toolcalls.text.scanner import SPACE, Scanner
 from toolcalls.values.toolbox import Toolbox
 
@@ -104,6 +104,7 @@ class Reader:
         self._beside_native = False  # the reply has native calls
         self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
+        self._settles_at = MOST_UNREAD  # characters of the text, at which what was kept of it is read
         self._message_start = message_start  # only white space stands before this place in its message
         self._look_for(results=False)
         self._set_idle(idle=False)
@@ -152,11 +153,12 @@ class Reader:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         special = self._special
         if special is not None and special(piece) is None:
-            self._ledger.drained += len(piece)
-            if len(piece) >= SHORT:
-                self._note(piece)
-            elif piece:
-                self._keep(piece)
+            self._keep(piece)
+            ledger = self._ledger
+            ledger.drained = drained = ledger.drained + len(piece)
+            if drained > self._settles_at:
+                self._settles_at = drained + MOST_UNREAD
+                self._position.settle()
             return True
         if not self._idle or not piece:
             return False
@@ -171,11 +173,11 @@ class Reader:
         return True
 
     def _set_idle(self, *, idle: bool) -> None:
-        """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener or
-        matters to the Markdown. A piece without any of it is text. At the start of a line everything matters.
+        """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener, and
+        what ends the line. A piece without any of it is text. At the start of a line everything matters.
         """
         self._idle = idle
-        self._note, self._keep = self._ledger.shown.in_line
+        self._keep = self._ledger.shown.keep
         special = self._position.special if idle and not self._message_start else None
         self._special = self._openers.special(special) if special is not None else None
 

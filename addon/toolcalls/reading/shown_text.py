@@ -6,8 +6,6 @@ from toolcalls.events import Verdict
 from toolcalls.reading.open_text import OpenText
 from toolcalls.text.markdown import Position
 
-type _InLine = tuple[Callable[[str], None], Callable[[str], None]]
-
 
 class ShownText:
     """The text of one reply as far as it was shown."""
@@ -15,19 +13,18 @@ class ShownText:
     def __init__(self, position: Position) -> None:
         self._position = position
         self._open: OpenText | None = None
-        self._in_line: _InLine = (position.note, position.keep)
-        self._in_kept_line: _InLine = self._in_line
+        self._keep_beside = position.keep
 
     def look_for_calls(self, text: OpenText | None) -> None:
         """Give what is shown to `text`, too; None for nobody."""
         self._open = text
         if text is not None:
-            self._in_kept_line = text.beside(self._position.note), text.beside(self._position.keep)
+            self._keep_beside = text.beside(self._position.keep)
 
     @property
-    def in_line(self) -> _InLine:
-        """What takes the next piece of a line that just passes, where it is long, and where it is short."""
-        return self._in_kept_line if self._open is not None and self._open.keeps else self._in_line
+    def keep(self) -> Callable[[str], None]:
+        """What takes the next piece of a line that just passes. Its user settles the position in time."""
+        return self._keep_beside if self._open is not None and self._open.keeps else self._position.keep
 
     def advance(self, text: str, at: int, *, searched: bool = True) -> None:
         """Text is shown, at the offset `at`. `searched`: it may hold calls that nobody reads."""

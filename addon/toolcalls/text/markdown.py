@@ -4,8 +4,9 @@ Strategy: CommonMark's block structure (https://spec.commonmark.org/0.31.2/) as 
 line starts in PREFIX, where columns, containers and markers are read one character at a time; as soon as its kind is
 known it moves on to a state that one compiled search leaves only at the few characters that matter there. What the end
 of a line may still overrule (a list that turns out a thematic break, a fence whose info string holds a backtick) goes
-by its likelier reading and keeps the few numbers that undo it. So memory is constant, nothing is read twice, and
-the answers depend on the characters alone, not on how they were cut.
+by its likelier reading and keeps the few numbers that undo it. Text is read when somebody asks, or when a bounded
+amount of it has come: much at once takes half the time of the same in pieces. So memory is constant, nothing is read
+twice, and the answers depend on the characters alone, not on how they were cut.
 
 Quoting must not become a call, so every doubt is code: an open backtick run lasts to the end of its paragraph (with
 `spans_end_with_lines` of its line), a comment or a `<pre>` also past the list item that holds it, and nesting past
@@ -64,7 +65,8 @@ QUOTING_TAGS = (
 # Elements of HTML whose text is code, inside a paragraph.
 CODE_TAGS = ("code", "samp", "kbd", "tt", "pre")
 # Shorter pieces of a line are kept one by one, so that what is kept of it is bounded.
-SHORT = 16
+_SHORT = 16
+MOST_UNREAD = 1024  # characters that are kept until somebody asks
 # Containers (quotes and list items) that are tracked; deeper nesting is no reply's own text.
 MAX_DEPTH = 16
 
@@ -89,6 +91,8 @@ _COMMENT = _sought("html_comment", "-->")
 MESSAGE_ENDS = ("<|end|>", "<|end_message|>", "<|eom|>")
 _ANY_CLOSER = [*map(re.escape, (*REASONING_CLOSERS, *MESSAGE_ENDS)), r"<\|close\|>\s{0,8}(?:think\s{0,8})?<\|sep\|>"]
 _ANY_REASONING = _Sought("reasoning", re.compile("|".join(_ANY_CLOSER), re.IGNORECASE), 48, REASONING_CLOSERS[0])
+# The last characters of any closer, or the last one, as a piece of text may be cut.
+_CLOSER_ENDS = {closer.lower()[-size:] for closer in (*REASONING_CLOSERS, *MESSAGE_ENDS) for size in (1, 2)}
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
 _AFTER = ("", " ", "\t", ">")
 _RAW = {
@@ -174,23 +178,24 @@ class Position:
         "_token_blank",
         "_token_flush",
         "_underline",
+        "_unread",
+        "_unread_size",
         "_unsure",
         "keep",
         "spans_end_with_lines",
-        "special",
     )  # fmt: skip
     _leaf: int
     _line_start: bool
 
     def __init__(self, *, reasoning: bool = False) -> None:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
-        # Finds what changes an answer in text that comes next; None where any character may. Text in which nothing is
-        # found may be given to `keep` instead of to `advance` if it is shorter than SHORT, else to `note`.
-        self.special: re.Pattern[str] | None = None
+        self._unread: list[str] = []  # text that was shown and not looked at
+        self._unread_size = 0  # of what `advance` took
+        # Takes text that was shown, like `advance`. Who uses it calls `settle` before MOST_UNREAD characters are kept.
+        self.keep = self._unread.append
         # Inline code that is not closed on its line ends with it: a stray backtick quotes nothing below it.
         self.spans_end_with_lines = False
         self._line: deque[str] = deque(maxlen=REACH)  # the end of the line so far
-        self.keep = self._line.append
         self._sought: _Sought | None = _ANY_REASONING if reasoning else None
         self._tail = ""  # the end of the text in which `_sought` was not found, as much as could begin a closer
         self._after_return = False
@@ -204,39 +209,48 @@ class Position:
 
     def advance(self, text: str) -> None:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
-        if self.plain(text):
-            return
+        self.keep(text)
+        self._unread_size += len(text)
+        if self._unread_size > MOST_UNREAD:
+            self.settle()
+
+    def settle(self) -> None:
+        """Read what was shown, as far as it is not."""
+        if self._unread:
+            text = self._unread[0] if len(self._unread) == 1 else "".join(self._unread)
+            self._unread.clear()
+            self._unread_size = 0
+            self._advance(text)
+
+    def _advance(self, text: str) -> None:
         at, end = 0, len(text)
         while at < end:
             sought = self._sought
             at = self._read(text, at, end) if sought is None else self._read_until(sought, text, at)
-        if self._sought is None:
-            self.special = _SEARCH.get(self._state)
-        elif self._sought.ends == "reasoning" and not self._line_start and not self._tail:
-            self.special = _IN_REASONING
-        else:
-            self.special = None
 
-    def plain(self, text: str) -> bool:
-        """Whether `text` changes no answer. If so, it has been noted; if not, `advance` takes it."""
-        special = self.special
-        if special is None or special.search(text) is not None:
-            return False
-        self.note(text)
-        return True
+    @property
+    def special(self) -> re.Pattern[str] | None:
+        """Finds what may change `line_start` or `prompts_reasoning_end` in text that comes next; None: any may."""
+        if self._sought is _ANY_REASONING:
+            self.settle()
+            if self._sought is _ANY_REASONING:
+                return None if self._line_start or self._tail else _IN_REASONING
+        return None if self.line_start else _END_ONLY
 
-    def note(self, text: str) -> None:
-        """The line goes on with text that changes no answer."""
+    def _note(self, text: str) -> None:
+        """The line goes on."""
         if text:
-            self.keep(text[-REACH:])
-            if len(text) >= SHORT:
+            self._line.append(text[-REACH:])
+            if len(text) >= _SHORT:
                 tail = self._tail_of_line()
                 self._line.clear()
-                self.keep(tail)
+                self._line.append(tail)
 
     @property
     def in_prompts_reasoning(self) -> bool:
         """Whether this place stands in reasoning that nothing in the text has opened."""
+        if self._sought is _ANY_REASONING:
+            self.settle()
         return self._sought is _ANY_REASONING
 
     def prompts_reasoning_end(self, text: str, at: int) -> int:
@@ -244,7 +258,7 @@ class Position:
 
         -1 where this place stands in no such reasoning, or it does not end there.
         """
-        if self._sought is not _ANY_REASONING:
+        if not self.in_prompts_reasoning:
             return -1
         tail = self._tail
         end, found = self._find(_ANY_REASONING, text, at)
@@ -253,31 +267,33 @@ class Position:
 
     def leave_reasoning(self) -> None:
         """The text so far did not start inside reasoning, though it was said to."""
-        if self._sought is _ANY_REASONING:
+        if self.in_prompts_reasoning:
             self._sought, self._tail = None, ""
             self.restart()
 
     def enter_reasoning(self) -> None:
         """The text that comes next is reasoning, up to any closer."""
+        self.settle()
         self._open(_ANY_REASONING)
-        self.special = None
 
     def end_reasoning(self) -> None:
         """What seemed to be reasoning ends here, though no closer says so."""
+        self.settle()
         self._sought, self._tail = None, ""
         self.restart()
 
     @property
     def in_fence(self) -> bool:
         """Whether this place stands in a fence of Markdown's own."""
+        self.settle()
         return self._leaf == _FENCE
 
     def restart(self) -> None:
         """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
-        if self._sought is _ANY_REASONING:
+        if self.in_prompts_reasoning:
             self._sought, self._tail = None, ""
+        self.settle()
         self._afresh()
-        self.special = None
 
     @classmethod
     def behind(cls, blocks: Iterable[str]) -> "Position":
@@ -290,29 +306,33 @@ class Position:
 
     def copy(self) -> "Position":
         """The same place, to go on from there with other text."""
+        self.settle()
         made = Position()
         for field in self.__slots__:
             setattr(made, field, getattr(self, field))
         made._stack, made._literals = list(self._stack), self._literals.copy()
         made._line = deque(self._line, maxlen=REACH)
-        made.keep = made._line.append
+        made._unread = []
+        made.keep = made._unread.append
         return made
 
     def next_block(self) -> None:
         """Another text block of the same message begins here: a line, unless something quoted goes on."""
+        self.settle()
         closes = self._state == _CLOSING and self._run >= self._fence_length
         opens = self._state == _INFO or (self._state == _FENCE_RUN and self._run >= 3)
         if self._sought is None and (closes or opens):  # the line of a fence is whole
-            self.advance("\n")
+            self._advance("\n")
         if self._blocks_go_on or self.reason() is not None:
             return
         if self._state != _PREFIX or self._column:
-            self.advance("\n")
+            self._advance("\n")
 
     def end_paragraph(self) -> None:
         """No paragraph goes on behind this place, and so no inline code and no block quote; a fence does."""
+        self.settle()
         if not self._blocks_go_on:
-            self.advance("\n\n")
+            self._advance("\n\n")
 
     @property
     def _blocks_go_on(self) -> bool:
@@ -321,6 +341,7 @@ class Position:
 
     def closers(self) -> tuple[str, ...]:
         """What may end the quotation that this place stands in: a closer by itself, a fence on a line of its own."""
+        self.settle()
         if self._sought is not None:
             return (self._sought.closer,)
         if self._leaf == _FENCE:
@@ -332,10 +353,21 @@ class Position:
     @property
     def line_start(self) -> bool:
         """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""
+        for piece in reversed(self._unread):
+            line = max(piece.rfind("\n"), piece.rfind("\r")) + 1
+            words = piece[line:].strip(" \t")
+            if words and words[-2:].lower() not in _CLOSER_ENDS:
+                return False
+            if words:  # the end of a closer may stand there
+                self.settle()
+                break
+            if line:
+                return True
         return self._line_start
 
     def follows(self, pattern: re.Pattern[str]) -> bool:
         """Whether `pattern` finds something in this line up to here, or in its last `REACH` characters."""
+        self.settle()
         return pattern.search(self._tail_of_line()) is not None
 
     def reason(self) -> Quotation | None:
@@ -343,6 +375,7 @@ class Position:
 
         In reasoning nothing else is tracked: what is code in there is not the reply's code.
         """
+        self.settle()
         reason = self._markdown()
         if reason not in (None, "inline_code", "indented_code"):
             return reason
@@ -417,7 +450,7 @@ class Position:
         last = max(text.rfind("\n"), text.rfind("\r"))
         if last >= 0:
             self._line.clear()
-        self.note(text[last + 1 :])
+        self._note(text[last + 1 :])
         self._line_start = (self._line_start or last >= 0) and not text[last + 1 :].strip(" \t")
 
     def _open(self, sought: _Sought, tail: str = "") -> None:
@@ -573,7 +606,7 @@ class Position:
             at += 1
             if char in "\r\n":
                 if char == "\r" or not self._after_return:
-                    self.note(text[begin : at - 1])
+                    self._note(text[begin : at - 1])
                     self._literals.line(self._tail_of_line(), *self._line_begins(), self._ordinary)
                     self._line.clear()
                     self._end_line()
@@ -587,7 +620,7 @@ class Position:
                 continue
             while not _STEPS[self._state](self, char):
                 pass
-        self.note(text[begin:at])
+        self._note(text[begin:at])
         return at
 
     def _prefix(self, char: str) -> bool:

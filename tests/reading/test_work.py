@@ -1,0 +1,54 @@
+"""What a reply costs the reader in calls of Python functions, in deltas of 4 characters: a clock measures the machine.
+
+The bounds are a little above what is counted, so that a slower way shows. Whoever makes the reader do less lowers them.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from support.pythoncalls import calls_of
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Route
+
+REQUEST = Request(tools=(Tool("write_to_file", {"properties": {"content": {"type": "string"}}}),))
+CALL = '<invoke name="write_to_file">\n<parameter name="content">'
+# How the text begins, what is repeated, and the calls for each delta at most.
+TEXTS: dict[str, tuple[str, str, float]] = {
+    "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 5.5),
+    "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 8),
+    "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 37),
+    "a string argument": (CALL, "The quick brown fox jumps over the lazy dog.\nIt `does` so again.\n\n", 12),
+}
+
+
+def reading(kind: str, size: int) -> tuple[Callable[[], object], int]:
+    """What reads a text of this size, and the number of its deltas."""
+    begins, repeated, _ = TEXTS[kind]
+    text = repeated * (size // len(repeated))
+    reader = Reader(CallPolicy(Route(), REQUEST))
+    reader.feed(begins)
+    pieces = [text[at : at + 4] for at in range(0, len(text), 4)]
+
+    def work() -> None:
+        for piece in pieces:
+            reader.feed(piece)
+        reader.next_block()  # asks for the place, so that all text is read
+
+    return work, len(pieces)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_delta_takes_few_calls(kind: str) -> None:
+    reading(kind, 400)[0]()  # what is worked out once in a process
+    work, deltas = reading(kind, 10_000)
+    assert calls_of(work) / deltas < TEXTS[kind][2]
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_the_calls_grow_with_the_text_and_no_faster(kind: str) -> None:
+    reading(kind, 400)[0]()
+    few, many = (calls_of(reading(kind, size)[0]) for size in (5_000, 40_000))
+    assert many < 8 * few * 1.03 + 100
