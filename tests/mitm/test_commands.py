@@ -342,7 +342,7 @@ def test_a_call_is_copied_as_json_or_as_text(desk: Desk, monkeypatch: pytest.Mon
         (TEXT, "json 2", "the reply made 1 calls; there is no number 2"),
         (TEXT, "json 0", "there is no number 0"),
         (TEXT[:70], "json", "the call was cut off"),
-        (TEXT, "json 1 /nowhere/at/all", "No such file"),
+        (TEXT, "json 1 /nowhere/at/all", "there is no folder /nowhere/at; make it first"),
         (CALL.replace("ls -la", "a</command>\n</Bash> b"), "tagged", "tagged cannot hold this call"),
     ],
 )

@@ -73,4 +73,4 @@ def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytes
 def test_the_stores_have_the_sizes_that_the_docs_state() -> None:
     assert (call_memory._CALLS, call_memory._CHARS) == (4096, 8_000_000)
     assert (call_memory._REPLIES, call_memory._TOOL_CHARS) == (1024, 8_000_000)
-    assert (client_memory._SESSIONS, sessions.TURNS) == (4096, 2000)
+    assert (client_memory._SESSIONS, sessions.TURNS) == (4096, 10_000)

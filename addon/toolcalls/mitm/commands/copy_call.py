@@ -10,6 +10,7 @@ import mitmproxy.types
 from mitmproxy import exceptions, flow
 from mitmproxy.log import ALERT
 
+from toolcalls.commands.streams import BadInput
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
@@ -50,6 +51,8 @@ class CopyCommands:
         if path:
             try:
                 _write(path, text.encode("utf-8", "backslashreplace"))
+            except BadInput as mistake:
+                raise exceptions.CommandError(str(mistake)) from None
             except OSError as error:
                 raise exceptions.CommandError(f"{path}: {error.strerror}") from None
         else:
@@ -78,6 +81,6 @@ class CopyCommands:
 
 
 def _write(path: str, data: bytes) -> None:
-    """A file that only its owner can read: it holds what models and clients said. Raises OSError."""
+    """A file that only its owner can read: it holds what models and clients said. Raises OSError and BadInput."""
     with written(str(Path(path).expanduser())) as file:
         file.write(data)
