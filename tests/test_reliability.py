@@ -216,7 +216,7 @@ def test_a_secret_that_is_told_is_noticed() -> None:
     ("header", "places"),
     [
         ({"x-api-key": "sk-ant-CANARY"}, {"redacted recording", *CONTENT[2:4]}),
-        ({"body": "refresh_token=CANARY"}, {"redacted recording", *CONTENT[1:4], CONTENT[5], *PAGES}),
+        ({"body": "refresh_token=CANARY"}, {"redacted recording", *CONTENT[1:4], CONTENT[5], *PAGES, "page, overview"}),
         ({":path": "/v1/x?key=CANARY"}, {"redacted recording", *CONTENT[:4], *PAGES}),
     ],
     ids=["header", "body", "query"],

@@ -308,7 +308,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     judge.add_argument(
         "--mend",
         metavar="KINDS",
-        help="say what mending would have changed, by flow and in sum: all, or kinds with commas in between; exit "
+        help="say what mending would have changed, by flow and in total: all, or kinds with commas in between; exit "
         "status 1 when something would have",
     )
     judge.add_argument(

@@ -93,7 +93,7 @@ def test_an_agent_behind_a_forward_proxy_trusts_it(home: Path) -> None:
             settings.unlink()
     assert done.stdout.startswith("calls: []\n"), done.stderr
     assert "toolcalls run: 1 reply; calls: 1 declined\n" in done.stderr
-    assert "toolcalls run: 1 declined: fenced: it stands in a fenced code block, unless " in done.stderr
+    assert "toolcalls run: 1 declined: fenced: it stands in a fenced code block; it is taken if " in done.stderr
 
 
 def test_what_never_asks(home: Path) -> None:

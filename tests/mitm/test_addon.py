@@ -180,8 +180,8 @@ def test_what_is_printed_says_why_and_holds_no_secret_and_no_control(
     lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
     assert lines[-2:] == [
         f"toolcalls: POST {PATH} (m): 1 declined: fenced",
-        "toolcalls:   Bash, text (invoke) → stays as it is. fenced: it stands in a fenced code block, unless the route "
-        "has take: [fenced]",
+        "toolcalls:   Bash, text (invoke) → stays as it is. fenced: it stands in a fenced code block; "
+        "it is taken if the route has take: [fenced]",
     ]
     assert len(lines) == 4
     assert all(line.isprintable() for line in lines)

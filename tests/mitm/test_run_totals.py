@@ -22,8 +22,9 @@ def test_replies_and_their_calls() -> None:
     totals.add({"verdicts": [verdict("lifted"), verdict("lifted", None, ["quotes"]), verdict("native", None, ["ids"])]})
     totals.add({"verdicts": [verdict("declined", "fenced")]})
     assert list(totals.lines()) == [
-        "toolcalls: in sum: 3 replies; calls: 2 lifted, 1 native, 1 declined, 1 mended",
-        "toolcalls: in sum: 1 declined: fenced: it stands in a fenced code block, unless the route has take: [fenced]",
+        "toolcalls: in total: 3 replies; calls: 2 lifted, 1 native, 1 declined, 1 mended",
+        "toolcalls: in total: 1 declined: fenced: it stands in a fenced code block; "
+        "it is taken if the route has take: [fenced]",
     ]
 
 
@@ -36,7 +37,7 @@ def test_requests_that_failed() -> None:
     totals.ended(broken)
     (line,) = totals.lines()
     assert line.startswith(
-        "toolcalls: in sum: 3 requests failed: 2 with status 401, 1 with no reply from models.test (Name"
+        "toolcalls: in total: 3 requests failed: 2 with status 401, 1 with no reply from models.test (Name"
     )
     assert "\x1b" not in line
     assert "0123456789abcdef" not in line

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from newdialect.forms import TAG
-from toolcalls.dialects import all_dialects, chosen
+from toolcalls.dialects import all_dialects, chosen, configured
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -46,12 +46,17 @@ class Trial(NamedTuple):
 def known(dialect: Dialect) -> Iterator[None]:
     """A dialect that no file declares yet is read under its name."""
     all_dialects()[dialect.name] = dialect
-    chosen.cache_clear()
+    _forget()
     try:
         yield
     finally:
         del all_dialects()[dialect.name]
-        chosen.cache_clear()
+        _forget()
+
+
+def _forget() -> None:
+    chosen.cache_clear()
+    configured.cache_clear()
 
 
 def tools_of(calls: Sequence[Call]) -> tuple[Tool, ...]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
+from toolcalls.insight.vocabulary.reasons import with_remedy
 
 
 def lines_of(result: Mapping[str, Any]) -> Iterator[str]:
@@ -19,8 +19,7 @@ def lines_of(result: Mapping[str, Any]) -> Iterator[str]:
         name = verdict["name"] or "a call"
         place = f"characters {verdict['start']} to {verdict['end']}"
         reason = verdict["reason"]
-        unless = remedy_of(reason) if reason else ""
-        why = f": {with_sentence(reason)}" + (f", unless {unless}" if unless else "") if reason else ""
+        why = f": {with_remedy(reason)}" if reason else ""
         repairs = f" (mended: {', '.join(verdict['repairs'])})" if verdict["repairs"] else ""
         yield f"{verdict['status']}  {name} ({verdict['dialect']}), {place}{why}{repairs}"
     if not result["verdicts"]:

@@ -22,7 +22,7 @@ from toolcalls.launch.routing import HOST, Routing, free_port, routed
 
 _NAME = "toolcalls run"
 _PAGE = "toolcalls: sessions and scorecard at "
-_SUM = "toolcalls: in sum: "
+_SUM = "toolcalls: in total: "
 _NOT_FOUND, _NOT_RUNNABLE, _SIGNAL = 127, 126, 128  # exit statuses, as shells give them
 
 

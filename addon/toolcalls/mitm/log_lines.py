@@ -17,7 +17,7 @@ from toolcalls.insight.descriptions import (
     is_changed,
     subject_of,
 )
-from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
+from toolcalls.insight.vocabulary.reasons import with_remedy, with_sentence
 
 _NAME = 40  # characters of a tool's name
 _LONGEST = 400  # characters of a line
@@ -41,9 +41,8 @@ def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
         where = f" ({report.visible(told)})" if told else ""
         parts = []
         if verdict["reason"] is not None:
-            unless = "" if is_changed(verdict) else remedy_of(str(verdict["reason"]))
-            remedy = f", unless {unless}" if unless else ""
-            parts.append(f"{rule}{with_sentence(str(verdict['reason']))}{remedy}{where}{guess}")
+            said = (with_sentence if is_changed(verdict) else with_remedy)(str(verdict["reason"]))
+            parts.append(f"{rule}{said}{where}{guess}")
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
         yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]

@@ -9,7 +9,7 @@ from mitmproxy import http
 from toolcalls.insight import report
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.redaction import redacted_text
-from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
+from toolcalls.insight.vocabulary.reasons import with_remedy
 
 _ERROR = 80  # characters of what broke
 _REASONS = 8  # that are named, the most frequent ones
@@ -52,11 +52,9 @@ class RunTotals:
             counts.append(f"{self._mended} mended")
         calls = f"; calls: {', '.join(counts)}" if counts else "; no calls"
         if self._replies:
-            yield f"toolcalls: in sum: {counted(self._replies, 'reply')}{calls}"
+            yield f"toolcalls: in total: {counted(self._replies, 'reply')}{calls}"
         for (status, reason), count in self._reasons.most_common(_REASONS):
-            unless = remedy_of(reason)
-            said = f"{count} {status}: {with_sentence(reason)}" + (f", unless {unless}" if unless else "")
-            yield report.visible(f"toolcalls: in sum: {said}")
+            yield report.visible(f"toolcalls: in total: {count} {status}: {with_remedy(reason)}")
         if self._failed:
             told = ", ".join(f"{count} with {why}" for why, count in self._failed.most_common(_REASONS))
-            yield report.visible(f"toolcalls: in sum: {counted(self._failed.total(), 'request')} failed: {told}")
+            yield report.visible(f"toolcalls: in total: {counted(self._failed.total(), 'request')} failed: {told}")

@@ -41,6 +41,12 @@ def remedy_of(code: str) -> str:
     return entry.remedy.words if entry else ""
 
 
+def with_remedy(code: str) -> str:
+    """A reason with its sentence, and with what would take such a call all the same where there is something."""
+    remedy = remedy_of(code)
+    return with_sentence(code) + (f"; it is taken if {remedy}" if remedy else "")
+
+
 def failing(condition: ConditionNumber) -> frozenset[Reason]:
     """The reasons that a condition gives."""
     return frozenset(entry.code for entry in _ENTRIES if entry.condition == condition)

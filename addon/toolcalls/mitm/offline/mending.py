@@ -1,4 +1,4 @@
-"""`toolcalls judge --mend KINDS FILE…`: what mending would have changed in recordings, by flow and in sum.
+"""`toolcalls judge --mend KINDS FILE…`: what mending would have changed in recordings, by flow and in total.
 
 Each reply is read twice by today's configuration, once with nothing mended and once with these kinds on all routes.
 What is said is the difference. Nothing is written.
