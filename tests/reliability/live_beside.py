@@ -59,7 +59,7 @@ async def injected(scene: Scene) -> AsyncIterator[Row]:
                 with tally.input(f"{what.name}, {kind} {number}") as problems:
                     problems.extend(judged(what, await ask(proxy.port, path)))
                     flow = await written(proxy, path)
-                    if not flow.metadata["toolcalls"]["failure"] or not await proxy.tells(f"{path}: failed"):
+                    if not flow.metadata["toolcalls"]["failure"] or not await proxy.tells(f"{path} (m): failed"):
                         problems.append(("missed", "neither report nor log say that it failed"))
         with tally.input("secrets") as problems:
             problems.extend(proxy.leaks())

@@ -333,6 +333,7 @@ FORMS: dict[str, Form] = {
     "apriel": Form(_array(), "<tool_calls>", "</tool_calls>"),
     "bare_calls": Form(_each(_named("{name}(", ")"))),
     "bare_json": Form(_each(_object(), "\n")),
+    "bracket_marks": Form(_each(_object("[tool_call]\n", "\n[/tool_call]"))),
     "bracket_tool_call": Form(_each(_named("[Tool call: {name}(", ")]"))),
     "cohere_cmd3": Form(
         _array(name="tool_name", arguments="parameters", mark="tool_call_id"), "<|START_ACTION|>", "<|END_ACTION|>"
@@ -394,6 +395,7 @@ FORMS: dict[str, Form] = {
         _each(_named("<tool_call>\n<name>{name}</name>\n<arguments>", "</arguments>\n</tool_call>"))
     ),
     "named_tags": Form(_each(_named('<tool_call name="{name}">', "</tool_call>"))),
+    "narrated_calls": Form(_each(_named("Assistant called tool {name} (call_{#}) with arguments: "))),
     "nemotron_v2": Form(_array(), "<TOOLCALL>", "</TOOLCALL>"),
     "pangu": Form(_array(), "[unused11]", "[unused12]"),
     "phi4_mini": Form(_array(), "functools"),

@@ -9,5 +9,5 @@ from toolcalls.commands.streams import encode, write_output
 
 def run(arguments: Namespace) -> int:
     """The command."""
-    write_output(encode(shtab.complete(arguments.parser, shell=arguments.shell) + "\n"))
+    write_output(encode(shtab.complete(arguments.parser, arguments.shell) + "\n"))
     return 0

@@ -41,11 +41,12 @@ _TOKENS = tuple(f"<|close|>{name}<|sep|>" for name in ("argument", "call", "tool
 
 @dataclass
 class _Told:
-    """One call that a sentence tells of, and what was repaired in it."""
+    """One call that a sentence tells of, and what was repaired in it. `size`: characters, up to the next sentence."""
 
     name: str
     arguments: str
     repairs: list[Repair]
+    size: int = 0
 
     def note_repair(self, name: Repair) -> None:
         """One more."""
@@ -66,6 +67,7 @@ class _Narrated:
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All such sentences that stand here, when nothing follows them."""
         told: list[_Told] = []
+        start = scan.taken_size
         while (head := (yield from self._head(scan))) is not None:
             if tools.resolve(head["name"]) not in tools:
                 return False
@@ -82,12 +84,16 @@ class _Narrated:
             while (token := (yield from scan.among(_TOKENS, (yield from scan.space())))) is not None:
                 scan.take((yield from scan.space()) + len(token))
             space = yield from scan.space()
-            if scan.rest() > space:
-                scan.take(space)
+            goes_on = scan.rest() > space
+            scan.take(space if goes_on else 0)
+            told[-1].size = scan.taken_size - start - sum(call.size for call in told)
+            if goes_on:
                 continue
             if scan.cut:
                 return False
+            scan.rewind(start)  # each call is begun where its sentence ends, so that a rule can take out that one alone
             for call in told:
+                scan.take(call.size)
                 sink.begin(call.name)
                 sink.piece(call.arguments)
                 for repair in call.repairs:
