@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,16 @@ def test_what_never_asks(home: Path) -> None:
     done = run(home, "--", sys.executable, "-c", "print('hello')")
     assert (done.returncode, done.stdout) == (0, "hello\n")
     assert "no request of an LLM API came through; `toolcalls doctor -- " in done.stderr
+
+
+def test_a_model_server_that_is_not_there(home: Path) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        done = run(home, "--", *agent(), OPENAI_BASE_URL=url)
+    assert done.returncode == 1
+    assert "toolcalls run: the model server cannot be reached: " in done.stderr
+    assert "no request" not in done.stderr
 
 
 def test_a_command_that_is_not_there(home: Path) -> None:

@@ -23,6 +23,7 @@ from toolcalls.launch.routing import HOST, Routing, free_port, routed
 _NAME = "toolcalls run"
 _PAGE = "toolcalls: sessions and scorecard at "
 _SUM = "toolcalls: in total: "
+_UNREACHED = "error establishing server connection: "  # mitmproxy's words, in reverse mode before any request
 _NOT_FOUND, _NOT_RUNNABLE, _SIGNAL = 127, 126, 128  # exit statuses, as shells give them
 
 
@@ -158,7 +159,10 @@ def _summarize(proxy: Proxy, routing: Routing, record: str | None) -> None:
     found = [line.removeprefix(_SUM) for line in proxy.lines if line.startswith(_SUM)]
     for line in found:
         _say(line)
-    if not found:
+    unreached = next((line.partition(_UNREACHED)[2] for line in reversed(proxy.lines) if _UNREACHED in line), "")
+    if unreached and not found:
+        _say(f"the model server cannot be reached: {unreached}")
+    elif not found:
         settings = f"; its base URL: {routing.agent.settings}" if routing.agent.settings else ""
         _say(f"no request of an LLM API came through; `toolcalls doctor -- {routing.command[0]}` says why{settings}")
     elif record:
