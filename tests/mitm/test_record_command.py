@@ -221,7 +221,7 @@ def test_what_other_programs_captured_is_read_by_every_command(
     assert "m at " in said(capfd, "stats", str(path))
     out = tmp_path / "out"
     said(capfd, "report", str(path), "-o", str(out))
-    assert "1 exchanges, 1 calls" in said(capfd, "report", str(path), "-o", str(out))
+    assert "1 exchange, 1 call\n" in said(capfd, "report", str(path), "-o", str(out))
     said(capfd, "export", str(path), "--format", "jsonl", "-o", str(out))
     assert json.loads(out.read_text().splitlines()[0])["model"] == "m"
     said(capfd, "record", "merge", str(path), "-o", str(tmp_path / "made.flow"))

@@ -13,6 +13,7 @@ from typing import Any
 from toolcalls.commands.streams import BadInput, encode, input_name, open_input, print_error, read_input, write_output
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord
+from toolcalls.insight.formatting import counted
 from toolcalls.insight.page import report_page
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
@@ -52,7 +53,8 @@ def run(arguments: Namespace) -> int:
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
     with written(arguments.output) as file:
         file.write(report_page(sessions, names + more, config.prices).encode("utf-8", "backslashreplace"))
-    write_output(encode(f"{arguments.output}: {len(sessions)} exchanges, {sessions.scorecard.total.total} calls\n"))
+    counts = f"{counted(len(sessions), 'exchange')}, {counted(sessions.scorecard.total.total, 'call')}"
+    write_output(encode(f"{arguments.output}: {counts}\n"))
     return 2 if broken else 0
 
 

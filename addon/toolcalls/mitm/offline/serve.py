@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolcalls.commands.streams import BadInput, input_name, print_error, write_line
+from toolcalls.insight.formatting import counted
 from toolcalls.mitm.offline.files import exchanges
 from toolcalls.mitm.offline.playable import Side, recordings_of
 from toolcalls.playback.app import Playback
@@ -42,7 +43,7 @@ def run(arguments: Namespace) -> int:
     with bound, _ended_by_signals():
         url = f"http://{HOST}:{bound.getsockname()[1]}"
         server = server_for(playback)
-        write_line(f"serving {len(recordings)} recorded replies at {url} (for OpenAI's SDKs: {url}/v1)")
+        write_line(f"serving {counted(len(recordings), 'recorded reply')} at {url} (for OpenAI's SDKs: {url}/v1)")
         server.run(sockets=[bound])
     left = len(playback.library.left)
     _say(f"{playback.answered} requests answered, {playback.unmatched} not; {left} recordings were not asked for")
