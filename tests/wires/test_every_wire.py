@@ -19,9 +19,11 @@ def pieces_of(text: str) -> list[str]:
 
 def damaged(spoken: Spoken, text: str) -> bytes:
     """The reply's body with bytes that are no UTF-8 where the text has an É."""
-    body = spoken.said(pieces_of(text)).replace(b"\\u00c9", "É".encode())
-    assert "É".encode() in body
-    return body.replace("É".encode(), b"\xc9")
+    body = spoken.edited(spoken.said(pieces_of(text)), lambda body: body.replace(b"\\u00c9", "É".encode()))
+    found: list[bytes] = []
+    spoken.edited(body, lambda payload: found.append(payload) or payload)  # type: ignore[func-returns-value]
+    assert "É".encode() in b"".join(found)
+    return spoken.edited(body, lambda body: body.replace("É".encode(), b"\xc9"))
 
 
 @every_wire
@@ -29,7 +31,7 @@ def test_bytes_that_are_no_utf_8_are_heard_as_clients_hear_them(spoken: Spoken) 
     """Nothing of a call is missing because a frame could not be read."""
     body = damaged(spoken, 'É\n<invoke name="Bash"><parameter name="command">rm É &amp; x</parameter></invoke>')
     out = through(exchange(spoken, TOOLS), body)
-    text, calls = spoken.heard(out.decode(errors="replace").encode())
+    text, calls = spoken.heard(spoken.edited(out, lambda body: body.decode(errors="replace").encode()))
     assert text == "\ufffd\n"
     assert calls == [("Bash", {"command": "rm \ufffd & x"})]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.chatclient import HEAD, chunk, event
+from support.chatclient import HEAD, chunk, event, outer
 from support.processorcases import no_reactors, route_of
 from toolcalls.events import CallEnd, CallPiece, CallStart
 from toolcalls.processors import Processors
@@ -301,6 +301,28 @@ def test_a_relatives_word_for_an_unfinished_reply_stays_and_completes_no_call(re
     assert json.dumps(reason).encode() in out
     assert b'"tool_calls"}' not in out
     assert verdicts(exchange) == [("truncated", "cut_off", "bash")]
+
+
+# --- servers that say the whole message again in the last chunk -------------------------------------------------------
+
+
+def last_chunk(route: Route, text: str, finish: str) -> dict[str, Any]:
+    """The last choice that leaves of a text whose message is said again behind it."""
+    again = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+    body = stream({"content": text}, finish="stop").removesuffix(b"data: [DONE]\n\n") + event(outer([again]))
+    out = through(exchange_for(route), body)
+    found: dict[str, Any] = json.loads(out.split(b"data: ")[-1])["choices"][0]
+    return found
+
+
+def test_the_copy_of_a_message_goes_where_a_call_was_taken_from_it() -> None:
+    assert last_chunk(LIFT, LEAK, "stop") == {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
+
+
+def test_it_stays_elsewhere_and_gains_no_delta() -> None:
+    """Its finish reason promises calls that nobody sent, and is mended."""
+    kept = {"index": 0, "message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}
+    assert last_chunk(LIFT, "Hi.", "tool_calls") == kept
 
 
 # --- what a request says ----------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 Azure do otherwise, read by the wire `openai_chat`.
 
 Strategy: frames in each relative's spelling, with a call in their text; and the recorded streams of other protocols,
-which must pass unread. The recorded Chat streams, most of them of relatives, are in `test_openai_chat_recorded`.
+which must be forwarded unparsed. The recorded Chat streams, most of them of relatives, are in
+`test_openai_chat_recorded`.
 """
 
 import json

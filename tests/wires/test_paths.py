@@ -27,6 +27,16 @@ OURS = {
         f"{VERTEX}/anthropic/models/claude-3-7-sonnet@20250219:streamRawPredict",
         f"{VERTEX}/anthropic/models/claude-3-7-sonnet@20250219%3ArawPredict",
     ],
+    "bedrock": [
+        "/model/us.anthropic.claude-opus-4-6-v1/invoke-with-response-stream",
+        "/model/meta.llama2-13b-chat-v1/invoke",
+    ],
+    "bedrock_converse": [
+        "/model/anthropic.claude-3-sonnet-20240229-v1%3A0/converse",
+        "/model/us.amazon.nova-lite-v1:0/converse-stream",
+        "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.meta.llama/converse-stream?x=y",
+        "/gateway/bedrock/model/m/converse/",
+    ],
     "gemini": [
         "/v1beta/models/gemini-2.5-pro:generateContent",
         "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
@@ -51,6 +61,10 @@ NOBODYS = [
     "/v1/messages/batches",
     "/v1/messages/batches/b/results",
     "/v1/threads/t/messages",
+    "/converse",
+    "/model/m/converse-async",
+    "/model/m/count-tokens",
+    "/model/m/async-invoke",
     "/v1beta/models/m:countTokens",
     "/v1beta/models/m:embedContent",
 ]
@@ -71,6 +85,12 @@ NO_REQUEST = {
     "openai_chat": {**EMPTY, "messages in no list": b'{"messages":{}}'},
     "openai_responses": {**EMPTY, "messages": b'{"messages":[]}'},
     "anthropic": {**EMPTY, "messages in no list": b'{"messages":{}}'},
+    "bedrock": {
+        **EMPTY,
+        "messages in no list": b'{"messages":{}}',
+        "Claude's, in no list": b'{"anthropic_version":"","messages":{}}',
+    },
+    "bedrock_converse": {**EMPTY, "messages in no list": b'{"messages":{}}'},
     "gemini": {**EMPTY, "contents in no list": b'{"contents":3}'},
     "ollama": {**NO_OBJECT, "messages in no list": b'{"messages":{}}'},
     "ollama_generate": NO_OBJECT,
@@ -98,6 +118,10 @@ def test_paths_of_no_wire(path: str) -> None:
         *zip(OURS["gemini"], ["gemini-2.5-pro", "gemini-2.5-pro", "m", "m", ""], strict=True),
         ("/v1beta/models/m:countTokens", "m"),
         ("/v1beta/models/m:embedContent", "m"),
+        ("/model/us.amazon.nova-lite-v1%3A0/converse-stream", "us.amazon.nova-lite-v1:0"),
+        ("/model/us.amazon.nova-lite-v1:0/converse", "us.amazon.nova-lite-v1:0"),
+        ("/model/arn%3Aaws%3Abedrock%3A%3A1%3Ax%2Fy/converse", "arn:aws:bedrock::1:x/y"),
+        ("/openai/deployments/m/completions", "m"),
     ],
 )
 def test_the_model_in_a_path(path: str, model: str) -> None:

@@ -5,8 +5,11 @@ go the same frames, or new ones that the codec encodes from changed events. A wi
 text back. What it must remember of a reply is in the reply's codec.
 
 Read the protocol `Codec` below first, then `openai_chat/`. `frames` cuts bodies, `envelope` recognizes frames that
-differ only in their text, `replacement` finds what became of each native call of a whole reply, `answers` says what a
-reply of our own making holds. In the folder of a wire the same job has the same name:
+differ only in their text, `eventstream` reads and writes AWS's binary messages, `bedrock_runtime` is what Bedrock's
+APIs share, `replacement` finds what became of each native call of a whole reply, `answers` says what a reply of our own
+making holds. Where an API holds replies of another one, its wire asks `all_wires` for that one by name.
+
+In the folder of a wire the same job has the same name:
 
     request           what a request declares: tools, choice, texts
     decoding          a reply's frames as events
@@ -14,6 +17,8 @@ reply of our own making holds. In the folder of a wire the same job has the same
     answer            a reply of our own making, for an error that quotes a call
     client            what the client of a stream has got so far, where frames depend on those before
     calls, blocks …   what replies of the API consist of, in the API's own words
+
+A few lines over 300: what a codec must do, and what a wire says of itself, are read together.
 """
 
 import re
@@ -101,8 +106,34 @@ class Codec(Protocol):
     def reply_id(self) -> str:
         """The reply's own id, "" while unknown."""
 
+    def arriving(self, lane: int, index: int) -> "ArrivingCall | None":
+        """The native call that the events of this lane and index are about; None where it may not be asked about."""
 
-class WholeCodec:
+    def argument_piece(self, payload: bytes) -> tuple[int, str] | None:
+        """The lane and the piece of a native call's arguments that a payload holds, and no other call's; read without
+        any effect. None for other payloads, and where such payloads are always decoded.
+        """
+
+
+class ArrivingCall(Protocol):
+    """A native call that is arriving."""
+
+    @property
+    def in_string(self) -> bool:
+        """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
+
+
+class Undivided:
+    """What codecs have in common whose native calls are decoded frame by frame."""
+
+    def arriving(self, _lane: int, _index: int) -> None:
+        """Nothing is asked of it."""
+
+    def argument_piece(self, _payload: bytes) -> None:
+        """Such payloads are decoded."""
+
+
+class WholeCodec(Undivided):
     """What codecs of whole replies have in common: a whole reply is one frame, which nothing precedes or follows."""
 
     must_encode = False
@@ -140,6 +171,7 @@ class Wire:
     stop_names_choice   where the request's choice names a tool, `stop` is how the API ends the reply with its call
     call_id_prefix    what the ids of calls begin with
     streams_lines     a stream is lines of JSON, and so is a reply to a request that says nothing of streams
+    form_in_path      the path alone says how a reply is framed, whatever its content type is
     """
 
     name: str
@@ -160,6 +192,7 @@ class Wire:
     stop_names_choice: bool = False
     call_id_prefix: str = "call_"
     streams_lines: bool = False
+    form_in_path: bool = False
 
     def matches(self, path: str) -> bool:
         """Whether a request path (with its query) belongs to this API."""
@@ -194,11 +227,15 @@ class Wire:
         return self.events() if streamed and self.events is not None else self.codec(streamed=streamed)
 
 
+EVENT_STREAM = "application/vnd.amazon.eventstream"
+
 CONTENT_TYPES: Mapping[Form, str] = {
     "sse": "text/event-stream",
     "whole": "application/json",
     "ndjson": "application/x-ndjson",
     "json_array": "application/json",
+    "eventstream": EVENT_STREAM,
+    "eventstream_chunks": EVENT_STREAM,
 }
 """The content types of replies of our own."""
 
@@ -219,13 +256,16 @@ def form_of(content_type: str) -> Form | None:
     return _FORMS.get(media_type, "whole" if media_type.endswith(("/json", "+json")) else None)
 
 
-# Where APIs name the model in the path: Gemini and Vertex AI (`models/M:method`), Bedrock (`model/M/converse`), Azure.
+# Where APIs name the model in the path: Gemini and Vertex AI (`models/M:method`), Azure (`deployments/M/…`), and
+# Bedrock, whose models' names hold colons (`model/M/converse`).
+_BEDROCK_MODEL = re.compile(r"/model/(.+)/[\w-]+/?$")
 _MODEL = re.compile(r"/(?:models?|deployments)/([^/:]+)[/:]")
 
 
 def model_in(path: str) -> str:
     """The model that a request path names, "" for none."""
-    found = _MODEL.search(urlsplit(path).path.replace("%3A", ":").replace("%3a", ":"))
+    plain = urlsplit(path).path.replace("%3A", ":").replace("%3a", ":")
+    found = _BEDROCK_MODEL.search(plain) or _MODEL.search(plain)
     return unquote(found[1]) if found else ""
 
 
@@ -250,7 +290,9 @@ def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Files of this room that are no wire.
-SHARED = frozenset({"answers", "envelope", "frames", "mending", "ollama_answer", "replacement"})
+SHARED = frozenset(
+    {"answers", "bedrock_runtime", "envelope", "eventstream", "frames", "mending", "ollama_answer", "replacement"}
+)
 
 
 @cache

@@ -42,15 +42,20 @@ class Envelope:
         except UnicodeDecodeError:
             return None
 
-    def learn(self, raw: bytes, lane: int, text: str) -> None:
-        """Remember what surrounds `text` in `raw`, a frame that was decoded in full and holds nothing else."""
+    def learn(self, raw: bytes, lane: int, text: str) -> bool:
+        """Remember what surrounds `text` in `raw`, a frame that was decoded in full and holds nothing else.
+
+        Returns whether it is known now.
+        """
         if self._misses > _PATIENCE:
-            return
+            return False
         self._misses += 1
         written = text.encode("utf-8", "surrogatepass")
         at = raw.rfind(b'"%b"' % written)
         if at < 0 or _SPECIAL.search(written) is not None:
-            return
+            return False
         head, tail = raw[: at + 1], raw[at + 1 + len(written) :]
-        if self._decode(head + _PROBE.encode() + tail) == (lane, _PROBE):
-            self.lane, self._head, self._tail = lane, head, tail
+        if self._decode(head + _PROBE.encode() + tail) != (lane, _PROBE):
+            return False
+        self.lane, self._head, self._tail = lane, head, tail
+        return True

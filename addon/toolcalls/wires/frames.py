@@ -1,4 +1,5 @@
-r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events, NDJSON lines, array elements.
+r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events, NDJSON lines, array elements,
+messages of AWS event streams.
 
 Strategy. A frame is what stands between two ends, with its end, exactly as it came (law 1); the payload beside it is
 what a wire decodes. All frames' `raw`, joined, are the bytes fed, whatever they hold. Bytes of an unfinished frame are
@@ -11,16 +12,23 @@ for a LF that may never come, and the LF, if it comes, is a frame of its own (`t
 before it has left. So the cutting of the bytes never changes the data of the frames that have any, nor the joined
 bytes, nor what is left where a frame does not leave.
 
-A little over 300 lines: four forms under one law, short enough to be read together.
+Over 300 lines: six forms under one law, short enough to be read together.
 """
 
+import base64
+import binascii
 import re
 from typing import Literal
 
 import msgspec
 
-# How a body is cut into frames; "json_array" is an array that grows, "whole" is one JSON value.
-Form = Literal["sse", "ndjson", "json_array", "whole"]
+from toolcalls.values import rawjson
+from toolcalls.wires import eventstream
+from toolcalls.wires.eventstream import BrokenMessage, Message
+
+# How a body is cut into frames; "json_array" is an array that grows, "eventstream" is AWS's binary form, and in
+# "eventstream_chunks" its events hold another API's payloads; "whole" is one JSON value.
+Form = Literal["sse", "ndjson", "json_array", "eventstream", "eventstream_chunks", "whole"]
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
@@ -55,6 +63,7 @@ class _Frames:
     """What SSE and NDJSON share: the held bytes of an unfinished frame, and the limit on them.
 
     `overflowed`: a frame grew past `max_bytes`; it and all that follows come out as frames without data, unsearched.
+    So it is where `broken` says why no frame can begin in what came.
     `at_boundary`: everything so far came out in frames, so the next piece begins one.
     """
 
@@ -62,6 +71,7 @@ class _Frames:
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024) -> None:
         self.overflowed = False
+        self.broken = ""
         self.at_boundary = True
         self._max_bytes = max_bytes
         self._held = bytearray()
@@ -244,7 +254,27 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
     return line_end.join(written) + line_end * 2
 
 
-class JSONArray(_Frames):
+class _Measured(_Frames):
+    """What forms share whose frames say themselves where they end, and need no end to be searched for."""
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that this piece of the body completes, in order."""
+        if self.overflowed or not chunk:
+            return [Frame(chunk, None)] if chunk else []
+        size = len(self._held)
+        self._held += chunk
+        try:
+            return self._taken(self._held)
+        except Exception:
+            del self._held[size:]
+            raise
+
+    def _taken(self, held: bytearray) -> list[Frame]:
+        """The frames at the beginning of what is held, which are taken from it in the end."""
+        raise NotImplementedError
+
+
+class JSONArray(_Measured):
     """A JSON array that is sent element by element, as Gemini does without `alt=sse`; each object in it is a frame.
 
     What stands between the elements leaves as it comes, as frames without data, and no element is ever left out: so the
@@ -259,19 +289,7 @@ class JSONArray(_Frames):
         self._searched = 0  # bytes of what is held that have been read
         self._in_string = False  # whether they end inside a string
 
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """The elements that this piece completes, and what stands around them."""
-        if self.overflowed or not chunk:
-            return [Frame(chunk, None)] if chunk else []
-        size = len(self._held)
-        self._held += chunk
-        try:
-            return self._elements(self._held)
-        except Exception:
-            del self._held[size:]
-            raise
-
-    def _elements(self, held: bytearray) -> list[Frame]:
+    def _taken(self, held: bytearray) -> list[Frame]:
         """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start, at = 0, self._searched
@@ -331,5 +349,94 @@ def _end_of(found: re.Match[bytes] | None, at: int) -> int:
     return at if found is None else found.end()
 
 
-FRAMES: dict[Form, type[_Frames]] = {"sse": SSE, "ndjson": NDJSON, "json_array": JSONArray}
+# The name of an event and what stands before its payload; what ends in Exception is one.
+_NAMED = re.compile(rb'\s*\{\s*"([\w.:-]{1,255})"\s*:\s*')
+_EXCEPTION = "Exception"
+_CHUNK = "chunk"
+
+
+class EventStream(_Measured):
+    """Messages of an AWS event stream. `data` is `{"NAME": PAYLOAD}` with the event's name, or the exception's.
+
+    Where a message is broken, all that follows comes out as one frame without data: its readers stop there.
+    """
+
+    def flush(self) -> list[Frame]:
+        """What is left when the body has ended: nothing, or a message that is not complete."""
+        raw = bytes(self._held)
+        self._held.clear()
+        return [Frame(raw, None, complete=False)] if raw else []
+
+    def _taken(self, held: bytearray) -> list[Frame]:
+        """The frames at the beginning of what is held, which are taken from it in the end."""
+        frames: list[Frame] = []
+        start = 0
+        try:
+            while (size := eventstream.size_of(held, start)) and not self.overflowed:
+                if size > self._max_bytes:
+                    self.overflowed = True
+                elif len(held) - start < size:
+                    break
+                else:
+                    raw = bytes(held[start : start + size])
+                    frames.append(Frame(raw, self._data(raw)))
+                    start += size
+        except BrokenMessage as error:
+            self.overflowed, self.broken = True, str(error)
+        if self.overflowed:
+            frames.append(Frame(bytes(held[start:]), None))
+            start = len(held)
+        del held[:start]
+        self.at_boundary = not (held or self.overflowed)
+        return frames
+
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has its own
+        """A new message. `data` names its event, as the data of frames does."""
+        found = _NAMED.match(data)
+        event, payload = ("", data) if found is None else (found[1].decode(), data[found.end() :])
+        payload = payload if found is None else payload.rstrip().removesuffix(b"}")
+        if event.endswith(_EXCEPTION):
+            return eventstream.written(Message(eventstream.exception_headers(event), payload))
+        headers = eventstream.read(like).headers if like else b""
+        return eventstream.written(Message(eventstream.event_headers(event, headers), payload))
+
+    def _data(self, raw: bytes) -> bytes | None:
+        message = eventstream.read(raw)
+        named = b'{"%b":%b}' % (message.name.encode(), message.payload)
+        return named if message.payload and _NAMED.match(named) else None
+
+
+class EventStreamChunks(EventStream):
+    """An event stream whose events are named `chunk` and hold payloads of another API in base64, which are the `data`.
+
+    Everything else of it, exceptions above all, is as in any event stream.
+    """
+
+    def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
+        """A new chunk with this payload. `keep`: the padding that stands beside it in `like` stays."""
+        found = _NAMED.match(data)
+        if found is not None and found[1].endswith(_EXCEPTION.encode()):
+            return super().build(data, like, keep=keep, name=name)
+        was = eventstream.read(like) if like else Message(b"", b"")
+        rest = rawjson.fields(was.payload) if keep and was.name == _CHUNK else {}
+        payload = rawjson.written({**rest, "bytes": base64.b64encode(data).decode()})
+        return eventstream.written(Message(eventstream.event_headers(_CHUNK, was.headers), payload))
+
+    def _data(self, raw: bytes) -> bytes | None:
+        message = eventstream.read(raw)
+        if message.name != _CHUNK:
+            return super()._data(raw)
+        try:
+            return base64.b64decode(rawjson.word(rawjson.fields(message.payload), "bytes"), validate=True) or None
+        except (binascii.Error, ValueError):
+            return None
+
+
+FRAMES: dict[Form, type[_Frames]] = {
+    "sse": SSE,
+    "ndjson": NDJSON,
+    "json_array": JSONArray,
+    "eventstream": EventStream,
+    "eventstream_chunks": EventStreamChunks,
+}
 """What cuts the bodies of a form; a whole one is not cut."""

@@ -5,7 +5,7 @@ A format reads a request body into a `Conversation` and writes a changed one bac
 byte for byte, so a prompt cache still finds its prefix.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,6 +13,8 @@ from pkgutil import iter_modules
 from typing import Any, Literal, Protocol
 
 from toolcalls.request import Tool
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -133,6 +135,41 @@ class Format(Protocol):
         are written in the wire's form; those that the body declares stay as they are there. Texts to stop at are left
         out unless `stop` has them. One call a reply is asked for where the API has a word for it.
         """
+
+
+def with_answers(
+    turns: Sequence[Turn],
+    message: Callable[[Turn], Fields],
+    written: Callable[[Block], Any],
+    blocks_of: Callable[[Any], list[Any]],
+) -> Iterator[Any]:
+    """The turns as messages of an API in which users give the answers of tools: new answers go to the front of the
+    user's message behind them.
+
+    message, written   a turn that is new or changed, and a block, in the API's form
+    blocks_of          the blocks of a written message's content
+    """
+    answers: list[Any] = []
+    for turn in turns:
+        if turn.role == "tool":
+            answers.extend(written(block) for block in turn.blocks if isinstance(block, Result))
+            continue
+        if answers and turn.role == "user" and _may_answer(turn):
+            made = message(turn)
+            yield {**made, "content": [*answers, *blocks_of(made.get("content"))]}
+            answers = []
+            continue
+        if answers:
+            yield {"role": "user", "content": answers}
+            answers = []
+        yield turn.raw if turn.raw is not None and not turn.changed else message(turn)
+    if answers:
+        yield {"role": "user", "content": answers}
+
+
+def _may_answer(turn: Turn) -> bool:
+    """Whether a turn is a user's message, and nothing that nobody knows."""
+    return turn.raw is None or rawjson.word(rawjson.fields(turn.raw), "role") == "user"
 
 
 @cache

@@ -18,7 +18,18 @@ import msgspec
 
 from toolcalls.request import Request, Tool
 from toolcalls.requests.stop_texts import keep_stops, stops_in
-from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.requests.turns import (
+    Block,
+    Conversation,
+    OpaqueTool,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    with_answers,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.anthropic import WIRE
@@ -61,7 +72,7 @@ class _AnthropicRequests:
             first = said.pop(0)
             if first.changed or first.raw is None:
                 fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, _System) else None)
-        fields["messages"] = list(_messages(said))
+        fields["messages"] = list(with_answers(said, _message, _written, _listed))
         keep_stops(fields, conversation.stop, _STOP)
         _offer(fields, WIRE.request(body), conversation)
         return rawjson.written(fields)
@@ -125,31 +136,6 @@ def _result(raw: msgspec.Raw, block: Fields, mark: Any) -> Result:
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
-
-
-def _messages(turns: Sequence[Turn]) -> Iterator[Any]:
-    """The turns as messages. New answers go to the front of the user's message behind them."""
-    answers: list[Any] = []
-    for turn in turns:
-        if turn.role == "tool":
-            answers.extend(_written(block) for block in turn.blocks if isinstance(block, Result))
-            continue
-        if answers and turn.role == "user" and _may_answer(turn):
-            message = _message(turn)
-            yield {**message, "content": [*answers, *_listed(message.get("content"))]}
-            answers = []
-            continue
-        if answers:
-            yield {"role": "user", "content": answers}
-            answers = []
-        yield turn.raw if turn.raw is not None and not turn.changed else _message(turn)
-    if answers:
-        yield {"role": "user", "content": answers}
-
-
-def _may_answer(turn: Turn) -> bool:
-    """Whether a turn is a user's message, and nothing that nobody knows."""
-    return turn.raw is None or rawjson.word(rawjson.fields(turn.raw), "role") == "user"
 
 
 def _message(turn: Turn) -> Fields:

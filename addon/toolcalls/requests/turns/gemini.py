@@ -10,7 +10,6 @@ becomes one: `{"output": text}`; one whose only member is `error` failed. Tools 
 described in a prompt.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -133,7 +132,7 @@ def _opened(body: bytes) -> tuple[Fields, Fields | None]:
 
 def _loads(raw: Any) -> Any:
     """What a member means, exactly: numbers of any size."""
-    return None if raw is None else json.loads(bytes(raw))
+    return None if raw is None else rawjson.loaded(bytes(raw))
 
 
 def _parts(raw: Any) -> list[Any]:

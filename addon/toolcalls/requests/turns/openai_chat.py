@@ -52,7 +52,7 @@ class _ChatRequests:
             fields = rawjson.fields(body)
             if not bytes(fields.get("messages", b"")).lstrip().startswith(b"["):
                 raise ValueError("it has no list `messages`")
-            messages = [(raw, json.loads(bytes(raw))) for raw in rawjson.items(fields["messages"])]
+            messages = [(raw, rawjson.loaded(bytes(raw))) for raw in rawjson.items(fields["messages"])]
             asked = _asked(fields)
             parallel = rawjson.value(fields.get("parallel_tool_calls"))
             stop = stops_in(fields, _STOP)

@@ -1,0 +1,42 @@
+"""`bedrock`: Amazon Bedrock's `InvokeModel`, streamed (binary events) and whole: bodies of the models' own APIs.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html and
+`…_InvokeModelWithResponseStream.html`. Each event of a stream is a `chunk` that holds a payload of the model's API in
+base64; `wires.frames` unwraps it. What the API is shows in the first payload:
+
+    Claude               the Messages API (`anthropic`)
+    Nova                 the Converse API (`bedrock_converse`), with the names of events in the payloads
+    gpt-oss, Qwen, …     Chat Completions; observed only, as its choices are no parts of one reply
+    Llama, Mistral, …    completions of a prompt, which have no place for calls; observed only
+
+The codec, the mender and the answer are those of that API, whose wire is asked for by its name. An exception in the
+middle of a stream ends the reply.
+
+    bodies        which API a body belongs to
+    codec         the codec, the mender and the answer of that API
+    completions   the texts of completions
+    request       what a request declares
+"""
+
+from functools import partial
+from typing import ClassVar
+
+from toolcalls.wires.bedrock import codec
+from toolcalls.wires.bedrock.request import request_of
+from toolcalls.wires.bedrock_runtime import BedrockRuntime
+from toolcalls.wires.frames import Form
+
+
+class _Invoke(BedrockRuntime):
+    """The wire."""
+
+    stream_path: ClassVar[str] = "/invoke-with-response-stream"
+    stream_form: ClassVar[Form] = "eventstream_chunks"
+
+
+WIRE = _Invoke(
+    "bedrock", "/invoke", request_of, partial(codec.Codec, streamed=True), partial(codec.Codec, streamed=False),
+    answer=codec.answer, answering=codec.Answering,
+    mends_stream=partial(codec.Mender, streamed=True), mends_whole=partial(codec.Mender, streamed=False),
+    sequential_lanes=True, says_calls=True, call_id_prefix="toolu_bdrk_", form_in_path=True,
+)  # fmt: skip

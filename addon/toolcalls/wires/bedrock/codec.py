@@ -1,0 +1,148 @@
+"""Codec, mender and answer: those of the API that the model's bodies belong to, chosen by the first payload."""
+
+from collections.abc import Sequence
+
+from toolcalls.events import Finish
+from toolcalls.values import rawjson
+from toolcalls.wires import Codec as AnyCodec
+from toolcalls.wires import Part, ReadOnlyCodec, Undivided, Wire, all_wires, answers
+from toolcalls.wires.answers import Answer
+from toolcalls.wires.bedrock.bodies import Api, api_of_reply, is_exception
+from toolcalls.wires.bedrock.completions import Completions
+from toolcalls.wires.mending import Mended, Mending
+from toolcalls.wires.mending import Mender as AnyMender
+
+_MESSAGES: Api = "anthropic"
+_CONVERSE: Api = "bedrock_converse"
+_ERROR = b'{"type":"error"}'  # how Messages ends a stream that has failed
+
+
+class _Observed(ReadOnlyCodec):
+    """A codec that only reads."""
+
+    def __init__(self, wire: Wire, *, streamed: bool) -> None:
+        self._inner = wire.codec(streamed=streamed)
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        return self._inner.decode(payload)
+
+
+class Codec(Undivided):
+    """The codec of a reply, streamed or whole."""
+
+    def __init__(self, *, streamed: bool) -> None:
+        self._streamed = streamed
+        self._api: Api | None = None
+        self._inner: AnyCodec | None = None
+
+    @property
+    def can_omit(self) -> bool:
+        """As that of the API."""
+        return self._inner is not None and self._inner.can_omit
+
+    @property
+    def must_encode(self) -> bool:
+        """As that of the API."""
+        return self._inner is not None and self._inner.must_encode
+
+    @property
+    def reply_id(self) -> str:
+        """As that of the API."""
+        return "" if self._inner is None else self._inner.reply_id
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        if self._inner is None and (api := api_of_reply(payload)) is not None:
+            self._api, self._inner = api, self._made(api)
+        if self._inner is None:
+            return [(0, Finish("failed"))] if is_exception(rawjson.fields(payload)) else []
+        return self._inner.decode(self._asked(payload))
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The frames for `parts`, and the frame itself as far as it stays."""
+        if self._inner is None:
+            return [payload]
+        asked = self._asked(payload)
+        made = self._inner.encode(asked, parts, can_omit=can_omit)
+        return made if asked is payload else [payload if one == asked else one for one in made]
+
+    def _made(self, api: Api) -> AnyCodec:
+        if api == "completions":
+            return Completions(streamed=self._streamed)
+        wire = all_wires()[api]
+        if api in {_MESSAGES, _CONVERSE}:
+            return wire.codec(streamed=self._streamed)
+        return _Observed(wire, streamed=self._streamed)
+
+    def _asked(self, payload: bytes) -> bytes:
+        """A payload as the API has it, to which an exception of the service is an error."""
+        failed = self._api == _MESSAGES and b"Exception" in payload and is_exception(rawjson.fields(payload))
+        return _ERROR if failed else payload
+
+
+class Mender:
+    """Mends one reply, streamed or whole."""
+
+    def __init__(self, mending: Mending, *, streamed: bool) -> None:
+        self._mending = mending
+        self._streamed = streamed
+        self._chosen = False
+        self._inner: AnyMender | None = None
+        self.calls: dict[tuple[int, int], Mended] = {}
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The payloads in the place of a frame's; None where it stays as it is."""
+        if not self._chosen and (api := api_of_reply(payload)) is not None:
+            self._chosen = True
+            if api in {_MESSAGES, _CONVERSE}:
+                self._inner = all_wires()[api].mender(self._mending, streamed=self._streamed)
+            self.calls = self.calls if self._inner is None else self._inner.calls
+        return None if self._inner is None else self._inner.mend(payload)
+
+
+# --- a reply of our own making ----------------------------------------------------------------------------------------
+
+
+def _api_for(answer: Answer) -> Api:
+    """Where no payload came, the model's name is all that there is."""
+    return _CONVERSE if ".nova" in answer.model else _MESSAGES
+
+
+def answer(answer: Answer) -> bytes:
+    """A whole reply."""
+    make = all_wires()[_api_for(answer)].answer
+    assert make is not None
+    return make(answer)
+
+
+class Answering(answers.Answering):
+    """Goes on with a stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inner: answers.Answering | None = None
+
+    def saw(self, payload: bytes) -> None:
+        """An event in front of the error."""
+        api = api_of_reply(payload) if self._inner is None else None
+        if api in {_MESSAGES, _CONVERSE}:
+            self._inner = _answering(api)
+        elif api is not None:
+            self.answered = True  # it has no place for calls
+        if self._inner is not None:
+            self._inner.saw(payload)
+            self.answered = self._inner.answered
+
+    def rest(self, answer: Answer) -> Sequence[bytes] | None:
+        """The events of the answer."""
+        if self.answered:
+            return None
+        self._inner = self._inner or _answering(_api_for(answer))
+        return self._inner.rest(answer)
+
+
+def _answering(api: Api) -> answers.Answering:
+    make = all_wires()[api].answering
+    assert make is not None
+    return make()

@@ -1,0 +1,191 @@
+"""Codec, mender and answer: those of the Messages API, with what goes in and comes out translated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolcalls.events import Text
+from toolcalls.values import rawjson
+from toolcalls.wires import Codec, Part, Undivided, WholeCodec, Wire, all_wires, answers
+from toolcalls.wires.answers import Answer
+from toolcalls.wires.bedrock_converse import streamed, whole
+from toolcalls.wires.bedrock_converse.streamed import Openings
+from toolcalls.wires.mending import Mended, Mender, Mending
+
+
+def _messages() -> Wire:
+    """The wire whose codec is asked. It is found by name, since no wire imports another one."""
+    return all_wires()["anthropic"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A frame that begins a block: its payload, the event that would in Messages, and the lane of a text."""
+
+    payload: bytes
+    start: bytes
+    lane: int | None
+
+
+class Stream(Undivided):
+    """The codec of a streamed reply.
+
+    Where the first piece of a block begins it, the codec of Messages gets two events for the frame. `encode` knows such
+    a frame by its payload, which is the same object that `decode` got.
+    """
+
+    def __init__(self) -> None:
+        self.can_omit = False
+        self._inner: Codec = _messages().stream()
+        self._openings = Openings()
+        self._opened: dict[int, _Opening] = {}  # by the identity of their payloads
+
+    @property
+    def must_encode(self) -> bool:
+        """As that of Messages."""
+        return self._inner.must_encode
+
+    @property
+    def reply_id(self) -> str:
+        """No event of this API has an id."""
+        return ""
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        event = streamed.to_messages(payload)
+        start = self._openings.before(event)
+        begun: list[Part] = []
+        if start is not None:
+            opened = self._inner.decode(start)
+            begun = [part for part in opened if not _is_opener(part)]
+            lane = next((lane for lane, one in opened if isinstance(one, Text)), None)
+            self._opened[id(payload)] = _Opening(payload, start, lane)
+        parts = [*begun, *self._inner.decode(rawjson.written(event))]
+        self.can_omit = self._inner.can_omit and len(parts) == 1
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The frames for `parts`, and the frame itself as far as it stays."""
+        opening = self._opened.pop(id(payload), None)
+        made: list[bytes] = []
+        if opening is not None:
+            own = [part for part in parts if part[0] == opening.lane and not _is_opener(part)]
+            others = [part for part in parts if part[0] != opening.lane or _is_opener(part)]
+            made += self._inner.encode(opening.start, others, can_omit=False)
+            parts = own
+        asked = rawjson.written(streamed.to_messages(payload))
+        made += self._inner.encode(asked, parts, can_omit=can_omit)
+        return _translated(made, asked, payload)
+
+
+def _is_opener(part: Part) -> bool:
+    return isinstance(part[1], Text) and not part[1].text
+
+
+def _translated(made: Sequence[bytes], asked: bytes, payload: bytes) -> list[bytes]:
+    """Events of Messages as frames. The one that was `asked` for is the frame that came, as it came."""
+    frames = (payload if one == asked else streamed.from_messages(one) for one in made)
+    return [frame for frame in frames if frame is not None]
+
+
+class Whole(WholeCodec):
+    """The codec of a whole reply."""
+
+    def __init__(self) -> None:
+        self._inner: Codec = _messages().whole()
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane."""
+        return self._inner.decode(whole.to_messages(payload)) if whole.is_reply(payload) else []
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The reply with its blocks as `parts` say."""
+        if not whole.is_reply(payload):
+            return [payload]
+        asked = whole.to_messages(payload)
+        (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
+        return [payload if made == asked else whole.from_messages(made, payload)]
+
+
+class StreamMender:
+    """Mends a stream as Messages' mender does."""
+
+    def __init__(self, mending: Mending) -> None:
+        self._inner = _mender(mending, streamed=True)
+        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
+        self._openings = Openings()
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The frames in the place of one; None where it stays as it is."""
+        event = streamed.to_messages(payload)
+        start = self._openings.before(event)
+        if start is not None:
+            self._inner.mend(start)  # nothing of it is sent
+        asked = rawjson.written(event)
+        made = self._inner.mend(asked)
+        return None if made is None else _translated(made, asked, payload)
+
+
+class WholeMender:
+    """Mends a whole reply as Messages' mender does."""
+
+    def __init__(self, mending: Mending) -> None:
+        self._inner = _mender(mending, streamed=False)
+        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The reply as it should have come; None where it stays as it is."""
+        if b'"toolUse"' not in payload or not whole.is_reply(payload):
+            return None
+        made = self._inner.mend(whole.to_messages(payload))
+        return None if made is None else [whole.from_messages(one, payload) for one in made]
+
+
+def _mender(mending: Mending, *, streamed: bool) -> Mender:
+    made = _messages().mender(mending, streamed=streamed)
+    assert made is not None
+    return made
+
+
+# --- a reply of our own making ----------------------------------------------------------------------------------------
+
+
+def _metadata(answer: Answer) -> rawjson.Fields:
+    """What the API says of each reply; `latencyMs` it always does, too."""
+    tokens_in, tokens_out = answer.tokens.input or 0, answer.tokens.output or 0
+    usage = {"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out}
+    return {"usage": usage, "metrics": {"latencyMs": 0}}
+
+
+def answer(answer: Answer) -> bytes:
+    """A whole reply."""
+    make = _messages().answer
+    assert make is not None
+    like = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "tool_use", **_metadata(answer)}
+    return whole.from_messages(make(answer), rawjson.written(like))
+
+
+class Answering(answers.Answering):
+    """Goes on with a stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        make = _messages().answering
+        assert make is not None
+        self._inner = make()
+        self._openings = Openings()
+
+    def saw(self, payload: bytes) -> None:
+        """An event in front of the error."""
+        event = streamed.to_messages(payload)
+        start = self._openings.before(event)
+        if start is not None:
+            self._inner.saw(start)
+        self._inner.saw(rawjson.written(event))
+        self.answered = self._inner.answered
+
+    def rest(self, answer: Answer) -> list[bytes] | None:
+        """The events of the answer."""
+        made = self._inner.rest(answer)
+        if made is None:
+            return None
+        return [*_translated(made, b"", b""), rawjson.written({"metadata": _metadata(answer)})]

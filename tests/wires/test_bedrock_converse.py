@@ -1,0 +1,434 @@
+"""Bedrock's Converse API: the cases of Messages in its words, and what only it has.
+
+Strategy. Converse says what Messages says with other words, so the cases of `tests/cases/wires/anthropic.yaml` hold for
+it, too, but for those about blocks that it does not have. botocore reads what leaves (`support/converseclient.py`).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from botocore.exceptions import EventStreamError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support import anthropicclient, converseclient, invokeclient
+from support.casefiles import openai_tools
+from support.converseclient import PADDING, exception, frame
+from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
+from support.wirecases import FILES, anthropic_events, check_anthropic
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.history_mending import mended_history
+from toolcalls.requests.rewriting import rewrite
+from toolcalls.requests.turns import formats
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
+
+type Case = Mapping[str, Any]
+
+WIRE = all_wires()["bedrock_converse"]
+TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
+FORMS: tuple[Form, ...] = ("eventstream", "whole")
+# Blocks of Messages alone, members of its requests, and a reason that it gives in two members.
+NOT_HERE = ("redacted_thinking", "mcp_tool_use", "stop_sequence", "cache_control")
+
+
+def request(tools: list[dict[str, Any]]) -> dict[str, Any]:
+    declared = [
+        {"toolSpec": {"name": one["function"]["name"], "inputSchema": {"json": one["function"].get("parameters", {})}}}
+        for one in tools
+    ]
+    return {"messages": [], **({"toolConfig": {"tools": declared}} if declared else {})}
+
+
+def cases(form: Form) -> list[Any]:
+    fits = [
+        case
+        for case in FILES["anthropic"]["cases"]
+        if "request" not in case
+        and not any(word in json.dumps(case) for word in NOT_HERE)
+        and (form != "whole" or case.get("whole", True))
+    ]
+    assert len(fits) > 40
+    return [pytest.param(form, case, id=f"{form}: {case['title']}") for case in fits]
+
+
+EACH = [one for form in FORMS for one in cases(form)]
+
+
+def exchange_for(case: Case, form: Form) -> Exchange:
+    tools = openai_tools(case.get("tools", FILES["anthropic"]["tools"]) or {})
+    return of_case(WIRE, case, request(tools), form)
+
+
+def body_of(case: Case, form: Form) -> bytes:
+    events = anthropic_events(case)
+    return converseclient.whole(anthropicclient.whole(events)) if form == "whole" else converseclient.written(events)
+
+
+def heard(body: bytes, form: Form) -> anthropicclient.Reply:
+    return converseclient.understood(body) if form == "whole" else converseclient.received(body)
+
+
+@pytest.mark.parametrize(("form", "case"), EACH)
+def test_the_cases_of_messages(form: Form, case: Case) -> None:
+    one, body = exchange_for(case, form), body_of(case, form)
+    out = run(one, [body])
+    case = {**case, **case.get("in_whole", {})} if form == "whole" else case
+    check_anthropic(case, heard(out, form), one)
+    assert (out == body) == (case.get("same", False) is True)
+
+
+@pytest.mark.parametrize(("form", "case"), cases("eventstream"))
+def test_it_is_the_same_wherever_the_bytes_are_cut(form: Form, case: Case) -> None:
+    same_wherever_it_is_cut(lambda: exchange_for(case, form), body_of(case, form), step=29)
+
+
+# --- what only Converse has -------------------------------------------------------------------------------------------
+
+CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+LIFTING = Route(client="native", upstream="text")
+OBSERVED = Route()
+START, END = frame("messageStart", {"role": "assistant"}), frame("messageStop", {"stopReason": "end_turn"})
+METADATA = frame("metadata", {"metrics": {"latencyMs": 9}, "usage": converseclient.USAGE})
+
+
+def delta(index: int, /, **given: Any) -> bytes:
+    return frame("contentBlockDelta", {"contentBlockIndex": index, "delta": given, "p": PADDING})
+
+
+def stop(index: int) -> bytes:
+    return frame("contentBlockStop", {"contentBlockIndex": index, "p": PADDING})
+
+
+def lifting(form: Form = "eventstream", route: Route = LIFTING) -> Exchange:
+    return of_request(WIRE, Request(tools=TOOLS), route, form=form, seed=b"s")
+
+
+def test_events_around_a_lifted_call_keep_their_bytes() -> None:
+    before, behind = delta(0, text="Look.\n"), delta(1, text="Done.")
+    body = b"".join([START, before, delta(0, text=CALL), stop(0), behind, stop(1), END, METADATA])
+    out = run(lifting(), [body])
+    assert out.startswith(START + before)
+    assert out.endswith(METADATA)
+    reply = converseclient.received(out)
+    assert (reply.text, reply.order, reply.stop) == ("Look.\nDone.", "tct", "tool_use")
+
+
+def test_what_stands_beside_a_changed_event_goes_along() -> None:
+    ended = frame("messageStop", {"additionalModelResponseFields": {"a": 1.50}, "p": PADDING, "stopReason": "end_turn"})
+    assert b'"a":1.5' in ended
+    out = run(lifting(), [START + delta(0, text=CALL) + stop(0) + ended + METADATA])
+    assert b'"additionalModelResponseFields":{"a":1.5}' in out
+    (event,) = [event["messageStop"] for event in converseclient.parsed(out) if "messageStop" in event]
+    assert event == {"stopReason": "tool_use", "additionalModelResponseFields": {"a": 1.5}}
+
+
+def test_a_stop_reason_of_a_filter_stays() -> None:
+    """It tells the client more than that there are calls."""
+    for reason in ("guardrail_intervened", "content_filtered"):
+        ended = frame("messageStop", {"stopReason": reason})
+        one = lifting()
+        out = run(one, [START + delta(0, text="Go.\n" + CALL[:-9]) + stop(0) + ended + METADATA])
+        assert ended in out
+        assert words(one) == ["truncated cut_off Bash (invoke)"]
+        whole = {"output": {"message": {"role": "assistant", "content": [{"text": "Go.\n" + CALL[:-9]}]}}}
+        body = json.dumps({**whole, "stopReason": reason}).encode()
+        one = lifting("whole")
+        assert json.loads(run(one, [body])) == json.loads(body)
+        assert words(one) == ["truncated cut_off Bash (invoke)"]
+
+
+def test_a_stop_reason_of_a_filter_stays_beside_a_call() -> None:
+    whole = {"output": {"message": {"role": "assistant", "content": [{"text": CALL}]}}}
+    made = json.loads(run(lifting("whole"), [json.dumps({**whole, "stopReason": "content_filtered"}).encode()]))
+    assert made["stopReason"] == "content_filtered"
+    assert made["output"]["message"]["content"][0]["toolUse"]["name"] == "Bash"
+
+
+def test_a_call_under_the_index_of_a_text_gets_one_of_its_own() -> None:
+    start = {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "tooluse_1", "name": "Bash"}}}
+    call = frame("contentBlockStart", start) + delta(0, toolUse={"input": "{}"}) + stop(0)
+    body = START + delta(0, text="Hi.") + stop(0) + call + frame("messageStop", {"stopReason": "tool_use"}) + METADATA
+    one = lifting(route=Route(mend=("protocol",)))
+    reply = converseclient.received(run(one, [body]))
+    assert (reply.text, reply.order) == ("Hi.", "tc")
+    assert [verdict.repairs for _, verdict in one.verdicts] == [("shared_index",)]
+
+
+def test_an_exception_ends_the_reply_and_completes_no_call() -> None:
+    failed = exception("modelStreamErrorException", "The model failed.")
+    for text in ("Go.\n" + CALL[:-9], CALL):
+        one = lifting()
+        out = run(one, [START + delta(0, text=text) + failed])
+        assert out.endswith(failed)
+        with pytest.raises(EventStreamError, match="The model failed"):
+            converseclient.parsed(out)
+        assert [word.split()[0] for word in words(one)] == ["truncated" if text != CALL else "lifted"]
+        assert not one.notes
+
+
+def test_tools_of_the_provider_and_their_results_stay() -> None:
+    """A result may be quoted: that is no call."""
+    used = {"toolUseId": "tooluse_1", "name": "nova_grounding", "type": "server_tool_use"}
+    found = {"toolUseId": "tooluse_1", "type": "nova_grounding_result", "status": "success"}
+    row = [
+        START,
+        frame("contentBlockStart", {"contentBlockIndex": 0, "start": {"toolUse": used}}),
+        delta(0, toolUse={"input": '{"query": "x"}'}),
+        stop(0),
+        frame("contentBlockStart", {"contentBlockIndex": 1, "start": {"toolResult": found}}),
+        delta(1, toolResult=[{"text": CALL}]),
+        stop(1),
+        delta(2, text=CALL),
+        delta(2, citation={"title": "t", "sourceContent": [{"text": CALL}]}),
+        stop(2),
+        END,
+        METADATA,
+    ]
+    one = lifting()
+    assert run(one, [b"".join(row)]) == b"".join(row)
+    assert words(one) == ["declined echo Bash (invoke)"]
+    content = [
+        {"toolUse": {**used, "input": {}}},
+        {"toolResult": {**found, "content": [{"text": CALL}]}},
+        {"text": CALL},
+    ]
+    body = json.dumps({"output": {"message": {"content": content}}, "stopReason": "end_turn"}).encode()
+    one = lifting("whole")
+    assert run(one, [body]) == body
+    assert words(one) == ["declined echo Bash (invoke)"]
+
+
+def test_blocks_behind_a_call_get_other_indices_and_keep_what_they_hold() -> None:
+    image = frame("contentBlockStart", {"contentBlockIndex": 1, "start": {"image": {"format": "png"}}})
+    row = [START, delta(0, text=f"a\n{CALL}\nb"), stop(0), image, stop(1), delta(2, text="c"), stop(2), END, METADATA]
+    events = converseclient.parsed(run(lifting(), [b"".join(row)]))
+    starts = [event["contentBlockStart"] for event in events if "contentBlockStart" in event]
+    assert [(one["contentBlockIndex"], *one["start"]) for one in starts] == [(1, "toolUse"), (3, "image")]
+    assert [event["contentBlockStop"]["contentBlockIndex"] for event in events if "contentBlockStop" in event] == [
+        0, 1, 2, 3, 4,
+    ]  # fmt: skip
+
+
+def test_cited_text_is_read_and_keeps_its_citations() -> None:
+    cited = {"content": [{"text": "It says so.\n"}, {"text": CALL}], "citations": [{"title": "t"}]}
+    content = [{"citationsContent": cited}]
+    body = json.dumps({"output": {"message": {"content": content}}, "stopReason": "end_turn", "x": 1e400}).encode()
+    made = json.loads(run(lifting("whole"), [body]))
+    first, second = made["output"]["message"]["content"]
+    assert first == {"citationsContent": {"content": [{"text": "It says so.\n"}], "citations": [{"title": "t"}]}}
+    assert second["toolUse"]["name"] == "Bash"
+    quoted = {**cited, "content": [{"text": "Nothing."}]}
+    body = json.dumps({"output": {"message": {"content": [{"citationsContent": quoted}, {"text": CALL}]}}}).encode()
+    made = json.loads(run(lifting("whole"), [body]))
+    assert made["output"]["message"]["content"][0] == {"citationsContent": quoted}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        frame("somethingNew", {"a": 1}),
+        frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"video": {}}}),
+        frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": 3}}),
+        frame("contentBlockDelta", {"delta": {}}),
+        frame("contentBlockDelta", []),
+        frame("contentBlockStart", {"contentBlockIndex": 5}),
+        frame("contentBlockStop", {}),
+        frame("messageStart", {}),
+        frame("messageStop", {}),
+    ],
+)
+def test_events_of_an_odd_shape_stay(odd: bytes) -> None:
+    body = b"".join([START, delta(0, text="a"), odd, delta(0, text="b"), stop(0), END, METADATA])
+    for route in (LIFTING, OBSERVED):
+        assert run(lifting(route=route), [body]) == body
+
+
+def test_what_nobody_knows_stays_behind_a_change() -> None:
+    for odd in (
+        frame("somethingNew", {"a": 1}),
+        frame("contentBlockDelta", {"contentBlockIndex": 7, "delta": {"x": 1}}),
+    ):
+        out = run(lifting(), [b"".join([START, delta(0, text=CALL), stop(0), odd, END, METADATA])])
+        assert odd in out or b'"delta":{"x":1}' in out
+
+
+@pytest.mark.parametrize("body", [b'{"message": "no"}', b"{}", b"[]", b"no", b'{"output": {}}'])
+def test_a_body_that_is_no_reply_stays(body: bytes) -> None:
+    assert run(lifting("whole"), [body]) == body
+
+
+def test_a_reply_with_a_call_gets_the_reason_that_it_lacks() -> None:
+    """Where `metadata` says that it has ended; without mending it is only reported."""
+    start = {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "tooluse_1", "name": "Bash"}}}
+    body = START + frame("contentBlockStart", start) + delta(0, toolUse={"input": "{}"}) + stop(0) + METADATA
+    one = lifting(route=Route(mend=()))
+    assert run(one, [body]) == body
+    assert [note.rule for _, note in one.notes] == ["no_finish"]
+    out = run(lifting(route=Route(mend=("protocol",))), [body])
+    assert converseclient.received(out).stop == "tool_use"
+    assert out.endswith(METADATA)
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+ASKED = {
+    "system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
+    "messages": [
+        {"role": "user", "content": [{"text": "Look."}, {"document": {"name": "d", "source": {"text": "A page."}}}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"text": "I look."},
+                {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s=="}}},
+                {"toolUse": {"toolUseId": "tooluse_1", "name": "Bash", "input": {"command": "ls"}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"toolResult": {"toolUseId": "tooluse_1", "content": [{"text": "a.py"}, {"json": {"n": 1.50}}]}},
+                {"cachePoint": {"type": "default"}},
+            ],
+        },
+    ],
+    "inferenceConfig": {"maxTokens": 10, "stopSequences": ["END"]},
+    "toolConfig": {
+        "tools": [
+            {
+                "toolSpec": {
+                    "name": "Bash",
+                    "description": "Runs.",
+                    "inputSchema": {"json": {"type": "object", "properties": {"command": {"type": "string"}}}},
+                }
+            },
+            {"systemTool": {"name": "nova_grounding"}},
+            {"cachePoint": {"type": "default"}},
+        ],
+        "toolChoice": {"tool": {"name": "Bash"}},
+    },
+}
+
+
+def test_what_a_request_says() -> None:
+    asked = WIRE.request(json.dumps(ASKED).encode())
+    assert asked.tools == (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}, "Runs."),)
+    assert (asked.tool_choice, asked.system, asked.assistant) == ("Bash", "Be brief.", ("I look.",))
+    assert asked.names_tool
+    assert set(asked.quotable) >= {"Look.", "A page.", "a.py"}
+    assert not {"tooluse_1", "success"} & set(asked.quotable)
+    anything = {**ASKED, "toolConfig": {**ASKED["toolConfig"], "toolChoice": {"any": {}}}}  # type: ignore[dict-item]
+    assert WIRE.request(json.dumps(anything).encode()).tool_choice == "required"
+
+
+def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
+    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), formats()["bedrock_converse"]
+    assert format_.write(body, replace(format_.read(body), stop=("END",))) == body
+
+
+def test_tools_and_calls_become_text() -> None:
+    """Lowered for a text upstream: what has no place in a text stays as it came."""
+    body = json.dumps(ASKED).encode()
+    request = WIRE.request(body)
+    route = Route(client="native", upstream="text", dialects=("invoke",), rewrite_request=True)
+    decision = decide(route, request, {}, ())
+    policy, _ = call_policy_of(route, request, decision)
+    format_ = formats()["bedrock_converse"]
+    made = json.loads(format_.write(body, rewrite(format_.read(body), policy, decision).conversation))
+    assert "toolConfig" not in made
+    assert "Bash" in json.dumps(made["system"])
+    called, answered = made["messages"][1]["content"], made["messages"][2]["content"]
+    assert [set(block) for block in called] == [{"text"}, {"reasoningContent"}] or '<invoke name="Bash">' in str(called)
+    assert not any("toolUse" in block for block in called)
+    assert not any("toolResult" in block for block in answered)
+    assert "a.py" in json.dumps(answered)
+
+
+def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
+    messages = [
+        {
+            "role": "assistant",
+            "content": [{"toolUse": {"toolUseId": "", "name": "Bash", "input": '{"command": "ls"}'}}],
+        },
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "", "content": [{"text": "a"}]}}]},
+    ]
+    body = json.dumps({**ASKED, "messages": messages}).encode()
+    request = WIRE.request(body)
+    route = Route(mend=("protocol",))
+    policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
+    made, notes = mended_history(WIRE, body, policy, tools)
+    call, result = (one["content"][0] for one in json.loads(made)["messages"])
+    assert call["toolUse"]["input"] == {"command": "ls"}
+    assert call["toolUse"]["toolUseId"].startswith("tooluse_")
+    assert result["toolResult"]["toolUseId"] == call["toolUse"]["toolUseId"]
+    assert notes
+
+
+# --- any events -------------------------------------------------------------------------------------------------------
+
+_NAMES = ["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "x"]
+_leaves = st.sampled_from(
+    [None, True, 0, 1, -1, 1.5, "", "tool_use", "end_turn", "Bash", "a\n", CALL, CALL[:30], CALL[30:]]
+)
+_members = st.sampled_from(
+    ["text", "toolUse", "toolUseId", "name", "input", "type", "reasoningContent", "signature", "citation", "toolResult",
+     "content", "sourceContent", "start", "delta", "contentBlockIndex", "stopReason", "role", "image", "reasoningText"]
+)  # fmt: skip
+_values = st.recursive(
+    _leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_members, inner, max_size=3), max_leaves=5
+)
+_pieces = st.builds(
+    lambda index, text: ("contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": text}}),
+    st.integers(0, 2),
+    st.sampled_from(["a\n", CALL, CALL[:30], CALL[30:], " ", "<"]),
+)
+_starts = st.builds(
+    lambda index, id_: (
+        "contentBlockStart",
+        {"contentBlockIndex": index, "start": {"toolUse": {"toolUseId": id_, "name": "Bash"}}},
+    ),
+    st.integers(0, 2),
+    st.sampled_from(["", "tooluse_1", "tooluse_2"]),
+)
+_odd = st.tuples(st.sampled_from(_NAMES), _values)
+_stops = st.builds(lambda index: ("contentBlockStop", {"contentBlockIndex": index}), st.integers(0, 2))
+_EVENTS = st.lists(st.one_of(_pieces, _starts, _stops, _odd), max_size=12)
+KINDS = ("protocol", "json", "types", "names", "reasoning", "errors")
+
+
+@given(_EVENTS, st.data())
+def test_no_events_are_a_fault_and_no_cut_matters(events: list[tuple[str, Any]], data: st.DataObject) -> None:
+    """On either of Bedrock's APIs, whatever a server sends; and where nothing may change, nothing does."""
+    bodies = {
+        "bedrock_converse": b"".join(frame(name, payload) for name, payload in events),
+        "bedrock": invokeclient.written({name: payload} for name, payload in events),
+    }
+    for wire, body in bodies.items():
+        form: Form = "eventstream" if wire == "bedrock_converse" else "eventstream_chunks"
+        places = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
+        chunks = [body[a:b] for a, b in pairwise([0, *places, len(body)])]
+        for route in (LIFTING, Route(client="text", client_dialect="invoke", mend=KINDS)):  # type: ignore[arg-type]
+            outs = []
+            for pieces in ([body], chunks):
+                one = of_request(all_wires()[wire], Request(tools=TOOLS), route, form=form, seed=b"s")
+                outs.append((run(one, pieces), one.verdicts))
+            assert outs[0] == outs[1]
+        unchanged = of_request(all_wires()[wire], Request(), Route(mend=()), form=form)
+        assert run(unchanged, chunks) == body
+
+
+@given(_values)
+def test_no_whole_reply_is_a_fault(content: Any) -> None:
+    for message in ({"content": content}, content):
+        for outer in ({"output": {"message": message}, "stopReason": "end_turn"}, {"output": message}):
+            body = json.dumps(outer).encode()
+            for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
+                run(lifting("whole", route), [body])
+            assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
