@@ -189,8 +189,8 @@ class Route:
     max_depth          how deep the argument JSON of one call may nest, the object itself being the first level
     max_calls          how many calls of one lane are lifted
     max_candidates     how many candidates of one lane are looked at; behind them all is text
-    max_frame_bytes    how many bytes of a stream may come without an end of a frame, past it all passes unread; and how
-                       many frames may hold that wait for undecided text, past it that is text
+    max_frame_bytes    how many bytes of a stream may come without an end of a frame, past it all is forwarded
+                       unparsed; and how many frames may hold that wait for undecided text, past it that is text
     max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
     marker             the words that the dialect `marker` looks for
     max_payload_chars  how many characters the JSON of one of its calls may have, 0 for any number

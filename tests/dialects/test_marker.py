@@ -117,7 +117,7 @@ CASES: dict[str, tuple[str, list[Any]]] = {
     "P12 function": ('TOOL_CALL {"function":{"name":"a","arguments":{"x":1}}}', [["a", {"x": 1}]]),
     "P13 a string": ('TOOL_CALL {"tool_name":"a","parameters":"{\\"x\\":1}"}', [["a", {"x": 1}]]),
     "P13 a list": ('TOOL_CALL {"tool_name":"a","parameters":[1]}', []),
-    "P13 a string in a string": ('TOOL_CALL {"tool_name":"a","parameters":"\\"{}\\""}', []),
+    "P13 a string in a string": ('TOOL_CALL {"tool_name":"a","parameters":"\\"{}\\""}', [["a", {}]]),
     "P14 a number": ('TOOL_CALL {"tool_name":5}', []),
     "P14 an object": ('TOOL_CALL {"name":{"first":"bob"}}', []),
     "P15 a trailing comma": ('TOOL_CALL {"tool_name":"a","parameters":{"x":1,},}', [["a", {"x": 1}]]),

@@ -26,6 +26,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text,
 from toolcalls.insight import report
 from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.processors import Processors, unavailable
+from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
@@ -637,3 +638,12 @@ def test_what_follows_of_a_blocked_call_is_not_kept_without_end() -> None:
     one.close()
     assert [verdict.status for _, verdict in one.verdicts] == ["blocked"]
     assert held < 1_000_000
+
+
+@pytest.mark.parametrize("start", [0, 10])
+@pytest.mark.parametrize(("sign", "read"), [("x", 600), ("é", 250)])
+def test_a_quarter_of_the_room_is_read_at_once_where_characters_may_have_four_bytes(
+    start: int, sign: str, read: int
+) -> None:
+    limits = CallLimits(max_chars=10**6, max_depth=100, max_held=1000)
+    assert limits.at_once("a" * start + sign * 600, start, None, 0, held=0) == read

@@ -389,10 +389,13 @@ READ = (
         'to=functions.bash {"command": "ls"}',
         [LS],
     ),
+    (
+        'tool_use>\n  <name>bash</name>\n  <arguments>{"command": "ls"}</arguments>\n</tool_use>',
+        [LS],
+    ),
 )
 UNREAD = (
     'I will list them. commentary to=functions.bash json{"command": "ls"}',
-    'tool_use>\n  <name>bash</name>\n  <arguments>{"command": "ls"}</arguments>\n</tool_use>',
     'Assistant [tool call] bash">\n<parameter name="command">ls</parameter>\n</invoke>',
     'I will look.bash<｜tool▁sep｜>{"command":"ls"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     'I will look. bash[ARGS]{"command": "ls"}',

@@ -62,6 +62,9 @@ LIKELY = {
     "text behind and no closer": (f"I look.\n{LS}\nThere.", [LIFTED]),
     "an opening tag": (f"<think>\nHm.\n</think>\n{LS}\nNo </think>", [LIFTED]),
     "a quotation": (f"```\n{LS}\n```\n</think>\n{LS}", [("declined", "fenced"), LIFTED]),
+    "the end of the channel of thoughts": (f"Shall I?\n{LS}\nNo.\n<|close|>think<|sep|>Hi.", [REASONED]),
+    "the end of a channel that it does not name": (f"I look.\n{LS}\n<|close|><|sep|>Hi.", [LIFTED]),
+    "the end of another channel": (f"I look.\n{LS}\n<|close|>response<|sep|>", [LIFTED]),
 }
 
 

@@ -259,7 +259,115 @@ ELEMENTS = (
     '<minimax:tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</minimax:tool_call>',
     'Bash:0<|tool_call_argument_begin|>{"command": "ls"}<|tool_calls_section_end|>',
     '<|tool_calls_section_begin|>functions.Bash:0{"command": "ls"}<|tool_calls_section_end|>',
+    '[Tool Call: Bash (ID: call_123)]\n{"command": "ls"}',
+    '[Tool Call: Bash (ID: call_123)]\nArguments: {"command": "ls"}',
+    '[tool call: Bash (id: toolu_01AbC)] {"command": "ls"}',
+    '[Tool call: Bash (call_1)]\n{"command": "ls"}',
+    'Ok.\n\n[Tool Call: Bash (ID: 1)]\n```json\n{"command": "ls"}\n```',
+    '[Tool Call: Bash]\n```json\n{"command": "ls"}\n```',
+    'tool_use>\n  <name>Bash</name>\n  <arguments>{"command": "ls"}</arguments>\n</tool_use>',
+    'tool_call><tool_name>Bash</tool_name><parameters>{"command": "ls"}</parameters></tool_call>',
+    'tool_use>\n<name>Bash</name>\n<input>{"command": "ls"}</input>\n/tool_use>',
+    '[TOOL_CALLS]<tool_call>\n{"arguments": {"command": "ls"}, "name": "Bash"}\n</tool_call>',
+    '<|tool_call_begin|>{"arguments": {"command": "ls"}, "name": "Bash"}<|tool_call_end|>',
+    "<|tool_call_begin|>{'name': 'Bash', 'arguments': {'command': 'ls'}}<|tool_call_end|>",
+    '<minimax:tool_call>\n{"parameters": {"command": "ls"}, "name": "Bash"}\n</minimax:tool_call>',
+    '<tool_call>\njson\n{"arguments": {"command": "ls"}, "name": "Bash"}\n</tool_call>',
+    '<tool_call>Bash\n{"arguments": {"command": "ls"}, "name": "Bash"}\n</tool_call>',
+    'call:Bash{command:"ls"}',
+    'call:Bash{"command":"ls"}',
+    "call:Bash{command:'ls'}",
+    'Let me look.\n\ncall:Bash{command:"ls"}',
+    'call: Bash{"command": "ls"}',
+    "<tool_call>Bash<arg_key>command</arg_key><arg_value>ls</arg_value</tool_call>",
+    "<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value\n</tool_call>",
+    "<tool_call>Bash\n<arg_key>command</arg_key\n<arg_value>ls</arg_value>\n</tool_call>",
+    '<invoke name="Bash">\n<parameter name="command">ls</parameter\n</invoke>',
+    '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke\n</function_calls>',
+    "<function=Bash>\n<parameter=command>\nls\n</parameter\n</function>",
+    "<tool_call>\n<function=Bash>\n<parameter=command>\nls\n</parameter>\n</function\n</tool_call>",
+    "<Bash>\n<command>ls</command\n</Bash>",
+    "<Bash>\n<command>ls</command></command>\n</Bash>",
+    "<Bash>\n<command>ls<command>\n</Bash>",
+    "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command>ls\n</parameters>\n</invoke>",
+    "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command>ls</command\n</parameters>\n</invoke>",
+    "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command>ls<command>\n</parameters>\n</invoke>",
+    "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command><command>ls</command>\n</parameters>\n</invoke>",
+    "<tool_call>Bash<arg_key>command</arg_key><arg_value>ls<arg_value></tool_call>",
+    "<tool_call>Bash<arg_key>command<arg_key><arg_value>ls</arg_value></tool_call>",
+    "<tool_call>Bash<arg_key>command</arg_key><arg_value><arg_value>ls</arg_value></tool_call>",
+    '<invoke name="Bash">\n<parameter name="command"><parameter name="command">ls</parameter>\n</invoke>',
+    "<function=Bash>\n<parameter=command><parameter=command>ls</parameter>\n</function>",
+    "<Bash>\n<command><command>ls</command>\n</Bash>",
+    '<invoke name="Bash"><invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>',
+    '<function_calls><function_calls>\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n'
+    "</function_calls>",
+    "<tool_call>\n<function=Bash><function=Bash>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>",
+    "<tool_calls><tool_calls>\n<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>\n"
+    "</tool_calls>",
+    '<tool_calls><tool_calls>[{"name": "Bash", "arguments": {"command": "ls"}}]</tool_calls>',
+    "[TOOL_CALL]\n{tool => 'Bash', args => {\n  --command 'ls'\n}}\n[/TOOL_CALL]",
+    '<invoke name="Bash">\nparameter name="command">ls</parameter>\n</invoke>',
+    "<function=Bash>\nparameter=command>\nls\n</parameter>\n</function>",
 )
+
+
+VALUES_WITH_CLOSERS = (
+    (
+        '<invoke name="Bash">\n<parameter name="command">a\nparameter name="timeout">5</parameter>\n</invoke>',
+        'a\nparameter name="timeout">5',
+    ),
+    ("<Bash>\n<command><command>ls</command></command>\n</Bash>", "<command>ls</command>"),
+    (
+        '<invoke name="Bash">\n<parameter name="command"><parameter name="command">ls</parameter></parameter></invoke>',
+        '<parameter name="command">ls</parameter>',
+    ),
+    (
+        "<function=Bash>\n<parameter=command><parameter=command>ls</parameter> x</parameter>\n</function>",
+        "<parameter=command>ls</parameter> x",
+    ),
+    (
+        "<tool_call>Bash<arg_key>command</arg_key><arg_value><arg_value>ls</arg_value></arg_value></tool_call>",
+        "<arg_value>ls</arg_value>",
+    ),
+    (
+        "<tool_call>Bash<arg_key>command</arg_key><arg_value>a <arg_value>\n<b></arg_value></tool_call>",
+        "a <arg_value>\n<b>",
+    ),
+    ("<Bash>\n<command>echo '</command' > a</command>\n</Bash>", "echo '</command' > a"),
+    ("<Bash>\n<command>echo <command></command></command>\n</Bash>", "echo <command></command>"),
+    ('<invoke name="Bash">\n<parameter name="command">x</parameter y</parameter>\n</invoke>', "x</parameter y"),
+    (
+        '<invoke name="Bash">\n<parameter name="command">a</parameter\n<b></parameter>\n</invoke>',
+        "a</parameter\n<b>",
+    ),
+    (
+        "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command>ls <timeout>5</timeout> x</command>\n"
+        "</parameters>\n</invoke>",
+        "ls <timeout>5</timeout> x",
+    ),
+    (
+        "<invoke>\n<tool_name>Bash</tool_name>\n<parameters>\n<command>echo '</parameters></invoke>' > a</command>\n"
+        "</parameters>\n</invoke>",
+        "echo '</parameters></invoke>' > a",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<invoke name="Bash"><parameter name="command">ls</parameter>\nparameter name="timeout">5</parameter></invoke>',
+        "<function=Bash>\n<parameter=command>\nls\n</parameter>\nparameter=timeout>\n5\n</parameter>\n</function>",
+    ],
+)
+def test_the_next_parameter_lacks_its_first_bracket(text: str) -> None:
+    assert_read(text, ("Bash", {"command": "ls", "timeout": 5}))
+
+
+@pytest.mark.parametrize(("text", "command"), VALUES_WITH_CLOSERS)
+def test_a_value_that_holds_damaged_closers(text: str, command: str) -> None:
+    assert_read(text, ("Bash", {"command": command}))
 
 
 @pytest.mark.parametrize("text", ELEMENTS)
@@ -287,6 +395,18 @@ def test_names_where_no_template_has_them(text: str) -> None:
         '{"toolCalls": [{"id": "c1", "count": 3}]}',
         '{"toolName": "Bash", "count": 3}',
         "Bash:0 is the first of them.",
+        '<call_record tool="Bash"> is how it begins.',
+        '<|open|>tools<|sep|><|open|>call tool="Bash" index="1"<|sep|> is how it begins.',
+        '<invoke name="Bash"><invoke name="Bash"> is written twice.',
+        "<function=Bash><function=Bash> is written twice.",
+        "call:Bash{see the manual}",
+        "call:Bash{cmd:1} is no such call.",
+        "A line may say call:Bash{command:1}.",
+        "[Tool Call: Bash (see below)] is how they are written down.",
+        '[Tool Call: Bash (ID: 1)] came before {"command": "ls"}',
+        "tool_use>\n<name>Bash</name> is the first element.",
+        '<tool_call>json {"arguments": "see below"}</tool_call>',
+        '&lt;tool_call&gt;\n{"name": "Bash", "arguments": {"command": "ls"}}\n&lt;/tool_call&gt;',
     ],
 )
 def test_what_only_resembles_such_a_call(text: str) -> None:

@@ -3,6 +3,7 @@
 The bounds are a little above what is counted, so that a slower way shows. Whoever makes the reader do less lowers them.
 """
 
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -17,9 +18,9 @@ REQUEST = Request(tools=(Tool("write_to_file", {"properties": {"content": {"type
 CALL = '<invoke name="write_to_file">\n<parameter name="content">'
 # How the text begins, what is repeated, and the calls for each delta at most.
 TEXTS: dict[str, tuple[str, str, float]] = {
-    "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 5.5),
-    "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 8),
-    "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 37),
+    "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 2.8),
+    "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 6),
+    "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 17),
     "a string argument": (CALL, "The quick brown fox jumps over the lazy dog.\nIt `does` so again.\n\n", 12),
 }
 
@@ -52,3 +53,18 @@ def test_the_calls_grow_with_the_text_and_no_faster(kind: str) -> None:
     reading(kind, 400)[0]()
     few, many = (calls_of(reading(kind, size)[0]) for size in (5_000, 40_000))
     assert many < 8 * few * 1.03 + 100
+
+
+def test_empty_pieces_keep_nothing() -> None:
+    """Some servers send thousands of deltas without text, to keep a connection open."""
+    reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=(Tool("Bash"),))))
+    list(reader.feed("Some words"))
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            assert reader.passes("")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 10_000
+    assert reader.passes(" of one line")

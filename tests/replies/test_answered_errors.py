@@ -95,6 +95,14 @@ def test_an_error_in_a_stream(wire: str, number: int, behind: bool) -> None:
     assert (again, heard(read), read.notes) == (out, [("edit", ARGUMENTS)], [])
 
 
+@pytest.mark.parametrize("behind", [False, True])
+def test_text_that_an_error_quotes_is_sent_once(behind: bool) -> None:
+    error = {"error": {**GROQ["error"], "failed_generation": f"I look.\n{RAW}"}}
+    out, exchange = through("openai_chat", (begun("openai_chat") if behind else b"") + framed("", error), MENDS)
+    assert heard(exchange) == [("edit", ARGUMENTS)]
+    assert out.count(b"I look.") == 1
+
+
 @pytest.mark.parametrize(("wire", "number"), ROWS)
 def test_without_the_kind_it_stays(wire: str, number: int) -> None:
     body = begun(wire) + framed(wire, IN_STREAM[wire][number])

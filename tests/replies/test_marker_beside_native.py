@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from support import anthropicclient, chatclient, geminiclient, ollamaclient, responsesclient
+from support import (
+    anthropicclient,
+    chatclient,
+    converseclient,
+    geminiclient,
+    invokeclient,
+    ollamaclient,
+    responsesclient,
+)
 from support.exchanges import of_request, words
 from support.spoken import SPOKEN, exchange, through
 from toolcalls.request import Request, Tool
@@ -66,6 +74,18 @@ def anthropic(parts: Parts) -> bytes:
     return anthropicclient.written(anthropicclient.stream(blocks, "tool_use"))
 
 
+def converse(parts: Parts) -> bytes:
+    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
+    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
+    return converseclient.written(anthropicclient.stream(blocks, "tool_use"))
+
+
+def invoke(parts: Parts) -> bytes:
+    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
+    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
+    return invokeclient.written(anthropicclient.stream(blocks, "tool_use"))
+
+
 def gemini(form: Any) -> Callable[[Parts], bytes]:
     def body(parts: Parts) -> bytes:
         call = {"functionCall": {"name": "Read", "args": GIVEN}}
@@ -85,6 +105,8 @@ BODIES: dict[str, Callable[[Parts], bytes]] = {
     "openai_chat": chat,
     "openai_responses": responses,
     "anthropic": anthropic,
+    "bedrock_converse": converse,
+    "bedrock": invoke,
     "gemini, events": gemini("sse"),
     "gemini, array": gemini("json_array"),
     "ollama": ollama,

@@ -465,6 +465,41 @@ def test_as_many_calls_are_written_as_the_dialect_holds(
     assert sum(asked[count + 2 :]) <= 8 * count
 
 
+def written_for(client: ClientText, *natives: tuple[str, str, str]) -> tuple[list[Item], Calls]:
+    """What leaves `write` and the stages before it for whole native calls: name, arguments and form."""
+    calls = Calls()
+    one = Built(Write(calls, client, BOX, ROUTE), calls, (_number(calls),))
+    out: list[Item] = []
+    for index, (name, arguments, form) in enumerate(natives):
+        events = (CallStart(index, name, None, f"n{index}", form), CallPiece(index, arguments), CallEnd(index))
+        for event in events:
+            out += fed(one, [Native((event,))])
+    for stage in (*one.before, one.stage):
+        out += stage.finish(End("tool_calls"))
+    return out, calls
+
+
+def written(items: Iterable[Item]) -> str:
+    return "".join(item for item in items if isinstance(item, str))
+
+
+def test_a_client_of_one_call_gets_the_first_native_one_and_the_others_say_why_not() -> None:
+    ls = ("Bash", '{"command":"ls"}', "")
+    out, calls = written_for(ClientText("invoke", ("invoke",), one_call=True), ls, ls, ls)
+    assert written(out).count("<invoke") == 1
+    verdicts = [(item.status, item.reason) for item in out if isinstance(item, Verdict)]
+    assert verdicts == [("blocked", "multiple_calls")] * 2 + [("lowered", None)]
+    assert [call.index for call in calls.client_calls] == [0]
+
+
+def test_a_call_of_another_form_is_written_only_where_a_tool_can_hold_it() -> None:
+    out, _ = written_for(CLIENT, ("Bash", '{"command":"ls"}', "shell"))
+    assert written(out).count("<invoke") == 1
+    for arguments in ('{"other":1}', '{"command":'):
+        out, _ = written_for(CLIENT, ("Bash", arguments, "shell"))
+        assert written(out) == ""
+
+
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 ORDER = ["read", "act", "reread", "twins", "number", "write", "judge", "screen", "end"]

@@ -257,6 +257,21 @@ def test_the_kind_follows_from_what_both_sides_speak(client: Any, upstream: Any,
 
 
 @pytest.mark.parametrize(("client", "upstream", "kind"), KINDS)
+def test_the_evidence_names_what_the_route_says_of_each_side(client: Any, upstream: Any, kind: str) -> None:
+    decision = decide(Route(client=client, upstream=upstream), Request(), {}, ())
+    assert decision.kind == kind
+    sides = (("client", client), ("upstream", upstream))
+    said = {f"the route says that the {side} speaks {what}" for side, what in sides if what != "auto"}
+    assert said == {sentence for sentence in decision.evidence if sentence.startswith("the route says")}
+
+
+@pytest.mark.parametrize(("choice", "said"), [("none", True), ("auto", False), ("required", False)])
+def test_the_evidence_says_that_no_tool_may_be_called(choice: Any, said: bool) -> None:
+    request = Request(tools=(Tool("Bash"),), tool_choice=choice)
+    assert ("tool_choice is none" in decide(Route(), request, {}, ()).evidence) == said
+
+
+@pytest.mark.parametrize(("client", "upstream", "kind"), KINDS)
 def test_access_rules_read_what_a_text_client_gets(client: Any, upstream: Any, kind: str) -> None:
     route = Route(client=client, upstream=upstream, access=Access())
     expected = {"lower": "roundtrip", "observe": "process"}.get(kind, kind)

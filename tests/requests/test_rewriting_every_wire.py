@@ -27,6 +27,7 @@ from toolcalls.request import Tool
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
 from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
+from toolcalls.wires import all_wires
 
 type Said = tuple[str, Any]  # ("user" | "model", text), ("calls", (text, calls)), ("results", results)
 type Body = dict[str, Any]
@@ -99,6 +100,27 @@ def _anthropic(system: str, said: list[Said], tools: bool) -> Body:
     return {"model": "m", **({"system": system} if system else {}), "messages": messages, **(offered if tools else {})}
 
 
+def _converse(system: str, said: list[Said], tools: bool) -> Body:
+    messages: list[Body] = []
+    for kind, what in said:
+        if kind == "calls":
+            calls = [{"toolUse": {"toolUseId": i, "name": name, "input": given}} for i, name, given in what[1]]
+            messages.append({"role": "assistant", "content": [{"text": what[0]}, *calls]})
+        elif kind == "results":
+            content = [{"toolResult": {"toolUseId": id_, "content": [{"text": text}]}} for id_, _, text in what]
+            messages.append({"role": "user", "content": content})
+        else:
+            messages.append({"role": "assistant" if kind == "model" else kind, "content": [{"text": what}]})
+    declared = [{"toolSpec": {"name": "read_file", "inputSchema": {"json": SCHEMA}}}]
+    offered = {"toolConfig": {"tools": declared, "toolChoice": {"any": {}}}}
+    prompt = {"system": [{"text": system}]} if system else {}
+    return {**prompt, "messages": messages, **(offered if tools else {})}
+
+
+def _invoke(system: str, said: list[Said], tools: bool) -> Body:
+    return {"anthropic_version": "bedrock-2023-05-31", **_anthropic(system, said, tools)}
+
+
 def _gemini(system: str, said: list[Said], tools: bool) -> Body:
     contents: list[Body] = []
     for kind, what in said:
@@ -135,11 +157,13 @@ def _ollama(system: str, said: list[Said], tools: bool) -> Body:
 TELL: dict[str, Callable[[str, list[Said], bool], Body]] = {
     "openai_responses": _responses,
     "anthropic": _anthropic,
+    "bedrock": _invoke,
+    "bedrock_converse": _converse,
     "gemini": _gemini,
     "ollama": _ollama,
 }
 # Where the messages stand, and what speaks of tools.
-LISTED = {"openai_responses": "input", "anthropic": "messages", "gemini": "contents", "ollama": "messages"}
+LISTED = dict.fromkeys(TELL, "messages") | {"openai_responses": "input", "gemini": "contents"}
 SPEAKING = {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"}
 WIRES = list(TELL)
 
@@ -157,6 +181,10 @@ def _pieces(wire: str, message: Body) -> Iterator[Said]:
             yield "call", (part["functionCall"]["name"], part["functionCall"]["args"])
         elif "functionResponse" in part:
             yield "result", part["functionResponse"]["response"]["output"]
+        elif "toolUse" in part:
+            yield "call", (part["toolUse"]["name"], part["toolUse"]["input"])
+        elif "toolResult" in part:
+            yield "result", part["toolResult"]["content"][0]["text"]
         elif part.get("type") == "tool_use":
             yield "call", (part["name"], part["input"])
         elif part.get("type") == "tool_result":
@@ -213,7 +241,7 @@ def test_a_native_request_for_a_text_upstream(wire: str) -> None:
     assert system.startswith("Be brief.\n\n# Tools\n")
     assert '"name": "read_file"' in system
     assert ("must call at least one tool" in system) == (wire != "ollama")
-    assert ("at most one tool" in system) == (wire in {"openai_responses", "anthropic"})
+    assert ("at most one tool" in system) == (wire in {"openai_responses", "anthropic", "bedrock"})
     assert seen(wire, made) == LOWERED
 
 
@@ -258,6 +286,8 @@ def test_leaked_calls_in_the_history_are_mended(wire: str) -> None:
     assert [message.get("role") for message in made[LISTED[wire]]] == {
         "openai_responses": ["user", "assistant", None, None, "user"],
         "anthropic": ["user", "assistant", "user"],
+        "bedrock": ["user", "assistant", "user"],
+        "bedrock_converse": ["user", "assistant", "user"],
         "gemini": ["user", "model", "user", "user"],
         "ollama": ["user", "assistant", "tool", "user"],
     }[wire]
@@ -269,7 +299,7 @@ def test_a_leak_beside_a_native_call_is_answered_with_it(wire: str) -> None:
     made = sent(wire, before, MEND)
     calls = [("call", ("read_file", {"path": "x"})), ("call", ("ls", {}))]
     assert seen(wire, made) == [("model", "Let me look."), *calls, ("result", NOT_EXECUTED), ("result", "two")]
-    if wire in {"anthropic", "gemini"}:
+    if wire not in {"openai_responses", "ollama"}:
         assert len(made[LISTED[wire]]) == 2
 
 
@@ -290,6 +320,9 @@ def test_a_text_request_for_a_native_upstream(wire: str) -> None:
 CLOSES = "</read_file>"  # with which the calls of `CALL` end
 STOPS: list[Any] = [
     pytest.param("anthropic", lambda stop: {"stop_sequences": stop}, id="anthropic"),
+    pytest.param(
+        "bedrock_converse", lambda stop: {"inferenceConfig": {"stopSequences": stop, "topP": 1}}, id="bedrock_converse"
+    ),
     pytest.param("gemini", lambda stop: {"generationConfig": {"stopSequences": stop, "topK": 1}}, id="gemini"),
     pytest.param("gemini", lambda stop: {"generation_config": {"stop_sequences": stop, "topK": 1}}, id="snake"),
     pytest.param("ollama", lambda stop: {"options": {"stop": stop, "seed": 1}}, id="ollama"),
@@ -726,8 +759,13 @@ def test_arguments_keep_the_spelling_of_their_numbers() -> None:
 
 
 def _recorded(wire: str) -> list[tuple[str, bytes]]:
-    lines = shared_path(f"suites/streams/{wire.replace('_', '-')}.jsonl").read_text(encoding="utf-8").splitlines()
+    name = "bedrock" if wire == "bedrock_converse" else wire.replace("_", "-")
+    lines = shared_path(f"suites/streams/{name}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
+    if name == "bedrock":  # both of its APIs, and models without a place for calls
+        mine = all_wires()[wire]
+        rows = [row for row in rows if mine.matches(row["url_path"])]
+        rows = [row for row in rows if mine.request(json.dumps(row["request"]).encode()).carries_calls]
     found = [(row["id"], json.dumps(row["request"]).encode()) for row in rows if isinstance(row["request"], dict)]
     assert found
     return found
@@ -765,11 +803,13 @@ def test_recorded_requests_are_lowered_and_say_what_is_left_out(wire: str) -> No
         assert not any(isinstance(block, PastCall) for turn in left.turns for block in turn.blocks), id_
         lowered += bool(notes)
     assert lowered
-    assert hosted or wire in {"gemini", "ollama"}
+    assert hosted or wire in {"bedrock", "gemini", "ollama"}
 
 
 def _hosts(wire: str, body: bytes) -> bool:
     """Whether a request declares a tool that is not its own."""
+    if wire == "bedrock_converse":
+        return b'"systemTool"' in body
     tools = json.loads(body).get("tools") or []
     if wire == "gemini":
         return any(

@@ -6,6 +6,7 @@
 import pytest
 
 from toolcalls.dialects import all_dialects
+from toolcalls.request import Tool
 from toolcalls.requests import spoken_dialects
 from toolcalls.requests.spoken_dialects import taught_in
 from toolcalls.values.toolbox import Toolbox
@@ -45,3 +46,18 @@ def test_what_a_dialect_reads_and_cannot_write_is_another_spelling() -> None:
 def test_a_block_with_a_broken_call_teaches_nothing(text: str) -> None:
     assert taught_in(text) == ()
     assert taught_in(text.replace('{"x": }', "{}")) != ()
+
+
+@pytest.mark.parametrize("names", [(), ("read_file", "exec", "Bash")], ids=["no tools", "tools"])
+def test_all_openers_at_once_find_what_each_dialect_finds(names: tuple[str, ...]) -> None:
+    tools = Toolbox(tuple(Tool(name) for name in names))
+    openers = {(dialect.place, opener) for dialect in all_dialects().values() for opener in dialect.openers(names)}
+    texts = [
+        text
+        for _, opener in sorted(openers)
+        for text in (opener, f"\n {opener}", f"I say {opener} it", opener[1:], opener[:-1], f"word{opener[1:]}")
+    ]
+    texts += ["", "I have read part 3.", "a < b, and [1] {x}", "see: (it)"]
+    for text in texts:
+        each = any(spoken_dialects._may_begin(dialect, text, tools) for dialect in all_dialects().values())
+        assert spoken_dialects._may_hold_calls(text, tools) is each, text

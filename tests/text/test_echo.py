@@ -126,6 +126,19 @@ def test_it_is_found_in_what_a_tool_puts_round_it(form: str, size: int) -> None:
     assert reasons(read(call("rm -rf other"), (told,), size)) == [None]
 
 
+SIGNS = '<invoke name="Bash">\n<parameter name="command">a\n  --force\n++i\n- b\n-- c\n</parameter>\n</invoke>'
+DIFFS = [form for form in TOLD if "diff" in form]
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("lead", ["", "\n"])  # whether the mark before its first line is a plus or a blank
+@pytest.mark.parametrize("form", DIFFS)
+def test_lines_that_begin_like_the_marks_of_a_diff_keep_their_beginning(form: str, lead: str, size: int) -> None:
+    told = TOLD[form](lead + said_with(SIGNS))
+    assert reasons(read(f"So:\n\n{SIGNS}\n", (told,), size)) == ["echo"]
+    assert reasons(read(SIGNS.replace("--force", "-force"), (told,), size)) == [None]
+
+
 TWO_LINES = '<invoke name="Bash">\n<parameter name="command">a\n\nb - c\n</parameter>\n</invoke>'
 
 

@@ -266,6 +266,7 @@ fragments = st.sampled_from(
         *("&lowbar;", "&bsol;u0061", "&#97;", "&amp;#97;", "&amp;amp;#97;", "&amp#97;", "\x1b[0m", "\x1b", "^[[m"),
         *("1: ", "2| ", "> ", "+", "-", "@@ -1 +1 @@\n", '",\n  "', "',\n'", " * ", ":", "[0m"),
         *(r"\u00e9", "\u00e9", r"\xe9", r"\ud83d\ude00", r"\ud83d", "\U0001f600", r"\u2581", "a\u2581b"),
+        *(r"\x00", r"\x1f", r"\u007f", r"\x0a", r"\x1b[0m", r"\u001b", "\0", "\x7f"),
     ]
 )
 layers = st.sampled_from([str, json.dumps, repr, html.escape, numbered, each("  ", ","), lambda text: f"@@ 1\n{text}"])
@@ -340,6 +341,10 @@ def test_escapes_of_letters_that_no_word_has_hide_none() -> None:
     assert other.may_hold(["caf\u00e9"])
     assert RequestText(r"\u003ctool_call>").may_hold(words_of("<tool_call>"))
     assert RequestText(r"t\u006fol_call").may_hold(words_of("<tool_call"))
+    for joined in (r"tool\x1b_call", r"tool\x1b[0m_call", r"tool\e[0m_call", r"tool\033[0m_call", r"tool\u001b_call"):
+        assert RequestText(joined).may_hold(["tool_call"]), joined
+    assert not RequestText(r"[\x00-\x1f\x7f] of a tool").may_hold(["tool_call"])
+    assert RequestText(r"a\x00b").may_hold(["a\0b"])
 
 
 pieces = st.lists(st.text("a ^[m\x1b]\\0;\x07\u00a0\n", max_size=9), max_size=12)

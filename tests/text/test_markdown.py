@@ -313,6 +313,50 @@ def test_any_split_same_answer(text: str, cuts: list[int], reasoning: bool) -> N
         assert by_piece.line_start == by_character.line_start
 
 
+# Lines that one search reads together, and what may stand beside or between them.
+PLAIN = [
+    *(
+        "The fox jumps\n",
+        "It `does` so.\n",
+        "a < b, x <3\n",
+        "x <b>y</b> z\n",
+        "Zeile ü ä\n",
+        "\n",
+        "\r\n",
+        "a\r\n",
+        "AIR\n",
+    ),
+]
+LINES = [
+    *("- item\n", "1. x\n", "> q\n", "`` a\n", "a `b\n", "c` d\n", "The `a`b` c\n", "a ``x`` y\n", "a\\`b\n", "it's\n"),
+    *("<b\n", "</b>\n", "<p a='`'>\n", "a <p\n", "b `c` d <think>\n", "<think>\n", "</think>\n", "</THINK> b\n"),
+    *("x <q> y\n", "x <Pre> y\n", "<pre>\n", "</pre> t\n", "<code> x\n", "a </code> b\n", "say <example> x\n"),
+    *("<!-- a\n", "b --> c\n", "User: hi\n", "AI: yes\n", "User**: x\n", "```\n", "~~~ py\n", "    code\n", "===\n"),
+    *("---\n", "# h\n", "\t\n", "f" * 300 + "\n", "key: |\n", "  two\n", 'x = """\n', "cat <<EOF\n", "EOF\n"),
+    *("[source]\n", "----\n", "a::\n", "end"),
+]
+
+
+@examples(600)
+@given(lines=st.lists(st.one_of(st.sampled_from(PLAIN), st.sampled_from(LINES)), max_size=12), spans=st.booleans())
+@example(lines=["<code>\n", "The fox\n"], spans=False)
+@example(lines=["x = '''\n", "The fox\n"], spans=True)
+@example(lines=["User: a\n", "AIR\n", "AI: b\n", "The fox\n"], spans=True)
+def test_lines_that_are_read_together_mean_the_same_one_character_at_a_time(lines: list[str], spans: bool) -> None:
+    text = "".join(lines)
+    together, apart = Position(), Position()
+    together.spans_end_with_lines = apart.spans_end_with_lines = spans
+    together.advance(text)
+    for character in text:
+        apart.advance(character)
+        apart.settle()
+    for probe in ("", "`", "` x", "\n", "    x", "\n\n    x", "\nAI: "):  # what still shows what was open
+        one, other = together.copy(), apart.copy()
+        one.advance(probe)
+        other.advance(probe)
+        assert (one.reason(), one.line_start, one.closers()) == (other.reason(), other.line_start, other.closers())
+
+
 @examples(600)
 @given(text=TEXTS, piece=st.one_of(TEXTS, st.sampled_from(["word", "a b", "{"])), reasoning=st.booleans())
 def test_text_without_anything_special_begins_no_line(text: str, piece: str, reasoning: bool) -> None:

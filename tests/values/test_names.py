@@ -6,7 +6,7 @@ from support.readings import read, verdicts
 from support.strategies import DIALECTS
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.report import verdict_data
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import causes
 from toolcalls.request import Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -107,6 +107,6 @@ def test_an_undeclared_call_names_the_nearest_tool() -> None:
     text = '<invoke name="Basch">\n<parameter name="command">ls</parameter>\n</invoke>'
     (verdict,) = verdicts(read(Route(client="native", upstream="text"), [text]))
     assert (verdict.reason, verdict.nearest) == ("undeclared", ("Bash",))
-    (line,) = log_lines({"verdicts": [verdict_data(verdict)], "notes": ()})
+    (line,) = causes({"verdicts": [verdict_data(verdict)], "notes": ()})
     assert "undeclared: the request does not declare a tool of this name; it is taken if " in line
     assert line.endswith("; did you mean `Bash`?")

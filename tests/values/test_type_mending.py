@@ -68,6 +68,14 @@ def test_one_value(text: str, schema: dict[str, Any], wanted: str | None) -> Non
     assert mended(text, a=schema, b=INTEGER) == wanted
 
 
+@pytest.mark.parametrize(("inner", "wanted"), [("{}", None), ('{"k": 1}', '{"a": {"k": 1}, "b": 1}')])
+def test_without_an_answer_of_json_schema_a_value_that_lacks_a_member_stays(inner: str, wanted: str | None) -> None:
+    """`b` refers to what is not there, so only the shorter check of our own says what is refused."""
+    needs = {"type": "object", "required": ["k"]}
+    text = json.dumps({"a": inner, "b": 1})
+    assert mended(text, a=needs, b={"$ref": "https://example.invalid/s"}) == wanted
+
+
 def test_the_branch_that_another_member_names_decides() -> None:
     branches = {
         "oneOf": [

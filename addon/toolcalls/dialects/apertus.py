@@ -7,7 +7,7 @@ from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.callreader import CallReader
 from toolcalls.shapes.completejson import MAX_NAME, QUOTES, complete_value, decoded_string
 from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import accept, checked, value
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, accept, checked, object_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -39,10 +39,10 @@ class _Keyed(CallReader):
         if not name or not (yield from accept(scan, ":")):
             return False
         scan.take((yield from scan.space()))
-        if not (yield from scan.starts("{")):
+        if (yield from scan.among(OBJECT_STARTS)) is None:
             return False
         self.begin(name, repairs)
-        if not (yield from value(scan, self.sink, self.sink.piece, self.unclosed)):
+        if not (yield from object_arguments(scan, self.sink, self.unclosed)):
             return False
         if (yield from self.lacks_braces()):
             self.sink.note_repair("missing_brace")

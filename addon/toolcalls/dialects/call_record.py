@@ -36,7 +36,10 @@ class _CallRecord(Attributed):
         if found is None or not (yield from scan.starts(">", ahead + len(written))):
             return None
         name = unescape(next(filter(None, found.groups()))).strip()
-        return Tag(name, len(written) + 1, bool(found[4]), {}) if name else None
+        tag = Tag(name, len(written) + 1, bool(found[4]), {}) if name else None
+        if tag is None or tag.empty or (yield from self.body_follows(scan, ahead + tag.length)):
+            return tag
+        return None
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return super().write_call(call, tools).replace(" name=", " tool=", 1)

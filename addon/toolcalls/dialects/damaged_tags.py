@@ -34,6 +34,7 @@ _CALLS = "(?:invoke|function|tool_call|tool_use|tool-use|function_call|tool|para
 _WRAPPERS = ("function_calls", "tool_calls", "tool_call", "tools")
 _BARE = ("tool_call", "tool_use", "function_call")  # tags in which a name may stand alone
 _NAME = r"[\w.:/-]{1,200}"
+_SPACE = r"[^\S\n]"  # inside a tag, which ends on its line
 _WORDS = frozenset(("parameter", "param", "argument", "arg"))
 _ENDS = frozenset(
     (*["invoke", "function", "tool_call", "tool_use", "tool-use", "function_call", "tool", "parameter"], *_WRAPPERS)
@@ -41,12 +42,15 @@ _ENDS = frozenset(
 _BEGINS = re.compile(rf"[<\\/]*+{_PREFIX}([\w.-]*+)")
 _WRAPPER = re.compile(rf"<?{_PREFIX}(?:{'|'.join(_WRAPPERS)})>\s*")
 _HEAD = re.compile(
-    rf"""<?(?:{_PREFIX}{_CALLS}\s+)?name=(["']?)(?P<named>{_NAME})\1\s*>|"""
-    rf"""<?{_CALLS}=(["']?)(?P<assigned>{_NAME})\3\s*>|(?P<element>{_NAME})>"""
+    rf"""<?(?:{_PREFIX}{_CALLS}{_SPACE}+)?name=(["']?)(?P<named>{_NAME})\1{_SPACE}*>|"""
+    rf"""<?{_CALLS}=(["']?)(?P<assigned>{_NAME})\3{_SPACE}*>|(?P<element>{_NAME})>"""
 )
 _BARE_HEAD = re.compile(rf"<(?:{'|'.join(_BARE)})>\s*(?P<name>{_NAME})\s*(?=<)")
 _BARE_BEGUN = re.compile(rf"<(?:{'|'.join(_BARE)})>\s*[\w.:/-]{{0,200}}\s*")
-_PARAMETER = re.compile(rf"""<?{_PREFIX}{_PARAMETERS}(?:\s+name\s*)?=\s*(["']?)(?P<key>[^"'<>=\n]{{1,200}})\1\s*>""")
+_PARAMETER = re.compile(
+    rf"<?{_PREFIX}{_PARAMETERS}(?:{_SPACE}+name{_SPACE}*)?={_SPACE}*"
+    rf"""(["']?)(?P<key>[^"'<>=\n]{{1,200}})\1{_SPACE}*>"""
+)
 _END = rf"(?:</|<\\/|/){_PREFIX}(?:{_CALLS}|{'|'.join(_WRAPPERS)})>|<(?:invoke|function|function_calls|tool_calls)>"
 _BARE_END = rf"(?:{_CALLS}|{'|'.join(_WRAPPERS)})>"
 _SHARED = tuple(f"{prefix}:invoke name=" for prefix in ("antml", "tml"))  # `invoke_angleless` is asked first

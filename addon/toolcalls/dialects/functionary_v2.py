@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import json_call
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, json_call
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -81,7 +81,7 @@ class _Functionary:
         if name == _ALL and _ALL not in tools.names:
             return name, end
         end = yield from scan.space(end)
-        return (name, end) if (yield from scan.starts("{", end)) else None
+        return None if (yield from scan.among(OBJECT_STARTS, end)) is None else (name, end)
 
     # Writing
 

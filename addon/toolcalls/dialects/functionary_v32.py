@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import checked, json_call
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -87,7 +87,7 @@ class _Functionary:
         if name == _ALL and _ALL not in tools.names:
             return name, end
         end = yield from scan.space(end)
-        return (name, end) if (yield from scan.starts("{", end)) else None
+        return None if (yield from scan.among(OBJECT_STARTS, end)) is None else (name, end)
 
     def _text(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[None]:
         """Text up to the next message."""

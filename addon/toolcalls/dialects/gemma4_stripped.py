@@ -1,8 +1,8 @@
 """`gemma4_stripped`: calls in Gemma's own notation without its special tokens, as Gemini and Gemma leak them.
 
-`call:default_api:N{…}` and `declaration:default_api:N{…}`. Strings stand in quotes, or between what is left of the
-model's marks. It could be prose, so it counts at the start of a line only, and with a bracket directly behind the name
-of a declared tool.
+`call:default_api:N{…}`, `declaration:default_api:N{…}` and `call:N{…}`. Strings stand in quotes, or between what is
+left of the model's marks. It could be prose, so it counts at the start of a line only, and with a bracket directly
+behind the name of a declared tool; without `default_api` only with a brace, and a declared parameter or nothing in it.
 """
 
 import re
@@ -26,6 +26,7 @@ call:default_api:read_file{path:<|"|>src/a.ts<|"|>}""",
 
 _API = "default_api"
 _BEFORE = tuple(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:"))
+_BARE = ("call:", "call: ")  # what stands before the name where the API's is gone, too
 _BRACKETS = ("{", "(")
 _CTRL = "<ctrl46>"  # what Gemini's strings stand between
 _FIRST = re.compile(rf"""{_CTRL}|["}}\])]""")
@@ -34,12 +35,18 @@ _MOST = 512  # characters in which the first string begins, or none does
 
 @dataclass(frozen=True)
 class _Stripped(Keyed):
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What stands before any name, and before each declared one."""
+        return (*_BEFORE, *(f"{before}{name}{{" for before in _BARE for name in names))
+
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
         before = yield from scan.among(self.opening)
         if before is None:
             return False
         name = yield from word(scan, NAME, len(before))
+        if before in _BARE and not (yield from _first_key(scan, len(before) + len(name), tools.keys(name))):
+            return False
         if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
             return False
         if self.delimiter != _CTRL and (yield from _first_mark(scan, len(before) + len(name) + 1)) == _CTRL:
@@ -49,6 +56,18 @@ class _Stripped(Keyed):
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """One call a line."""
         return "\n".join(self._write_call(call, tools) for call in calls)
+
+
+def _first_key(scan: Scanner, ahead: int, keys: tuple[str, ...]) -> Step[bool]:
+    """Whether a brace stands here, and in it one of these keys before a colon, or nothing."""
+    if not (yield from scan.starts("{", ahead)):
+        return False
+    inside = yield from scan.space(ahead + 1)
+    if (yield from scan.starts("}", inside)):
+        return True
+    spelt = tuple(f"{mark}{key}{mark}" for key in keys for mark in ("", '"', "'"))
+    key = yield from scan.among(spelt, inside)
+    return key is not None and (yield from scan.starts(":", (yield from scan.space(inside + len(key)))))
 
 
 def _first_mark(scan: Scanner, ahead: int) -> Step[str]:
@@ -61,5 +80,10 @@ def _first_mark(scan: Scanner, ahead: int) -> Step[str]:
 
 
 DIALECT = _Stripped(
-    "gemma4_stripped", opening=_BEFORE, closing=("<tool_call|>",), delimiter='<|"|>', before="", place="start"
+    "gemma4_stripped",
+    opening=(*_BEFORE, *_BARE),
+    closing=("<tool_call|>",),
+    delimiter='<|"|>',
+    before="",
+    place="start",
 )

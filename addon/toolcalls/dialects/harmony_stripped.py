@@ -32,7 +32,7 @@ _HEADER = re.compile(
 )
 _GLUED = re.compile(r"(?:analysis|commentary|final)?(?:json|code)?\Z")
 # The arguments, or a line that no header goes on with. A line end before the arguments is part of it.
-_STOP = re.compile(r"\{|\n\s*(?=[^\s{jca<])")
+_STOP = re.compile(r'(?:"(?:\\")?)?\{|\n\s*(?=[^\s{jca<"])')
 _PREFIX = "functions."
 _PARALLEL = "multi_tool_use.parallel"
 
@@ -123,9 +123,11 @@ class _Stripped:
                 break
             if scan.ended or len(text) - start >= _MAX_HEADER:
                 return None
-            seen = len(text[start:].rstrip())  # a line end is one only with what follows it
+            seen = len(
+                text[start:].rstrip().rstrip('"\\')
+            )  # a line end is one only with what follows it, as a quote is
             yield
-        found = _HEADER.fullmatch(text, start, stop.start()) if stop.group() == "{" else None
+        found = _HEADER.fullmatch(text, start, stop.start()) if stop.group()[-1] == "{" else None
         if found is None:
             return None
         name = _declared(found["recipient"].removeprefix(_PREFIX), tools)

@@ -35,7 +35,7 @@ _NAMED = (
 _PARAMETERS = ('<parameter name="{}">', "<parameter name='{}'>", "<parameter={}>", '<param name="{}">')
 _INNER = ("parameters", "arguments", "args", "params")
 _HEAD = re.compile(
-    r"""<(?P<tag>[\w-]+)(?:(?:\s+name\s*)?=\s*(?P<quote>["']?)(?P<name>[\w.:/-]{1,200})(?P=quote)\s*>"""
+    r"""<(?P<tag>[\w-]+)(?:(?:[ \t]+name[ \t]*)?=[ \t]*(?P<quote>["']?)(?P<name>[\w.:/-]{1,200})(?P=quote)[ \t]*>"""
     r"""|>\s*<(?P<element>name|tool_name|tool)>\s*(?P<inside>[\w.:/-]{1,200})\s*</(?P=element)>)"""
     rf"""(?:\s*<(?P<inner>{"|".join(_INNER)})>)?\s*(?=<)"""
 )
@@ -124,7 +124,7 @@ def _openers(names: tuple[str, ...]) -> tuple[str, ...]:
 def _other(text: str) -> bool:
     """Whether what stands behind the tag's bracket is not, and will not be, what a call's tag is followed by."""
     head, bracket, rest = text.partition(">")
-    if not bracket:
+    if not bracket or "\n" in head:  # no line ends inside the tag, also where all of it is here at once
         return "\n" in head
     rest = rest.lstrip()
     if not rest:

@@ -1,7 +1,10 @@
 """`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
 
 `</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags or on lines of
-their own. A parameter is an element that the tool declares; where it declares none, any element.
+their own. A parameter is an element that the tool declares; where it declares none, any element. One without its closer
+ends where a declared one begins that the call lacks, or at the call's closers.
+
+A little over 300 lines: what ends a value here is said in the terms of the form's own tags.
 """
 
 import re
@@ -11,11 +14,22 @@ from functools import lru_cache
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.call_blocks import calls_of_block
-from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, DUPLICATE_CLOSER, tag_value
+from toolcalls.shapes.closing_tags import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    NEXT,
+    REOPENED,
+    UNBRACKETED,
+    calls_follow,
+    tag_value,
+    take_doubled,
+    unbracketed,
+)
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.raw import delimited, line_end
-from toolcalls.shapes.tags import Parts, Tags
-from toolcalls.text.scanner import Scanner, Step
+from toolcalls.shapes.tags import Parts, PatternPart, Tags
+from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
@@ -48,6 +62,17 @@ _ENDS = Tags(
     wrapper_end=[("<", "/", "function_calls", ">")],
 )
 
+_MAX_QUOTED = 256  # characters of a parameter that are looked at to tell a quoted one from the next one
+_END_OF_BOTH: Parts = (
+    "<",
+    "/",
+    "parameters",
+    ">",
+    PatternPart(rf"[{SPACE}]{{0,8}}<", rf"[{SPACE}]{{0,8}}", "<"),
+    "/",
+    "invoke",
+    ">",
+)
 _CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", "function_calls", ">")])
 
 
@@ -128,6 +153,10 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
     return (name, end) if kind in {"call_end", "wrapper_end"} else None
 
 
+def _call_at(scan: Scanner, ahead: int) -> Step[bool]:
+    return (yield from _opening(scan, ahead)) is not None
+
+
 def _word_end(scan: Scanner, ahead: int) -> Step[int]:
     while True:
         at = scan.pos + ahead
@@ -153,6 +182,7 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
 def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
     """The parameters and the closers. Returns whether the call is complete."""
     arguments, declared = Arguments(sink, tools, name), tools.keys(name)
+    given = set[str]()
     closed = False  # something stands behind `<parameters>`, and all of it is closed
     while True:
         space = yield from scan.space()
@@ -171,14 +201,17 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
         closed = True
         scan.take(space + len(key) + 2)
         value = arguments.value(key)
+        given.add(key)
+        place = _Value(key, declared, frozenset(given))
+        yield from take_doubled(scan, sink, place, f"<{key}>")
         lines = yield from line_end(scan)
         scan.take(lines)
-        repair = yield from tag_value(scan, value, _Value(key, declared), own_lines=lines > 0)
+        repair = yield from tag_value(scan, value, place, own_lines=lines > 0)
         if repair is None:
             return False
         value.end()
         if repair:
-            sink.note_repair(DUPLICATE_CLOSER)
+            sink.note_repair(repair)
 
 
 def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: bool) -> Step[bool]:
@@ -201,12 +234,15 @@ def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: 
 
 
 @lru_cache(maxsize=256)
-def _inside(key: str) -> tuple[Tags, Tags]:
+def _inside(key: str, lacking: tuple[str, ...]) -> tuple[Tags, Tags]:
     closer: Parts = ("<", "/", key, ">")
     kinds: dict[str, list[Parts]] = {
         CLOSER: [closer],
+        UNBRACKETED: [*unbracketed(closer)],
+        REOPENED: [("<", key, ">")],
         CALL: [("<", "invoke", ">")],
-        CALL_END: [("<", "/", "invoke", ">")],
+        CALL_END: [("<", "/", "invoke", ">"), _END_OF_BOTH],
+        NEXT: [("<", lacking, ">")] if lacking else [],
     }
     return Tags(**kinds), Tags(closer=[closer])
 
@@ -216,9 +252,11 @@ class _Value:
 
     behind = _ENDS
 
-    def __init__(self, key: str, declared: tuple[str, ...]) -> None:
-        self.inside, self.closer = _inside(key)
+    def __init__(self, key: str, declared: tuple[str, ...], given: frozenset[str]) -> None:
+        self._lacking = tuple(other for other in declared if other not in given)
+        self.inside, self.closer = _inside(key, self._lacking)
         self._declared = declared
+        self._given = tuple(given)
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Another parameter, a closer, or the end of the reply."""
@@ -227,20 +265,32 @@ class _Value:
             return True
         return not scan.cut and _ENDS.stops_short(scan, ahead)
 
-    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - nothing else ends a value
-        """Never."""
-        yield from ()
-        return False
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """All closers, and then the next call or the end of the reply."""
+        return (yield from calls_follow(scan, ahead, _ENDS, _call_at))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
         """A whole call's beginning."""
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - nothing else ends a value
-        """Never."""
-        yield from ()
-        return False
+    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
+        """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on behind it."""
+        key = yield from _element(scan, self._lacking, ahead)
+        if not key or not self._lacking:
+            return 0
+        closer = f"</{key}>"
+        offset, limit = ahead + len(key) + 2, ahead + _MAX_QUOTED
+        while (found := scan.text.find(closer, scan.pos + offset, scan.pos + limit)) < 0:
+            if scan.ended or scan.rest() >= limit:
+                return 1
+            offset = max(offset, scan.rest() - len(closer))
+            yield
+        return int((yield from self.goes_on(scan, found - scan.pos + len(closer))))
+
+    def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """A parameter that the call has."""
+        return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
 
 
 def _written(call: Call, tools: Toolbox) -> str:

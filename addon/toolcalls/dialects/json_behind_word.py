@@ -1,7 +1,8 @@
 """`json_behind_word`: a JSON call between tags with a stray word in front of it, as models leak them.
 
 The word is the tool's name once more, `json`, `call` or the like. It is asked before the forms in which a name stands
-there, so the object must begin with a call's own key, and with none that the tool declares.
+there, so the object must begin with a call's own key, and with none that the tool declares. Where it begins with the
+arguments, they must be an object.
 """
 
 import re
@@ -25,8 +26,11 @@ json
 )
 
 _TAGS = ("tool_call", "tool_use", "function_call", "tool-call", "tool-use", "toolcall")
-_WORD = re.compile(r"""\s*(?P<word>[A-Za-z_][\w.-]{0,63})\s*\{\s*["'](?P<key>name|tool_name|tool)["']\s*:""")
-_BEGINS = re.compile(r"""\s*(?:[A-Za-z_][\w.-]{0,63}\s*(?:\{\s*(?:["'](?:[a-z_]{0,9}(?:["']\s*)?)?)?)?)?\Z""")
+_WORD = re.compile(
+    r"""\s*(?P<word>[A-Za-z_][\w.-]{0,63})\s*\{\s*["'](?:(?P<key>name|tool_name|tool)["']\s*:"""
+    r"""|(?P<given>arguments|parameters|args|input)["']\s*:\s*\{)"""
+)
+_BEGINS = re.compile(r"""\s*(?:[A-Za-z_][\w.-]{0,63}\s*(?:\{\s*(?:["'](?:[a-z_]{0,10}(?:["']\s*(?::\s*)?)?)?)?)?)?\Z""")
 _MAX_HEAD = 160
 
 
@@ -43,7 +47,7 @@ class _BehindWord(JsonTags):
             if found is not None or scan.ended or len(text) == _MAX_HEAD or _BEGINS.match(text) is None:
                 break
             yield
-        if found is None or found["key"] in tools.keys(tools.resolve(found["word"])):
+        if found is None or (found["key"] or found["given"]) in tools.keys(tools.resolve(found["word"])):
             return False
         return (yield from super().read(scan, sink, tools))
 

@@ -158,7 +158,7 @@ class _Xtml:
                 continue
             if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
                 break
-            if damaged and not begun and not (yield from self._body_follows(scan, space + mark.length)):
+            if not (yield from self._body_follows(scan, space + mark.length, damaged=damaged and not begun)):
                 break
             scan.take(space + mark.length)
             name = sink.begin(mark.attributes["tool"])
@@ -173,10 +173,17 @@ class _Xtml:
             scan.take(scan.rest())
         return begun
 
-    def _body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether a whole mark that a call goes on with stands here."""
+    def _body_follows(self, scan: Scanner, ahead: int, *, damaged: bool) -> Step[bool]:
+        """Whether a whole mark that a call goes on with stands here, or the text ends.
+
+        damaged   the call's own mark is: then it goes on with an argument or its closer
+        """
         mark = yield from self._mark(scan, (yield from scan.space(ahead)))
-        return mark is not None and (mark.is_("argument") or mark.closes("call"))
+        if mark is None:
+            return not damaged and scan.stops_short(_BOTH, ahead)
+        if mark.is_("argument") or mark.closes("call"):
+            return True
+        return not damaged and (mark.closes("tools") or mark.is_("call") or mark.is_("/message"))
 
     def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments, declared: frozenset[str]) -> Step[bool]:
         """The arguments and the call's closing mark. Returns whether the call is complete.

@@ -11,7 +11,15 @@ from functools import cached_property
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, NEXT, Parameters
+from toolcalls.shapes.closing_tags import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    NEXT,
+    UNBRACKETED,
+    Parameters,
+    unbracketed,
+)
 from toolcalls.shapes.content import Escaped
 from toolcalls.shapes.jsonbody import skip
 from toolcalls.shapes.tags import Parts, Tag, Tags
@@ -53,6 +61,7 @@ class _MiniCPM(Attributed):
         opening, closing = super().opening, super().closing
         parts = {
             CLOSER: closing(self.parameter),
+            UNBRACKETED: unbracketed(closing(self.parameter))[0],
             CALL_END: closing(self.call),
             CALL: opening(self.call),
             NEXT: opening(self.parameter),

@@ -29,6 +29,7 @@ ABOUT = About(
 )
 
 _OPENER, _CLOSER = "[TOOL_CALL]", "[/TOOL_CALL]"
+_SINGLE = re.compile(r"'[^']*'")
 _ENDS_BARE = re.compile(r"[\n},]").search
 
 
@@ -53,7 +54,10 @@ class _Arrow:
             if not (yield from accept(scan, literal)):
                 return False
         scan.take((yield from scan.space()))
+        single = yield from accept(scan, "'")
         written = (yield from string(scan, sink)) if (yield from scan.starts('"')) else (yield from _plain(scan))
+        if single and not (yield from accept(scan, "'")):
+            return False
         if not written or len(written) > MAX_WORD:
             return False
         yield from accept(scan, ",")
@@ -125,6 +129,9 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
             text = yield from _bare(scan, tools.keys(name))
             if text is None:
                 return False
+            if _SINGLE.fullmatch(text):
+                sink.note_repair("single_quotes")
+                text = text[1:-1]
             sink.piece(to_json(text, tools.types(name, key), infer=tools.types_by_form))
 
 

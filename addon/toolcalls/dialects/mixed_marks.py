@@ -13,9 +13,8 @@ from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.jsonvalue import NAMES
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, OBJECT_STARTS
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -45,6 +44,7 @@ _OPENED = tuple(_CLOSERS)
 _JSON_TAGS = ("<tool_call>", "<toolcall>")
 _OWN_OBJECT = ("[TOOL_CALLS]",)  # whose own form has an object there
 _MOST_MARKS = 3
+_FIRST_KEYS = tuple(f"{mark}{key}{mark}" for key in (*NAMES, *ARGUMENTS) for mark in "\"'")
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,17 @@ class _Mixed:
         return _FUNCTION if inner == "<function=" else None
 
     def _named(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether an object stands here that begins with a call's name."""
+        """Whether an object stands here that begins with a call's name, or with its arguments as an object."""
         if not (yield from scan.starts("{", ahead)):
             return False
         space = yield from scan.space(ahead + 1)
-        return (yield from scan.among(tuple(map(quote, NAMES)), space)) is not None
+        key = yield from scan.among(_FIRST_KEYS, space)
+        if key is None or key[1:-1] in NAMES:
+            return key is not None
+        colon = yield from scan.space(space + len(key))
+        if not (yield from scan.starts(":", colon)):
+            return False
+        return (yield from scan.among(OBJECT_STARTS, (yield from scan.space(colon + 1)))) is not None
 
     # Writing
 

@@ -13,6 +13,7 @@ from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import complete_value
+from toolcalls.shapes.jsonvalue import argument_object, is_double_encoded
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
@@ -31,7 +32,7 @@ Assistant called tool read_file (call_1) with arguments: {"path": "src/a.ts"}"""
 _OPENERS = ("Assistant called tool ", "Assistant called the tool ", "Assistant called function ")
 _HEAD = re.compile(
     r"Assistant called (?:the )?(?:tool|function) (?P<name>[\w.:/-]{1,200})(?: \([\w.:-]{1,128}\))?"
-    r" with (?:the )?(?:arguments|input):?\s{0,4}(?=\{)"
+    r" with (?:the )?(?:arguments|input):?\s{0,4}(?=\{|\"(?:\\\")?\{)"
 )
 _MOST = 400
 _NO_HEAD = re.compile(r"[{\n]")
@@ -74,12 +75,15 @@ class _Narrated:
             scan.take(len(head.group()))
             unclosed = list[str]()
             found = yield from complete_value(scan, None, unclosed)
-            if found is None:
+            arguments = None if found is None else argument_object(found.json)
+            if found is None or arguments is None:
                 if told or not (scan.rest() or not scan.ended):
                     return False
                 sink.begin(head["name"], "bad_arguments")
                 return bool(unclosed) and (yield from skip_json(scan, unclosed))
-            told.append(_Told(head["name"], found.json, found.repairs))
+            told.append(_Told(head["name"], arguments, found.repairs))
+            if is_double_encoded(found.json):
+                told[-1].note_repair("double_encoded")
             yield from take_surplus(scan, told[-1], _TOKENS)
             while (token := (yield from scan.among(_TOKENS, (yield from scan.space())))) is not None:
                 scan.take((yield from scan.space()) + len(token))

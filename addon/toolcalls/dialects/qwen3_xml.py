@@ -14,6 +14,7 @@ from functools import cached_property
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.functiontag import FunctionTag
 from toolcalls.shapes.jsonbody import json_body
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS
 from toolcalls.shapes.opening_tags import Tag, function_tag
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
@@ -56,7 +57,7 @@ class _Qwen3(FunctionTag):
     def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also JSON."""
         space = yield from scan.space()
-        if not (yield from scan.starts("{", space)):
+        if (yield from scan.among(OBJECT_STARTS, space)) is None:
             return (yield from super()._body(scan, sink, tools, name))
         scan.take(space)
         return (yield from json_body(scan, sink, self.ends, self._again))
@@ -71,7 +72,7 @@ class _Qwen3(FunctionTag):
         if tag is None or not tag.closed:
             return None
         space = yield from scan.space(ahead + tag.length)
-        return tag if (yield from scan.starts("{", space)) else None
+        return None if (yield from scan.among(OBJECT_STARTS, space)) is None else tag
 
 
 DIALECT = _Qwen3("qwen3_xml", wrapper="tool_call", orphans=("seed:tool_call", *_OTHERS), naked=True)

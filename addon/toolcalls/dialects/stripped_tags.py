@@ -1,4 +1,4 @@
-"""`stripped_tags`: JSON, or pairs of key and value, between tags that have lost every `<` and `</`.
+"""`stripped_tags`: JSON, or pairs of key and value, between tags that have lost `<` and `</`, all or the first.
 
 `tool_call>{…}/tool_call>` and `tool_call>N`, `arg_key>K/arg_key>`, `arg_value>V/arg_value>`: what servers leave of
 Hermes' form and of GLM's that take the beginning of a tag for a token of their own. It could be prose, so it counts at
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.namedelements import NAME_ELEMENTS, NamedElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -28,6 +29,7 @@ tool_call>
 
 _TAGS = ("tool_call", "function_call", "tool_calls", "function_calls", "tool_use", "tools")
 _GAPS = ("", "\n", "\r\n")
+_DEEP_GAPS = ("", *(f"{end}{blanks}" for end in ("\n", "\r\n") for blanks in ("", "  ", "    ", "\t")))
 _LOST = r"(?:</|<|/|)"  # what may be left of a closing tag's beginning
 _HEAD = re.compile(r"(?:<?tool_call>\s*)?(?P<name>[\w.:/-]{1,200}?)\s*(?=<?arg_key>)")
 _BEGUN = re.compile(r"(?:<?tool_call>\s*)?[\w.:/-]{0,200}\s*<?a?r?g?_?k?e?y?")  # what may become one
@@ -48,11 +50,14 @@ class _Stripped:
         closing=tuple(f"{lost}{tag}>" for tag in _TAGS for lost in ("/", "</", "")),
     )
 
+    _elements = NamedElements("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
+
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of a tag with an object or a declared name behind it, and such a name before a key."""
         objects = [f"{tag}>{gap}{{" for tag in _TAGS for gap in _GAPS]
         named = [f"tool_call>{gap}{name}" for name in names for gap in _GAPS]
-        return (*objects, *named, *(f"{name}{gap}arg_key>" for name in names for gap in _GAPS))
+        elements = [f"{tag}>{gap}{name}" for tag in _TAGS for gap in _DEEP_GAPS for name in NAME_ELEMENTS]
+        return (*objects, *named, *elements, *(f"{name}{gap}arg_key>" for name in names for gap in _GAPS))
 
     # Reading
 
@@ -61,6 +66,10 @@ class _Stripped:
         tag = yield from scan.among(self._json.opening)
         if tag is not None and (yield from scan.starts("{", (yield from scan.space(len(tag))))):
             read = yield from self._json.read(scan, sink, tools)
+            sink.note_repair("damaged_tag")
+            return read
+        if tag is not None and (yield from scan.among(NAME_ELEMENTS, (yield from scan.space(len(tag))))) is not None:
+            read = yield from self._elements.read(scan, sink, tools)
             sink.note_repair("damaged_tag")
             return read
         head = yield from _ahead(scan, _HEAD, 0)

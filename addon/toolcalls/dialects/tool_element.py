@@ -6,8 +6,8 @@ its parameters: any other text in such an element is a value (`zeroclaw`, `tagge
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.jsonelement import JsonElement
+from toolcalls.shapes.jsonvalue import object_of
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -31,11 +31,7 @@ class _Element(JsonElement):
         if opener is None:
             return False
         brace = yield from scan.space(len(opener))
-        if not (yield from scan.starts("{", brace)):
-            return False
-        first = yield from scan.space(brace + 1)
-        keys = tuple(map(quote, tools.keys(opener[1:-1])))
-        if (yield from scan.among((*keys, "}"), first)) is None:
+        if not (yield from object_of(scan, tools.keys(opener[1:-1]), brace)):
             return False
         return (yield from super().read(scan, sink, tools))
 

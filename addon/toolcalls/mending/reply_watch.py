@@ -142,7 +142,7 @@ class ReplyWatch:
             self._error = payload
 
     def passed_over(self) -> None:
-        """Some of the reply is not read: it was left out, or passes unread. What is missed may stand there."""
+        """Some of the reply is not read: it was left out, or is forwarded unparsed. What is missed may stand there."""
         self._unread = self._passed_over = True
 
     def notes(self) -> Iterator[tuple[int, Note]]:

@@ -214,7 +214,7 @@ class Block:
             return
         candidate.reason = "bad_arguments"
         if candidate.index is not None:
-            ledger.flush(candidate)
+            ledger.leave_open(candidate)
             return
         if ledger.overflows():
             candidate.reason = "overflow"
@@ -307,7 +307,7 @@ class Block:
         candidate.end = ledger.at
         if candidate.index is not None:
             ledger.take()
-            ledger.flush(candidate)
+            ledger.leave_open(candidate)
             return
         ledger.abandon(candidate)
         if self._call_policy.takes("inline") and not ledger.scan.cut:

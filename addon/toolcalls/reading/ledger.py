@@ -270,7 +270,7 @@ class Ledger:
             self.decline_waiting(limit)
             return
         self.take()
-        self.flush(candidate)
+        self.leave_open(candidate)
         candidate.reason = limit
         candidate.end = self.at
         self.fate = Fate.SHOWN
@@ -305,11 +305,26 @@ class Ledger:
             self.hold()
 
     def flush(self, candidate: Candidate) -> None:
-        """Emit the argument JSON that a committed call has collected."""
-        if candidate.index is not None:
-            if collected := "".join(candidate.pieces):
-                self.out.append(CallPiece(candidate.index, collected))
-            candidate.pieces.clear()
+        """Emit the argument JSON that a committed call has collected. The `}` that closes it waits for the end."""
+        if candidate.index is None:
+            return
+        collected = "".join(candidate.pieces)
+        candidate.pieces.clear()
+        if not (candidate.complete or self.call_policy.emit_incomplete) and candidate.nesting.depth == 0:
+            at = collected.rfind("}")
+            if at >= 0:
+                candidate.pieces.append(collected[at:])
+                collected = collected[:at]
+        if collected:
+            self.out.append(CallPiece(candidate.index, collected))
+
+    def leave_open(self, candidate: Candidate) -> None:
+        """A committed call will never be complete. Where none of its arguments came, its object begins all the same:
+        many clients run a call whose argument text is empty.
+        """
+        if not candidate.size:
+            candidate.pieces.append("{")
+        self.flush(candidate)
 
     def judge(self, candidate: Candidate) -> None:
         """Emit a call's verdict."""

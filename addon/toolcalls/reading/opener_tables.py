@@ -6,6 +6,8 @@ opener with a name is found by what stands before the name, then by the name, th
 
 That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
 by some dialects, so a table has their openers in full.
+
+A few lines over 300: what is looked up must agree with the tables that are built for it, character by character.
 """
 
 import re
@@ -18,7 +20,6 @@ from toolcalls.text.scanner import begins_another, prefixes_of
 NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
 _HEAD = 3  # characters of an opener or a name by which it is looked up
-_SIZES = range(_HEAD, -1, -1)
 
 # Names that every dialect writes as they are, or not at all. `functions.` is a module, and no beginning of a name.
 ORDINARY = re.compile(r"(?!functions\.)[A-Za-z][A-Za-z0-9_.-]*")
@@ -32,13 +33,14 @@ type Owners = dict[int, Dialect]
 class Names:
     """The ordinary names of declared tools, and which of them stand at a place. Never changes."""
 
-    __slots__ = ("_by_head", "_in_order", "longest")
+    __slots__ = ("_by_head", "_in_order", "_sizes", "longest")
 
     def __init__(self, names: Iterable[str]) -> None:
         self._in_order = sorted(names)
         self._by_head: dict[str, list[str]] = {}
         for name in self._in_order:
             self._by_head.setdefault(name[:_HEAD], []).append(name)
+        self._sizes = _sizes(self._by_head)
         self.longest = max(map(len, self._in_order), default=0)
 
     @property
@@ -51,7 +53,7 @@ class Names:
 
     def at(self, text: str, begin: int) -> Iterator[str]:
         """Those that stand at `begin`; at the end of the text, one may come twice."""
-        for size in _SIZES:
+        for size in self._sizes:
             for name in self._by_head.get(text[begin : begin + size], ()):
                 if text.startswith(name, begin):
                     yield name
@@ -78,7 +80,8 @@ class Table:
     prefixes   all beginnings of both, up to where a name begins
     first      finds a character that an opener begins with
     heads      finds the first three characters of one, or as many as the text has
-    known      these characters; `short`: those of openers that have no more
+    sizes      how many characters these are, the most first
+    known      these characters; `short`: those of openers that have no more; `begun`: what the others begin with
     spans      some stand on two lines
     angled     a `<` stands only where one begins
     """
@@ -99,6 +102,7 @@ class Table:
         for before, afters in around.items():
             entry = _Around(before, afters, prefixes_of(afters), frozenset(after[:_HEAD] for after in afters))
             self.around.setdefault(before[:_HEAD], []).append(entry)
+        self.sizes = _sizes((*self.literals, *self.around))
         literals = [opener for opener in openers if PROBE not in opener]
         self.prefixes = prefixes_of((*literals, *(before + PROBE[0] for before in around)))
         self.spans = any("\n" in opener[:-1] for opener in openers)
@@ -108,8 +112,19 @@ class Table:
         self.heads = _heads(literals, around)
         whole = {*self.literals, *(head for head in self.around if len(head) == _HEAD)}
         self.known = whole | prefixes_of(whole)
+        self.begun = _begun(whole)
         self.short = tuple(head for head in whole if len(head) < _HEAD)
         self.around_short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
+
+
+def _sizes(heads: Iterable[str]) -> tuple[int, ...]:
+    """The lengths that occur, the longest first."""
+    return tuple(sorted({len(head) for head in heads}, reverse=True))
+
+
+def _begun(heads: Iterable[str]) -> frozenset[str]:
+    """What begins one of these and is none: an opener that has so far come like that has more to come."""
+    return prefixes_of(head for head in heads if len(head) == _HEAD) - {""}
 
 
 def _heads(literals: Iterable[str], around: Iterable[str]) -> re.Pattern[str]:
@@ -147,7 +162,7 @@ def any_literal(literals: Iterable[str]) -> str:
 class Literals:
     """The openers of a table where tools of some names are declared. Never changes."""
 
-    __slots__ = ("_heads", "_known", "_names", "_short", "_table", "first", "longest", "spans")
+    __slots__ = ("_begun", "_heads", "_known", "_names", "_short", "_table", "first", "longest", "spans")
 
     def __init__(self, table: Table, names: Names) -> None:
         self._table, self._names = table, names
@@ -162,11 +177,12 @@ class Literals:
         }
         self._short = (*table.short, *(head for head in known if len(head) < _HEAD))
         self._known = known | {head[:size] for head in known for size in range(len(head))}
+        self._begun = _begun(known)
 
     def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
         """Those that stand at `begin`, in no order; one may come twice."""
         literals, around = self._table.literals, self._table.around
-        for size in _SIZES:
+        for size in self._table.sizes:
             head = text[begin : begin + size]
             for literal, owners in literals.get(head, ()):
                 if text.startswith(literal, begin):
@@ -205,7 +221,7 @@ class Literals:
 
     def _names_arrive(self, tail: str) -> bool:
         """Whether `tail` ends inside an opener with a name, in that or behind it."""
-        for size in _SIZES:
+        for size in self._table.sizes:
             for before, _, begun, _ in self._table.around.get(tail[:size], ()):
                 if tail.startswith(before):
                     if self._names.continue_from(tail[len(before) :]):
@@ -253,14 +269,19 @@ class Literals:
 
     def undecided(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
-        for found in self._heads.finditer(text, start):
+        search, begun, end = self._heads.search, self._table.begun, len(text)
+        found = search(text, start)
+        while found is not None:
             begin = found.start()
+            if end - begin < _HEAD and (text[begin:] in begun or text[begin:] in self._begun):
+                return begin
             if self.may_begin(text, begin):
                 if self.arriving(text, begin):
                     return begin
                 if self.at(text, begin):
                     return -1
-        return len(text)
+            found = search(text, begin + 1)
+        return end
 
     def tail(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one; len(text) for nowhere."""

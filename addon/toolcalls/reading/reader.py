@@ -29,8 +29,8 @@ from toolcalls.reading.unopened_reasoning import UnopenedReasoning, is_closer
 from toolcalls.reading.wrappers import Wrappers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
-from toolcalls.text.markdown import MOST_UNREAD, Position
-from toolcalls.text.scanner import SPACE, Scanner
+from toolcalls.text.markdown import CLOSERS_LAST, MOST_UNREAD, Position
+from toolcalls.text.scanner import SPACE, Scanner, Search
 from toolcalls.values.toolbox import Toolbox
 
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
@@ -44,6 +44,40 @@ _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
 
 class Reader:
     """Reads the text of one reply (one choice, one block)."""
+
+    __slots__ = (
+        "_anywhere",
+        "_beside_native",
+        "_dialects",
+        "_escaped",
+        "_first",
+        "_frame_end",
+        "_gave_up",
+        "_idle",
+        "_in_line",
+        "_keep",
+        "_ledger",
+        "_limits",
+        "_looked_alike",
+        "_message_start",
+        "_only_call",
+        "_openers",
+        "_own_line",
+        "_position",
+        "_refused",
+        "_refused_from",
+        "_results",
+        "_route",
+        "_run",
+        "_scan",
+        "_settles_at",
+        "_special",
+        "_tools",
+        "_wasted",
+        "_wrappers",
+        "inside",
+        "unopened",
+    )
 
     def __init__(
         self,
@@ -106,8 +140,12 @@ class Reader:
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._settles_at = MOST_UNREAD  # characters of the text, at which what was kept of it is read
         self._message_start = message_start  # only white space stands before this place in its message
+        self._special: Search | None = None
+        self._in_line: Search | None = None  # `_special`, also where a line goes on of which the end is held
+        self._refused: str | None = None  # the latest piece whose end is held, from there on, though a line goes on
+        self._refused_from = 0
         self._look_for(results=False)
-        self._set_idle(idle=False)
+        self._set_busy()
         self._run = self._read()
         next(self._run)
 
@@ -152,7 +190,9 @@ class Reader:
     def passes(self, piece: str) -> bool:
         """Whether `piece` is text that nothing can happen to. If so, it has been read; if not, `feed` it."""
         special = self._special
-        if special is not None and special(piece) is None:
+        if special is not None and (special(piece) is None or self._stays_in_line(piece)):
+            if not piece:  # some servers send thousands: nothing of them may be kept
+                return True
             self._keep(piece)
             ledger = self._ledger
             ledger.drained = drained = ledger.drained + len(piece)
@@ -160,7 +200,7 @@ class Reader:
                 self._settles_at = drained + MOST_UNREAD
                 self._position.settle()
             return True
-        if not self._idle or not piece:
+        if not self._idle or not piece or piece is self._refused:
             return False
         message_start = self._message_start
         if self._openers.possible(piece, line_start=self._position.line_start, message_start=message_start):
@@ -172,14 +212,64 @@ class Reader:
         self._set_idle(idle=True)
         return True
 
-    def _set_idle(self, *, idle: bool) -> None:
+    def _stays_in_line(self, piece: str) -> bool:
+        """Whether a piece is text of the line that goes on, though it has signs of openers."""
+        if piece is self._refused or self._in_line is None or not piece.isascii():
+            return False
+        stop = self._openers.inside_line(piece, 0)
+        if stop == len(piece):
+            return not _may_close(piece)
+        if stop >= 0:
+            self._refused, self._refused_from = piece, stop
+        return False
+
+    def _read_in_line(self, piece: str) -> list[Event] | None:
+        """`read` where a line goes on, of which at most the end of what came is held; None where more may happen."""
+        scan = self._scan
+        if piece is self._refused:
+            text, stop = piece, self._refused_from
+        else:
+            text = scan.text[scan.pos :] + piece
+            stop = self._openers.inside_line(text, 0) if piece.isascii() else -1
+        if stop < 0:
+            return None
+        self._refused = None
+        scan.text, scan.pos = text[stop:], 0
+        self._idle = idle = stop == len(text)
+        self._special = self._in_line if idle else None
+        if not stop:
+            return []
+        shown = text[:stop]
+        self._keep(shown)
+        self._ledger.drained = drained = self._ledger.drained + stop
+        if drained > self._settles_at:
+            self._settles_at = drained + MOST_UNREAD
+            self._position.settle()
+        if _may_close(shown):
+            self._set_idle(idle=idle, in_line=True)
+        return [Text(shown)]
+
+    def _set_busy(self) -> None:
+        """Something is read: what comes next does not just pass."""
+        self._idle = False
+        self._special = self._in_line = self._refused = None
+
+    def _set_idle(self, *, idle: bool, in_line: bool = False) -> None:
         """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener, and
         what ends the line. A piece without any of it is text. At the start of a line everything matters.
+
+        in_line   nothing is held but the end of a line, which may become an opener
         """
         self._idle = idle
+        self._refused = None
         self._keep = self._ledger.shown.keep
-        special = self._position.special if idle and not self._message_start else None
-        self._special = self._openers.special(special) if special is not None else None
+        position = self._position
+        special = position.special if (idle or in_line) and not self._message_start else None
+        search = self._openers.special(special) if special is not None else None
+        self._special = search if idle else None
+        # Behind a frame another one may begin: there blanks matter.
+        inside = special is not None and self._ledger.at != self._frame_end and not position.in_prompts_reasoning
+        self._in_line = search if inside else None
 
     def feed(self, piece: str) -> list[Event]:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
@@ -192,9 +282,11 @@ class Reader:
             events = self._ledger.streams(piece)
             if events is not None:
                 return events
+        elif self._in_line is not None and (shown := self._read_in_line(piece)) is not None:
+            return shown
         if not self._limits.has_room(piece, self._scan.held):
             return self._read_in_parts(piece)
-        self._set_idle(idle=False)
+        self._set_busy()
         self._scan.feed(piece)
         next(self._run)
         return self._events()
@@ -205,7 +297,7 @@ class Reader:
         at = 0
         while at < len(piece):
             size = self._ledger.at_once(piece, at)
-            self._set_idle(idle=False)
+            self._set_busy()
             self._scan.feed(piece[at : at + size])
             next(self._run)
             out += self._events()
@@ -217,7 +309,7 @@ class Reader:
 
         Text that comes all the same afterwards is read as a new beginning.
         """
-        self._set_idle(idle=False)
+        self._set_busy()
         self._scan.end(cut=cut)
         for _ in self._run:
             if not self.unopened.puts_off_end():
@@ -363,7 +455,8 @@ class Reader:
                 stop = self._openers.inside_line(scan.text, scan.pos)
                 if stop >= 0:
                     self._show(stop)
-                    self._set_idle(idle=stop == len(scan.text) and not self._ledger.waiting)
+                    free = not self._ledger.waiting
+                    self._set_idle(idle=free and stop == len(scan.text), in_line=free)
                     yield
                     continue
             opener = self._openers.find(
@@ -584,6 +677,11 @@ class Reader:
             return bool(done.value)
         except Quoted:
             return True
+
+
+def _may_close(text: str) -> bool:
+    """Whether a closer of reasoning may stand at the end of a text, but for blanks."""
+    return text.rstrip(" \t").endswith(CLOSERS_LAST)
 
 
 def _likely(opener: Opener) -> Dialect:

@@ -15,7 +15,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.usage import tokens_of
 from toolcalls.wires import Wire
 from toolcalls.wires.answers import Answer, AnsweredCall, Answering
-from toolcalls.wires.frames import Form, Frame, event
+from toolcalls.wires.frames import FRAMES, Form, Frame, event
 
 _FAILED = "response.failed"
 
@@ -134,6 +134,9 @@ def _body(wire: Wire, payloads: Iterable[bytes], form: Form) -> bytes:
         names = ((payload, rawjson.word(rawjson.fields(payload), "type")) for payload in payloads)
         like = b"data: \n\n"
         return b"".join(event(one, like, name=name if wire.has_event_names else None) for one, name in names)
+    if form in {"eventstream", "eventstream_chunks"}:
+        frames = FRAMES[form]()
+        return b"".join(frames.build(payload, b"", keep=False, name=None) for payload in payloads)
     if form == "ndjson":
         return b"".join(payload + b"\n" for payload in payloads)
     return b"[" + b",\r\n".join(payloads) + b"]" if form == "json_array" else b"".join(payloads)

@@ -15,6 +15,7 @@ read against each other.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -42,6 +43,7 @@ from toolcalls.mending.reply_watch import MessageWatch, ReplyWatch
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.answered_errors import AnsweredErrors
+from toolcalls.replies.argument_pieces import ArgumentPieces
 from toolcalls.replies.body_encoding import as_utf8, encoding_of, from_utf8
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.mended_frames import MendedFrames, uncut
@@ -78,7 +80,7 @@ class Exchange:
     """Rewrites one reply. Feed it bytes, then `close` it (the body is whole) or `abort` it (the connection broke).
 
     form   how the body is cut into frames; "whole" for one JSON body
-    seed   tells this exchange from all others and is the same on a replay: a digest of the request
+    seed   tells this exchange from all others and is the same on a replay: a digest of the request, or what gives it
     processors   the route's, None where it has none
     watch  the loop guard that only looks on, None where there is none
     is_error   the reply's status is that of an error: it is no message that could be empty or end wrongly
@@ -93,7 +95,7 @@ class Exchange:
         tools: Toolbox,
         *,
         form: Form,
-        seed: bytes = b"",
+        seed: bytes | Callable[[], bytes] = b"",
         processors: Processors | None = None,
         watch: LoopWatch | None = None,
         is_error: bool = False,
@@ -120,7 +122,7 @@ class Exchange:
             tools,
             streamed=self._streamed,
             moment=moment,
-            seed=lambda: self._known_seed,
+            seed=self._known_seed,
             built=lambda payload, like, keep: self._built(payload, like, keep=keep),
             message=self._reply_watch.message,
         )
@@ -147,6 +149,7 @@ class Exchange:
         self._waiting = self._queue.frames
         self._lanes: dict[int, LaneFrames] = {}
         self._calls_come_last = call_policy.waits_for_message
+        self._pieces = ArgumentPieces(self._codec, self._lanes, self._mended)
         self._parts_waiting = WaitingParts(self.verdicts)
         self._out: list[bytes] = []
         self._given_back = b""  # what the end gives back of a call that had none
@@ -192,6 +195,8 @@ class Exchange:
                 if piece is not None:
                     lane = self._lanes[self._envelope.lane]
                     return data if lane.passes(piece) else self._text_alone(lane, data, data[6:-2], piece, usual=True)
+                if self._pieces.passes(data):
+                    return data
             return self._stream(data)
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
             return self._fail(error, data)
@@ -255,6 +260,14 @@ class Exchange:
         self._waiting.clear()
         return b"".join(owed)
 
+    @property
+    def held(self) -> int:
+        """How many bytes have come and not left. Where a fault was, nothing is held."""
+        if self._closed or self.failure is not None:
+            return 0
+        mended = b"" if self._mended is None else self._mended.held
+        return len(self._body) + len(self._frames.held) + self._queue.size + len(mended)
+
     # Frames
 
     def _stream(self, data: bytes) -> bytes:
@@ -278,7 +291,10 @@ class Exchange:
         parts = self._codec.decode(payload)
         number, event = parts[0] if self._codec.can_omit and self._frames.can_omit else (0, None)
         if not isinstance(event, Text):
-            return self._take(frames, parts)
+            out = self._take(frames, parts)
+            if out == data:
+                self._pieces.learn(data, parts)
+            return out
         lane = self._lanes.get(number) or self._lane(number)
         lane.reasonless = True
         raw = frames[0].raw
@@ -300,14 +316,18 @@ class Exchange:
         return ready
 
     def _overflow(self) -> None:
-        """A frame grew past its limit: it passes unread, and all behind it. Where calls may be blocked nothing does."""
-        said = f"a frame is larger than {self.call_policy.route.max_frame_bytes} bytes"
+        """A frame grew past its limit, or is broken: from it on the reply is forwarded unparsed. Where calls may be
+        blocked, nothing is forwarded.
+        """
+        broken = self._frames.broken
+        said = broken or f"a frame is larger than {self.call_policy.route.max_frame_bytes} bytes"
         if self.guarded:
             raise OverflowError(said)
         if not self._overflow_noted:
             self._overflow_noted = True
             self._reply_watch.passed_over()
-            self.notes.append((0, Note("max_frame_bytes", f"{said}; from there on the reply passes unread", True)))
+            rule = "unread" if broken else "max_frame_bytes"
+            self.notes.append((0, Note(rule, f"{said}; from there on the reply is forwarded unparsed", True)))
 
     def _text_alone(self, lane: LaneFrames, raw: bytes, payload: bytes, piece: str, *, usual: bool = False) -> bytes:
         """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""
@@ -472,13 +492,14 @@ class Exchange:
         if (lane := self._lanes.get(number)) is not None:
             lane.lane.reasons_elsewhere()
 
-    @property
     def _known_seed(self) -> bytes:
         """What new ids are made of; the reply's own id where no seed was given."""
-        return self._seed or self.reply_id.encode("utf-8", "surrogatepass")
+        seed = self._seed() if callable(self._seed) else self._seed
+        return seed or self.reply_id.encode("utf-8", "surrogatepass")
 
     def _lane(self, number: int) -> LaneFrames:
-        lane = self._plan.lane(number, self._known_seed)
+        known = b"" if callable(self._seed) else self._known_seed()
+        lane = self._plan.lane(number, self._seed if callable(self._seed) else lambda: known)
         return self._lanes.setdefault(
             number,
             LaneFrames(

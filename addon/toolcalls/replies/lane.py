@@ -84,6 +84,7 @@ class Lane:
         self._text = row.read.text
         self._streams = _streams(row)
         self._answers = _answers(row)
+        self._passes_piece = _passes_piece(row)
         self._stages = row.stages
         feeding = [stage for stage in self._stages if type(stage).feed is not Stage.feed]
         self._feeds: list[_Feed] = [stage.feed for stage in feeding]
@@ -239,6 +240,10 @@ class Lane:
                 return (answer,)
         return self._fed((item,), self._feeds)
 
+    def passes_piece(self, piece: CallPiece) -> bool:
+        """Whether a piece of a native call just passes. If so, it has been written down; if not, `native` takes it."""
+        return not self.finished and self._passes_piece(piece)
+
     def damaged(self, damage: Damage) -> None:
         """The wire noticed something of a native call."""
         self._calls.damaged(damage.index, damage.defect)
@@ -298,7 +303,15 @@ def _passes(row: Row) -> Callable[[str], bool]:
     return lambda piece: act.quiet(piece) and read(piece) and act.passed(piece)
 
 
-def _never(_: str) -> bool:
+def _passes_piece(row: Row) -> Callable[[CallPiece], bool]:
+    """The short way of a piece of a native call, past the stages that see it."""
+    twins, number = row.twins, row.number
+    if row.act is not None or row.write is not None:
+        return _never
+    return number.passes if twins is None else lambda piece: twins.is_idle and number.passes(piece)
+
+
+def _never(_: object) -> bool:
     return False
 
 

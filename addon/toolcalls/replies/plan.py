@@ -3,7 +3,7 @@
 `PLAN` shows all kinds side by side. A kind leaves stages out, and never changes their order.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -102,8 +102,8 @@ class Plan:
         self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
         self.broken_is_text = self.whole_calls and not wire.shows_open_calls
 
-    def lane(self, number: int, seed: bytes) -> Lane:
-        """The lane with this number. `seed` tells the reply from other replies."""
+    def lane(self, number: int, seed: Callable[[], bytes]) -> Lane:
+        """The lane with this number. `seed` gives what tells the reply from other replies."""
         call_policy, tools, wire = self._call_policy, self._tools, self._wire
         reply = None if self._processors is None else self._reply(self._processors, number)
         processing = None if reply is None else reply.chain()
@@ -119,7 +119,7 @@ class Plan:
         roundtrip = self._decision.kind == "roundtrip"
 
         def id_of(index: int, name: str) -> str:
-            return call_id(seed, number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
+            return call_id(seed(), number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
 
         stopped = (lambda: False) if processing is None else processing.is_stopped
         calls = Calls(self._mending.mark(self.reply_of(number), None if processing is None else processing.judged))

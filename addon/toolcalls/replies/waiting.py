@@ -230,6 +230,14 @@ class LaneFrames:
         frame.undecided += 1
         self.apply(frame, self.lane.native(event))
 
+    def passes_piece(self, piece: CallPiece) -> bool:
+        """Whether a piece of a native call just passes, with nothing else in its frame. If so, it has been read."""
+        if self.endings or not self.lane.passes_piece(piece):
+            return False
+        self._cursor = None
+        self.reasonless = True
+        return True
+
     def ends(self, frame: WaitingFrame, finish: Finish, *, last: bool) -> None:
         """This frame gives the lane's finish reason. `last`: nothing of the lane follows.
 

@@ -115,6 +115,26 @@ def _messages(fields: Fields, changes: Changes) -> Fields:
     return _edited_list(fields, "messages", lambda message: _edited_list(message, "content", block))
 
 
+_CONVERSE_USE = CallForm("toolUseId", arguments="input")
+_CONVERSE_USED = ResultForm("toolUseId")
+
+
+def _converse(fields: Fields, changes: Changes) -> Fields:
+    def block(members: Fields) -> Fields:
+        if "toolUse" in members:
+            return _edited_member(members, "toolUse", lambda call: changes.call(call, _CONVERSE_USE))
+        if "toolResult" in members:
+            return _edited_member(members, "toolResult", lambda result: changes.result(result, _CONVERSE_USED))
+        return members
+
+    return _edited_list(fields, "messages", lambda message: _edited_list(message, "content", block))
+
+
+def _invoke(fields: Fields, changes: Changes) -> Fields:
+    """Bodies of Claude or of Nova; those of other models have neither's blocks."""
+    return _messages(fields, changes) if "anthropic_version" in fields else _converse(fields, changes)
+
+
 _FUNCTION = CallForm("call_id", arguments="arguments", as_text=True)
 _OTHER_CALL = CallForm("call_id")
 _OUTPUT = ResultForm("call_id")
@@ -170,6 +190,8 @@ _WALKS: Mapping[str, Callable[[Fields, Changes], Fields]] = {
     "openai_chat": _chat,
     "openai_responses": _responses,
     "anthropic": _messages,
+    "bedrock": _invoke,
+    "bedrock_converse": _converse,
     "gemini": _gemini,
     "ollama": _ollama,
 }

@@ -32,6 +32,9 @@ _CALLS = 1 << 14  # characters of a prompt that one block of calls may have
 _TRIES = 24  # places in a prompt where one dialect is tried
 _REMEMBERED = 64  # prompts and replies whose dialects are remembered: a session sends them again with each request
 
+# Characters that hardly any prose holds and nearly every opener does, the one that tells most first.
+_MARKS = "<[`>({=:_"
+
 # Placeholders: `"name": <function-name>`, `<tool_call>{function-name}`, `<invoke name="$TOOL_NAME">`, lines of dots.
 _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
 _VALUE = re.compile(r"""(["'][\w-]{1,40}["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
@@ -84,7 +87,7 @@ def _taught_in(prompt: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_REMEMBERED)
 def _used_in(reply: str, prompt: str) -> tuple[tuple[str, ...], ...]:
     tools = _tools_of(prompt)
-    if not any(_may_begin(dialect, reply, tools) for dialect in all_dialects().values()):
+    if not _may_hold_calls(reply, tools):
         return ()
     reader = Reader(CallPolicy(Route(max_buffer_bytes=4 * _TEXT), Request(), allow_undeclared=True), tools=tools)
     events = [*reader.feed(reply), *reader.finish(cut=False)]
@@ -155,6 +158,30 @@ def _best(place: Sequence[_Fit]) -> tuple[str, ...]:
     widest = [fit for fit in widest if fit.dialect in FIRST] or widest
     least = min((fit.distance, fit.dialect in LAST) for fit in widest)
     return tuple(dict.fromkeys(fit.dialect for fit in widest if (fit.distance, fit.dialect in LAST) == least))
+
+
+# Of all dialects
+
+
+def _may_hold_calls(text: str, tools: Toolbox) -> bool:
+    """Whether a call of any dialect may begin in a text: what `_may_begin` says of one, for all of them at once."""
+    at_start, by_mark = _all_openers(tools.names)
+    return text.lstrip(SPACE).startswith(at_start) or any(
+        mark in text and any(opener in text for opener in openers) for mark, openers in by_mark.items()
+    )
+
+
+@lru_cache(maxsize=8)
+def _all_openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The openers that count at the beginning of a text only, and the others by a character that most texts lack."""
+    at_start: set[str] = set()
+    anywhere: set[str] = set()
+    for dialect in all_dialects().values():
+        (at_start if dialect.place == "message" else anywhere).update(dialect.openers(names))
+    by_mark: dict[str, list[str]] = {}
+    for opener in sorted(anywhere):
+        by_mark.setdefault(next((mark for mark in _MARKS if mark in opener), ""), []).append(opener)
+    return tuple(sorted(at_start)), {mark: tuple(openers) for mark, openers in by_mark.items()}
 
 
 # Of one dialect

@@ -26,8 +26,10 @@ _ELEMENT = re.compile(r"<([A-Za-z][\w.:-]{1,60})>\s*(?=[<\[])")
 
 def wrappers_in(request: Request) -> tuple[str, ...]:
     """The names of the elements that the system prompt shows around calls, () for none."""
-    tools = tuple((tool.name, declared_keys(tool.schema)) for tool in request.tools)
-    return _wrappers_in(request.system[:_TEXT], tools) if "</" in request.system else ()
+    prompt = request.system[:_TEXT]
+    if "</" not in prompt or _ELEMENT.search(prompt) is None:
+        return ()
+    return _wrappers_in(prompt, tuple((tool.name, declared_keys(tool.schema)) for tool in request.tools))
 
 
 @lru_cache(maxsize=_REMEMBERED)

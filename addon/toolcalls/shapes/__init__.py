@@ -12,7 +12,7 @@ What names the call tells the shapes apart:
     JSON            `jsontags` (an object between tags), `jsonlist` (an array or objects behind a mark), `openjson` (in
                     the open), `actions` (Cohere's arrays, beside channels)
     words           `header` (a header, then raw JSON), `jsonelement` (an element that carries the name), `namedjson` (a
-                    name in words)
+                    name in words), `namedelements` (a name in an element, JSON in another)
     code            `pythonic` (`f(a="x")`), `codecalls` (the same, or JSON in it, in the open), `keyed` (`call:N{k:1}`)
 
 These are the parts that they are made of:

@@ -9,7 +9,7 @@ A little over 300 lines: reading and writing of one form stay together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -21,16 +21,20 @@ from toolcalls.shapes.closing_tags import (
     CALL_END,
     CLOSER,
     NEXT,
+    UNBRACKETED,
     UNSLASHED,
     Parameters,
+    damaged_end,
     leaked_word,
     tag_value,
+    take_doubled,
+    unbracketed,
     unslashed,
-    unslashed_end,
 )
 from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS
 from toolcalls.shapes.tags import Parts, PatternPart, Tag, Tags, declared_attributes, named_tag, other_attributes
 from toolcalls.shapes.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
@@ -99,8 +103,9 @@ class Attributed:
 
     @cached_property
     def parameter_tag(self) -> Tags:
-        """A parameter's opening tag."""
-        return Tags(next=[self.opening(self.parameter)])
+        """A parameter's opening tag; the bracket that it begins with may be lost."""
+        whole = self.opening(self.parameter)
+        return Tags(next=[whole], misspelt=[whole[1:]] if whole[0] == "<" else ())
 
     @cached_property
     def closer(self) -> Tags:
@@ -114,16 +119,18 @@ class Attributed:
         return Tags(call_end=[self.closing(self.call, *self.misspelt)], wrapper_end=wrapper_end)
 
     @cached_property
-    def unslashed(self) -> Tags:
-        """What `ends` becomes where the slash is lost."""
-        wrapper_end = unslashed(self.closing(*self.wrappers)) if self.wrappers else ()
-        return Tags(call_end=unslashed(self.closing(self.call, *self.misspelt)), wrapper_end=wrapper_end)
+    def damaged_ends(self) -> Tags:
+        """What `ends` becomes where the slash is lost, or the bracket."""
+        wrapper, call = self.closing(*self.wrappers), self.closing(self.call, *self.misspelt)
+        wrapper_end = unslashed(wrapper) + unbracketed(wrapper) if self.wrappers else ()
+        return Tags(call_end=unslashed(call) + unbracketed(call), wrapper_end=wrapper_end)
 
     @cached_property
     def inside(self) -> Tags:
         """What means something inside a value."""
         kinds = {CLOSER: self.closing(self.parameter), CALL_END: self.closing(self.call, *self.misspelt)}
         kinds[UNSLASHED] = unslashed(self.closing(self.parameter))[0]
+        kinds[UNBRACKETED] = unbracketed(self.closing(self.parameter))[0]
         kinds |= {NEXT: (*self.opening(self.parameter), _NO_BRACKET), CALL: self.opening(self.call, *self.misspelt)}
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
@@ -152,8 +159,12 @@ class Attributed:
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call with a wrapper closer that lost its opener."""
         _, wrapper = yield from self.wrapper_tag.at(scan)
+        doubled = 0
         if wrapper:
-            scan.take(wrapper)
+            written = scan.take(wrapper)
+            scan.take((yield from scan.space()))
+            doubled = len(written) if (yield from scan.starts(written)) else 0
+            scan.take(doubled)
             scan.take((yield from scan.space()))
             yield from self._stray(scan)
 
@@ -162,10 +173,12 @@ class Attributed:
             return None if tag is None else (yield from self.one(scan, sink, tools, tag))
 
         complete = yield from calls_of_block(scan, one, wrapped=wrapper > 0)
+        if doubled:
+            sink.note_repair("stray_tag")
         closers = spelt("</", *self.prefix, self.wrappers, ">") if wrapper else ()
         if not complete:
             return False
-        if wrapper and (length := (yield from unslashed_end(scan, self, (yield from scan.space())))):
+        if wrapper and (length := (yield from damaged_end(scan, self, (yield from scan.space())))):
             scan.take((yield from scan.space()) + length)
             sink.note_repair("wrong_closer")
             return True
@@ -187,12 +200,19 @@ class Attributed:
         tag = yield from named_tag(scan, self.call_tag, ahead)
         if tag is None or tag.empty:
             return tag
-        return tag if (yield from self.body_follows(scan, ahead + tag.length)) else None
+        behind = ahead + tag.length
+        if (yield from self.body_follows(scan, behind)):
+            return tag
+        written = scan.text[scan.pos + ahead : scan.pos + behind]
+        if not (yield from scan.starts(written, behind)):
+            return None
+        whole = replace(tag, length=2 * tag.length, doubled=True)
+        return whole if (yield from self.body_follows(scan, ahead + whole.length)) else None
 
     def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether what can only be a call's body stands here."""
         space = yield from scan.space(ahead)
-        if (yield from self.ends.at(scan, space))[1] or (yield from scan.starts("{", space)):
+        if (yield from self.ends.at(scan, space))[1] or (yield from scan.among(OBJECT_STARTS, space)):
             return True
         if (yield from self.parameter_at(scan, space)):
             return True
@@ -235,6 +255,8 @@ class Attributed:
             sink.note_repair("left_out")
         if tag.misspelt:
             sink.note_repair("misspelt_tag")
+        if tag.doubled:
+            sink.note_repair("stray_tag")
         return (yield from self.body(scan, sink, tools, name, tag))
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
@@ -242,7 +264,7 @@ class Attributed:
         arguments = Arguments(sink, tools, name)
         if not tag.empty:
             scan.take((yield from scan.space()))
-            if (yield from scan.starts("{")):
+            if (yield from scan.among(OBJECT_STARTS)):
                 return (yield from json_body(scan, sink, self.ends, self.call_at))
         values = Parameters(self, tools, name)
         for key, written in declared_attributes(tag, tools).items():
@@ -305,7 +327,7 @@ class Attributed:
                 arguments.end()
                 return True
             parameter = yield from self.parameter_here(scan)
-            if parameter is None and (length := (yield from unslashed_end(scan, self))):
+            if parameter is None and (length := (yield from damaged_end(scan, self))):
                 scan.take(length)
                 sink.note_repair("wrong_closer")
                 arguments.end()
@@ -323,13 +345,14 @@ class Attributed:
 
     def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
         """One parameter, whose opening tag stands here. Returns False when the reply ends before its closer."""
-        scan.take(tag.length)
+        written = scan.take(tag.length)
         if tag.misspelt:
             sink.note_repair("misspelt_tag")
         value = self.content.member(arguments, values.given(tag.name), tag.attributes)
         if tag.empty:
             value.end()
             return True
+        yield from take_doubled(scan, sink, values, written)
         value, literal, own_lines = yield from self.content.start(scan, value, self.closer)
         repair = yield from tag_value(scan, value, values, own_lines=own_lines)
         if repair is None:

@@ -6,6 +6,7 @@ it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value s
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
   written twice is one, unless an opener in the value is what the first of them closes;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
+- a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
 
@@ -20,17 +21,22 @@ from typing import Final, Literal, Protocol
 from toolcalls.events import Repair
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.raw import up_to_tag
+from toolcalls.shapes.surplus import RepairSink
 from toolcalls.shapes.tags import Part, Parts, PatternPart, Tags
 from toolcalls.shapes.words import LEAKED
-from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 # The kinds of tags that mean something inside a value. Where keys stand in front of values, HEAD begins what stands in
-# front of the next one, and WRONG may stand in the place of the closer. UNSLASHED is a closer that lost its slash.
+# front of the next one, and WRONG may stand in the place of the closer. UNSLASHED is a closer that lost its slash,
+# UNBRACKETED one that lost its bracket in front of another tag.
 CLOSER, NEXT, CALL, CALL_END, HEAD, WRONG = "closer", "next", "call", "call_end", "head", "wrong"
-UNSLASHED = "unslashed"
+UNSLASHED, UNBRACKETED = "unslashed", "unbracketed"
+REOPENED = "reopened"  # the next value's opener, or a closer that lost its slash, where both look the same
 
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
+
+_TAG_FOLLOWS = PatternPart(rf"(?=[{SPACE}]{{0,8}}<)", rf"[{SPACE}]{{0,8}}", "")
 
 UNCLOSED_VALUE: Final = "unclosed_value"
 DUPLICATE_CLOSER: Final = "duplicate_closer"
@@ -69,6 +75,9 @@ class Surroundings(ValueTags, Protocol):
 
         It stands at the start of a line where `ahead` is more than 0. 0 where none stands.
         """
+
+    def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether a value stands here, behind white space, that the call has already."""
 
 
 def tag_value(
@@ -115,22 +124,29 @@ def tag_value(
             nested = yield from place.quotes(scan, kept)
             depth += bool(nested)
             size = max(1, nested)
-        elif kind in {NEXT, HEAD}:
-            next_ = 0 if depth else (yield from place.begins_next(scan, kept))
-            if next_ and not (yield from _quoted(scan, place, kept + next_, twice=kind == NEXT)):
-                scan.take(kept)  # it stood behind the closer that is missing
-                return UNCLOSED_VALUE
-            openers += depth == 0 and kind == NEXT
-            heads += depth == 0 and kind == HEAD
-        elif kind == UNSLASHED:
-            if not depth and not openers and (yield from place.goes_on(scan, kept + length)):
+        elif kind in {NEXT, HEAD, REOPENED}:
+            closes = kind == REOPENED and not depth and not openers and (yield from _tag_at(scan, kept + length))
+            if closes and (yield from _goes_on(scan, place, kept + length)):
                 line_end = scan.take(kept)
                 if kept and not own_lines:
                     value.add(line_end)
                 scan.take(length)
                 return "wrong_closer"
+            next_ = 0 if depth else (yield from place.begins_next(scan, kept))
+            if next_ and not (yield from _quoted(scan, place, kept + next_, twice=kind != HEAD)):
+                scan.take(kept)  # it stood behind the closer that is missing
+                return UNCLOSED_VALUE
+            openers += depth == 0 and kind != HEAD
+            heads += depth == 0 and kind == HEAD
+        elif kind in {UNSLASHED, UNBRACKETED}:
+            if not depth and not openers and (yield from _goes_on(scan, place, kept + length)):
+                line_end = scan.take(kept)
+                if kept and not own_lines:
+                    value.add(line_end)
+                scan.take(length)
+                return "wrong_closer" if kind == UNSLASHED else "unclosed_tag"
         elif kind == WRONG:
-            if not depth and not heads and (yield from place.goes_on(scan, kept + length)):
+            if not depth and not heads and (yield from _goes_on(scan, place, kept + length)):
                 value.add(scan.take(kept))
                 scan.take(length)
                 return "wrong_closer"
@@ -140,6 +156,16 @@ def tag_value(
             return None
         value.add(scan.take(kept + size))
     return None
+
+
+def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
+    """Whether the call goes on behind a damaged closer. A value that it has already is text about these tags."""
+    return (yield from place.goes_on(scan, ahead)) and not (yield from place.repeats(scan, ahead))
+
+
+def _tag_at(scan: Scanner, ahead: int) -> Step[bool]:
+    """Whether a tag stands here, behind white space."""
+    return (yield from scan.starts("<", (yield from scan.space(ahead))))
 
 
 def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
@@ -175,10 +201,36 @@ def _quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
-        if kind in {NEXT, HEAD, CALL, CALL_END}:
+        if kind in {NEXT, HEAD, REOPENED, CALL, CALL_END}:
             return False
         offset += 1
     return False
+
+
+def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str) -> Step[None]:
+    """Take the value's opening tag where it stands once more, and note it.
+
+    It is a tag of the value's own where a closer stands near that only one of the two accounts for.
+    """
+    if not (yield from scan.starts(tag)):
+        return
+    offset, limit = len(tag), len(tag) + _MAX_QUOTED
+    while offset < limit:
+        found = scan.text.find("<", scan.pos + offset, scan.pos + limit)
+        if found < 0:
+            if scan.ended or scan.rest() >= limit:
+                return
+            offset = max(offset, scan.rest())
+            yield
+            continue
+        offset = found - scan.pos
+        kind, length = yield from place.inside.at(scan, offset)
+        if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
+            scan.take(len(tag))
+            sink.note_repair("stray_tag")
+        if kind in {CLOSER, NEXT, HEAD, REOPENED, CALL, CALL_END}:
+            return
+        offset += 1
 
 
 def calls_follow(scan: Scanner, ahead: int, ends: Tags, next_call: Callable[[Scanner, int], Step[bool]]) -> Step[bool]:
@@ -215,8 +267,8 @@ class Form(ValueTags, Protocol):
         """The length of a call's opening tag with a body behind it, 0 for none."""
 
     @property
-    def unslashed(self) -> Tags:
-        """What `ends` becomes where the slash is lost."""
+    def damaged_ends(self) -> Tags:
+        """What `ends` becomes where the slash is lost, or the bracket."""
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Whether another call begins here."""
@@ -230,19 +282,24 @@ def unslashed(*tags: Parts) -> tuple[Parts, ...]:
     return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
 
 
+def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
+    """Closing tags without their bracket, with another tag behind them."""
+    return tuple((*tag[:-1], _TAG_FOLLOWS) for tag in tags)
+
+
 def _bracketed(part: Part) -> Part:
     if isinstance(part, PatternPart):
         return part._replace(full=f"{part.full}>")
     return f"{part}>" if isinstance(part, str) else tuple(f"{spelling}>" for spelling in part)
 
 
-def unslashed_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
-    """The length of a call's or a wrapper's closer that lost its slash, 0 for none.
+def damaged_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
+    """The length of a call's or a wrapper's closer that lost its slash or its bracket, 0 for none.
 
     Nothing but closers stands behind it up to another call or the end of the reply: else it is an opening tag. A
     wrapper's opens another one where anything follows.
     """
-    kind, length = yield from form.unslashed.at(scan, ahead)
+    kind, length = yield from form.damaged_ends.at(scan, ahead)
     if not length:
         return 0
     behind, wrapper = ahead + length, kind != CALL_END
@@ -252,7 +309,7 @@ def unslashed_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
             return length
         kind, more = yield from form.ends.at(scan, space)
         if not more:
-            kind, more = yield from form.unslashed.at(scan, space)
+            kind, more = yield from form.damaged_ends.at(scan, space)
         if not more:
             return length if not scan.cut and form.ends.stops_short(scan, behind) else 0
         wrapper = wrapper or kind != CALL_END
@@ -306,7 +363,7 @@ class Parameters:
             return True
         if (yield from self._form.next_call(scan, space)):
             return True
-        if (yield from leaked_word(scan, self._form, space)) or (yield from unslashed_end(scan, self._form, space)):
+        if (yield from leaked_word(scan, self._form, space)) or (yield from damaged_end(scan, self._form, space)):
             return True
         if not scan.cut and self._form.ends.stops_short(scan, ahead):
             return True
@@ -323,3 +380,8 @@ class Parameters:
         if not written or key in self._given:
             return 0
         return int(self._form.special or (key in declared if declared else ahead > 0))
+
+    def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """A parameter that was given."""
+        written = yield from self._form.parameter_at(scan, (yield from scan.space(ahead)))
+        return bool(written) and self._tools.key(self._name, written) in self._given

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.completejson import calls_meant, complete_object
-from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, accept, object_arguments, object_of
 from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 _MODULES = ("default_api.", "functions.", "tools.")
@@ -42,7 +42,8 @@ class CodeCalls:
             if head is None:
                 return begun
             name, size, bracket, printed = head
-            if bracket == "{" or (yield from scan.starts("{", (yield from scan.space(size)))):
+            inside = yield from scan.space(size)
+            if bracket == "{" or (yield from scan.among(OBJECT_STARTS, inside)) is not None:
                 complete = yield from self._object(scan, sink, name, size, in_parentheses=bracket == "(")
             else:
                 complete = yield from self._python(scan, sink, tools)
@@ -66,16 +67,14 @@ class CodeCalls:
             return None
         inside = yield from scan.space(end + 1)
         keys = tools.keys(name)
-        if bracket == "(" and (yield from scan.starts("{", inside)):
-            inside = yield from scan.space(inside + 1)
-            bracket = "({"
-        if bracket != "(" and (yield from scan.among((*map(quote, keys), "}"), inside)) is None:
+        is_object = bracket == "{" or (yield from scan.among(OBJECT_STARTS, inside)) is not None
+        if is_object and not (yield from object_of(scan, keys, end if bracket == "{" else inside)):
             return None
-        if bracket == "(" and not (yield from scan.starts(")", inside)):
+        if not is_object and not (yield from scan.starts(")", inside)):
             key = yield from word(scan, KEY, inside)
             if key not in keys or not (yield from scan.starts("=", (yield from scan.space(inside + len(key))))):
                 return None
-        return name, end + (bracket[0] == "("), bracket[0], printed
+        return name, end + (bracket == "("), bracket, printed
 
     def _object(self, scan: Scanner, sink: CallSink, name: str, size: int, *, in_parentheses: bool) -> Step[bool]:
         """Arguments that are one object of JSON. Returns whether the call is complete."""
@@ -83,7 +82,7 @@ class CodeCalls:
         scan.take((yield from scan.space()))
         sink.begin(name)
         unclosed = list[str]()
-        if not (yield from value(scan, sink, sink.piece, unclosed)):
+        if not (yield from object_arguments(scan, sink, unclosed)):
             if scan.rest() or not scan.ended:
                 sink.fail()
                 yield from skip_json(scan, unclosed)  # what stands in them is the call's own

@@ -12,7 +12,7 @@ A little over 300 lines: reading and writing of one form stay together.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -24,12 +24,15 @@ from toolcalls.shapes.closing_tags import (
     CLOSER,
     DUPLICATE_CLOSER,
     NEXT,
+    UNBRACKETED,
     UNSLASHED,
     Parameters,
+    damaged_end,
     leaked_word,
     tag_value,
+    take_doubled,
+    unbracketed,
     unslashed,
-    unslashed_end,
 )
 from toolcalls.shapes.opening_tags import (
     FUNCTION,
@@ -57,6 +60,7 @@ _INSIDE: dict[str, tuple[Parts, ...]] = {
     CALL: (FUNCTION,),
     CALL_END: (FUNCTION_END,),
     UNSLASHED: unslashed(PARAMETER_END),
+    UNBRACKETED: unbracketed(PARAMETER_END),
 }
 _FUNCTION_END = Tags(call_end=[FUNCTION_END])
 _ENDS = re.compile(r"<[ \t]{0,8}/[ \t]{0,8}parameter|(?P<call>[●⏺][ \t]{0,8}<[ \t]{0,8}function)")
@@ -114,9 +118,10 @@ class FunctionTag:
         return Tags(call_end=[FUNCTION_END], wrapper_end=self.wrapper_ends)
 
     @cached_property
-    def unslashed(self) -> Tags:
-        """What `ends` becomes where the slash is lost."""
-        return Tags(call_end=unslashed(FUNCTION_END), wrapper_end=unslashed(*self.wrapper_ends))
+    def damaged_ends(self) -> Tags:
+        """What `ends` becomes where the slash is lost, or the bracket."""
+        wrapper_end = unslashed(*self.wrapper_ends) + unbracketed(*self.wrapper_ends)
+        return Tags(call_end=unslashed(FUNCTION_END) + unbracketed(FUNCTION_END), wrapper_end=wrapper_end)
 
     @cached_property
     def behind(self) -> Tags:
@@ -165,6 +170,8 @@ class FunctionTag:
         name = sink.begin(tag.name)
         if not tag.closed:
             sink.note_repair("unclosed_tag")
+        if tag.doubled:
+            sink.note_repair("stray_tag")
         if tag.empty:
             Arguments(sink, tools, name).end()
             return True
@@ -176,7 +183,7 @@ class FunctionTag:
         while True:
             space = yield from scan.space()
             kind, length = yield from self.ends.at(scan, space)
-            if not length and (length := (yield from unslashed_end(scan, self, space))):
+            if not length and (length := (yield from damaged_end(scan, self, space))):
                 kind = "wrapper_end"
                 sink.note_repair("wrong_closer")
             if not length:
@@ -202,19 +209,26 @@ class FunctionTag:
         It does where a parameter or at once a closer of the call comes next, or without closers the next call's bullet.
         """
         tag = yield from function_tag(scan, ahead)
-        if tag is None:
+        if tag is None or (yield from self._body_follows(scan, ahead + tag.length, compact=compact)):
+            return tag
+        written = scan.text[scan.pos + ahead : scan.pos + ahead + tag.length]
+        if not (yield from scan.starts(written, ahead + tag.length)):
             return None
-        behind = ahead + tag.length
+        tag = replace(tag, length=2 * tag.length, doubled=True)
+        return tag if (yield from self._body_follows(scan, ahead + tag.length, compact=compact)) else None
+
+    def _body_follows(self, scan: Scanner, behind: int, *, compact: bool) -> Step[bool]:
+        """Whether what can only be a call's body stands here, behind its tag."""
         space = behind if compact else (yield from scan.space(behind))
         if (yield from self.ends.at(scan, space))[1] or (yield from parameter_tag(scan, space)) is not None:
-            return tag
+            return True
         if self.closed:
             word = 0 if compact else (yield from leaked_word(scan, self, space))
-            return tag if word and (yield from parameter_tag(scan, space + word)) is not None else None
+            return word > 0 and (yield from parameter_tag(scan, space + word)) is not None
         bullet = yield from scan.among(self.stray_words, space)
         if bullet and (yield from function_tag(scan, (yield from scan.space(space + len(bullet))))) is not None:
-            return tag
-        return tag if not scan.cut and self.ends.stops_short(scan, behind) else None
+            return True
+        return not scan.cut and self.ends.stops_short(scan, behind)
 
     def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         return (yield from self.rest(scan, sink, Arguments(sink, tools, name), Parameters(self, tools, name)))
@@ -230,7 +244,7 @@ class FunctionTag:
                 arguments.end()
                 return True
             parameter = yield from parameter_tag(scan)
-            if parameter is None and (length := (yield from unslashed_end(scan, self))):
+            if parameter is None and (length := (yield from damaged_end(scan, self))):
                 scan.take(length)
                 sink.note_repair("wrong_closer")
                 arguments.end()
@@ -242,10 +256,13 @@ class FunctionTag:
                     scan.take(scan.rest())
                 arguments.end()
                 return True
-            scan.take(parameter.length)
+            written = scan.take(parameter.length)
             if not parameter.closed:
                 sink.note_repair("unclosed_tag")
+            if not parameter.opened:
+                sink.note_repair("damaged_tag")
             value = arguments.value(values.given(parameter.name))
+            yield from take_doubled(scan, sink, values, written)
             lines = 0 if self.written == "verbatim" else (yield from line_end(scan))
             scan.take(lines)
             repair = yield from tag_value(scan, value, values, own_lines=lines > 0)

@@ -7,7 +7,7 @@ its closer, and is never searched for other calls.
 from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.jsonvalue import accept, object_arguments
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
@@ -28,7 +28,7 @@ def json_body(
                 closer is missing
     in_parentheses   a parenthesis closes behind the object
     """
-    complete = yield from value(scan, sink, sink.piece)
+    complete = yield from object_arguments(scan, sink)
     if not complete and scan.ended:
         return False
     if complete and in_parentheses:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.completejson import MAX_NAME
-from toolcalls.shapes.jsonvalue import value
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, object_arguments
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
@@ -80,14 +80,14 @@ class JsonElement:
                 return None
             size += 1
         space = yield from scan.space(size + 1)
-        if size == len(self.start) or not (yield from scan.starts("{", space)):
+        if size == len(self.start) or (yield from scan.among(OBJECT_STARTS, space)) is None:
             return None
         return scan.take(space)[len(self.start) : size]
 
     def _call(self, scan: Scanner, sink: CallSink, written: str) -> Step[bool]:
         closing = self.closing.format(name=written)
         sink.begin(written)
-        if not (yield from value(scan, sink, sink.piece)):
+        if not (yield from object_arguments(scan, sink)):
             if scan.rest() or not scan.ended:
                 sink.fail()
                 yield from skip_past(scan, (closing,))

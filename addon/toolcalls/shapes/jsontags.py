@@ -97,7 +97,7 @@ class JsonTags:
         if again is None:
             return 0
         json = yield from scan.space(space + len(again))
-        return space if (yield from scan.starts("{", json)) else 0
+        return 0 if (yield from scan.among(("{", "["), json)) is None else space
 
     def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
         follow = (*self.closing, *self.wrong, *self.opening, _FENCE)

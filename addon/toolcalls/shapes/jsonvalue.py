@@ -27,6 +27,9 @@ ARGUMENTS = (
     "tool_arguments",
     "tool_args",
 )
+# What arguments begin with that are an object, or a JSON string that holds one, which may be encoded twice itself.
+OBJECT_STARTS = ("{", '"{', '"\\"{')
+_MOST_ENCODED = 2  # strings around an object of arguments
 # Members that a call may have as well.
 MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type"})
 
@@ -60,7 +63,7 @@ def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] =
     """
     sink.begin(name)
     unclosed = list[str]()
-    whole = yield from value(scan, sink, sink.piece, unclosed)
+    whole = yield from object_arguments(scan, sink, unclosed)
     if not whole and (scan.rest() or not scan.ended):
         sink.fail()
         whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
@@ -79,20 +82,52 @@ def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
     return str(json.loads(written)) if written.startswith('"') else None
 
 
+def object_of(scan: Scanner, keys: tuple[str, ...], ahead: int) -> Step[bool]:
+    """Whether one of `OBJECT_STARTS` stands here with nothing in it, or with one of these keys as its first."""
+    start = yield from scan.among(OBJECT_STARTS, ahead)
+    if start is None:
+        return False
+    first = yield from scan.space(ahead + len(start))
+    marks = ("'", "\\" * start.count("\\") * 2 + '\\"' if start[0] == '"' else '"')
+    return (yield from scan.among((*(mark + key + mark for key in keys for mark in marks), "}"), first)) is not None
+
+
+def object_arguments(scan: Scanner, sink: CallSink, unclosed: list[str] | None = None) -> Step[bool]:
+    """The arguments of a call that has begun, which start here with one of `OBJECT_STARTS`. Returns whether complete.
+
+    An object leaves while it arrives; one in a string leaves when it is whole. `unclosed` as for `value`.
+    """
+    if (yield from scan.starts("{")):
+        return (yield from value(scan, sink, sink.piece, unclosed))
+    found = yield from call_arguments(scan, sink)
+    sink.piece(found or "")
+    return found is not None
+
+
 def call_arguments(scan: Scanner, sink: CallSink) -> Step[str | None]:
     """The whole arguments of a call that begin here, as `argument_object` has them; None where they are none."""
     pieces: list[str] = []
     if not (yield from value(scan, sink, pieces.append)):
         return None
-    return argument_object("".join(pieces))
+    written = "".join(pieces)
+    found = argument_object(written)
+    if found is not None and is_double_encoded(written):
+        sink.note_repair("double_encoded")
+    return found
 
 
 def argument_object(written: str) -> str | None:
     """The JSON text of the object that stands for a call's arguments, None where `written` (strict JSON) is none.
 
-    An object, a string that holds one (decoded once), or nothing: null and the empty string are `{}`.
+    An object, a string that holds one (in which another string may), or nothing: null and the empty string are `{}`.
     """
-    text = str(json.loads(written)).strip() or "{}" if written.startswith('"') else written
+    text, level = written, 0
+    while text.startswith('"') and level < _MOST_ENCODED:
+        try:
+            text = str(json.loads(text)).strip() or "{}"
+        except ValueError:
+            return None
+        level += 1
     if text == "null":
         return "{}"
     try:
@@ -100,6 +135,11 @@ def argument_object(written: str) -> str | None:
     except ValueError:
         return None
     return text
+
+
+def is_double_encoded(written: str) -> bool:
+    """Whether a string stands for a call's arguments (strict JSON), in the place of the object that it holds."""
+    return written.startswith('"') and written != '""'
 
 
 def accept(scan: Scanner, literal: str) -> Step[bool]:

@@ -17,9 +17,9 @@ from functools import cached_property
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.call_blocks import block_end, calls_of_block
-from toolcalls.shapes.closing_tags import CALL_END, tag_value
+from toolcalls.shapes.closing_tags import CALL_END, tag_value, take_doubled
 from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.jsonvalue import accept
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, accept
 from toolcalls.shapes.pairs import Opening, Pairs, PairTags, gap, glued, take_gap
 from toolcalls.shapes.tags import Tags
 from toolcalls.shapes.words import MAX_WORD, NAME, word
@@ -79,6 +79,9 @@ class KeyValue:
                 return False
             scan.take(wrapper)
             scan.take((yield from scan.space()) if wrapper else 0)
+            _, again = (yield from self.tags.opening[self.wrapper].at(scan)) if wrapper else ("", 0)
+            scan.take(again)
+            scan.take((yield from scan.space()) if again else 0)
         wrapped = wrapper > 0
         complete = yield from calls_of_block(scan, lambda: self.one(scan, sink, tools), wrapped=wrapped)
         closers = (f"</{self.wrapper}>",) if wrapped else ()
@@ -167,6 +170,7 @@ class KeyValue:
             for repair in head.repairs:
                 sink.note_repair(repair)
             value = arguments.value(pairs.given(head.key))
+            yield from take_doubled(scan, sink, pairs, f"<{self.value}>")
             end = yield from tag_value(scan, value, pairs)
             if end is None:
                 return False
@@ -214,12 +218,12 @@ class KeyValueOrJson(KeyValue):
         space = yield from gap(scan, ahead)
         if (yield from scan.starts("(", space)):
             space = yield from gap(scan, space + 1)
-        return (yield from scan.starts("{", space))
+        return (yield from scan.among(OBJECT_STARTS, space)) is not None
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """Also an object."""
         space = yield from gap(scan)
-        if (yield from scan.among(("{", "("), space)) is None:
+        if (yield from scan.among((*OBJECT_STARTS, "("), space)) is None:
             return (yield from super().body(scan, sink, tools, name))
         yield from take_gap(scan, sink)
         in_parentheses = yield from accept(scan, "(")

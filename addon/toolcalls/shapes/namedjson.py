@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.brokenjson import skip_json
-from toolcalls.shapes.jsonvalue import accept, call_arguments, value
+from toolcalls.shapes.jsonvalue import OBJECT_STARTS, accept, call_arguments, value
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
@@ -52,6 +52,7 @@ class NamedJson:
         scan.take((yield from scan.space()))
         name = yield from word(scan, NAME)
         scan.take(len(name))
+        scan.take((yield from self.identifier(scan)))
         closers = None
         for literal, closing in self.behind:
             if closers is None and name and (yield from accept(scan, literal)):
@@ -60,10 +61,15 @@ class NamedJson:
             return False
         space = yield from scan.space()
         empty = bool(closers) and (yield from scan.starts(closers[0], space))
-        if not empty and not (yield from scan.among(("{", "null", '"{'), space)):
+        if not empty and not (yield from scan.among((*OBJECT_STARTS, "null"), space)):
             return False
         scan.take(space)
         return (yield from self._arguments(scan, sink, name, closers, empty=empty))
+
+    def identifier(self, scan: Scanner) -> Step[int]:  # noqa: ARG002 - for other forms
+        """The length of a call's id that stands here, behind its name; 0 for none."""
+        yield from ()
+        return 0
 
     def _arguments(
         self, scan: Scanner, sink: CallSink, name: str, closers: tuple[str, ...], *, empty: bool

@@ -16,6 +16,7 @@ PARAMETER_END: Parts = ("<", "/", "parameter", ">")
 
 FUNCTION_TAG = Tags(function=[FUNCTION])
 PARAMETER_TAG = Tags(parameter=[PARAMETER])
+_LOST_PARAMETER = Tags(parameter=[PARAMETER[1:]])
 _FOLLOWING = Tags(closer=[FUNCTION_END], parameter=[PARAMETER])
 
 _BLANKS = " \t"
@@ -30,12 +31,16 @@ _PLAIN_PARAMETER = re.compile(r"<parameter=([\w.:-]+)>")
 
 @dataclass(frozen=True)
 class Tag:
-    """An opening tag: the name in it, its length, whether its `>` is there, and whether it closes itself."""
+    """An opening tag: the name in it, its length, whether its `>` is there, whether it closes itself, whether it stands
+    there twice, and whether its `<` is there.
+    """
 
     name: str
     length: int
     closed: bool = True
     empty: bool = False
+    doubled: bool = False
+    opened: bool = True
 
 
 def writable(name: str) -> bool:
@@ -64,8 +69,11 @@ def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
 def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
     """A parameter's opening tag `ahead` characters from here, None where none stands.
 
-    In place of its bracket there may be a second equals sign, or behind one word the end of the line.
+    In place of its bracket there may be a second equals sign, or behind one word the end of the line. The bracket that
+    it begins with may be lost.
     """
+    if (lost := (yield from _opening(scan, _LOST_PARAMETER, ahead))) is not None:
+        return Tag(lost[0], lost[1] + 1, opened=False) if lost[2] == ">" else None
     found = _plain(scan, _PLAIN_PARAMETER, ahead) or (yield from _opening(scan, PARAMETER_TAG, ahead))
     if found is None or found[2] == ">":
         return found and Tag(found[0], found[1] + 1)

@@ -20,7 +20,17 @@ from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.closing_tags import CALL, CALL_END, CLOSER, HEAD, NEXT, WRONG, calls_follow
+from toolcalls.shapes.closing_tags import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    HEAD,
+    REOPENED,
+    UNBRACKETED,
+    WRONG,
+    calls_follow,
+    unbracketed,
+)
 from toolcalls.shapes.tags import Parts, PatternPart, Tags
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -124,7 +134,8 @@ class PairTags:
     def inside(self) -> Tags:
         """What means something inside a value."""
         kinds = {CLOSER: self._close(self.value), WRONG: self._close(self.key)}
-        kinds |= {NEXT: self._open(self.value), HEAD: self._open(self.key)}
+        kinds[UNBRACKETED] = unbracketed(self._close(self.value))[0]
+        kinds |= {REOPENED: self._open(self.value), HEAD: self._open(self.key)}
         kinds |= {CALL: self._open(self.call), CALL_END: self._close(self.call)}
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
@@ -141,6 +152,7 @@ class PairTags:
             "key_end": self._close(self.key),
             "value": self._open(self.value),
             "value_end": self._close(self.value),
+            "cut_key_end": unbracketed(self._close(self.key))[0],
         }
         kinds |= {"key": self._open(self.key), "call": self._open(self.call), "call_end": self._close(self.call)}
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
@@ -190,15 +202,17 @@ class PairTags:
             return None
         if kind == "key_end":
             return _Key(key, end + length, closed=True)
+        if kind == "cut_key_end":
+            return _Key(key, end + length, closed=True, repairs=("unclosed_tag",))
         if any(map(str.isspace, key)) or written.strip("\r\n") != key:
             return None  # with a blank it is prose about these tags
         if kind == "value":
             return _Key(key, end, closed=False, repairs=("unclosed_key",))
         following = yield from gap(scan, end + length)
         _, value = yield from self.opening[self.value].at(scan, following)
-        return (
-            _Key(key, end + length, closed=True, repairs=("wrong_closer",)) if kind == "value_end" and value else None
-        )
+        if kind not in {"value_end", "key"} or not value:
+            return None
+        return _Key(key, end + length, closed=True, repairs=("wrong_closer",))
 
     def _tag_behind(self, scan: Scanner, start: int) -> Step[tuple[str, int, int]]:
         """The first of the form's tags, not far from `start`: its kind, its place, its length; "" where none is."""
@@ -382,3 +396,8 @@ class Pairs:
             return 0
         head = yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE)
         return head.length if head is not None and self._lacks(head.key) else 0
+
+    def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """A pair whose key was given."""
+        head = yield from self.head(scan, (yield from gap(scan, ahead)))
+        return head is not None and self._tools.key(self._name, head.key) in self._given

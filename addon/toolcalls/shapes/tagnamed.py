@@ -23,13 +23,23 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.closing_tags import calls_follow
+from toolcalls.shapes.closing_tags import (
+    CLOSER,
+    DUPLICATE_CLOSER,
+    UNBRACKETED,
+    UNCLOSED_VALUE,
+    UNSLASHED,
+    calls_follow,
+    unbracketed,
+    unslashed,
+)
 from toolcalls.shapes.containers import container
 from toolcalls.shapes.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
 from toolcalls.shapes.raw import line_end, on_own_lines, up_to_tag
-from toolcalls.shapes.tags import Tags
+from toolcalls.shapes.tags import Parts, Tags
 from toolcalls.shapes.trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
@@ -49,6 +59,13 @@ def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
 def _closing(name: str) -> Tags:
     """An element's closing tag."""
     return Tags(closer=[("<", "/", name, ">")])
+
+
+@lru_cache(maxsize=256)
+def _value_ends(name: str) -> Tags:
+    """A value's closing tag, whole, without its bracket or without its slash."""
+    closer: Parts = ("<", "/", name, ">")
+    return Tags(**{CLOSER: [closer], UNBRACKETED: unbracketed(closer), UNSLASHED: unslashed(closer)})
 
 
 def _element(tag: str) -> str:
@@ -181,12 +198,19 @@ class TagNamed:
 
     def _value(
         self, scan: Scanner, value: Value, around: "_Around", tools: Toolbox
-    ) -> Step[Literal["", "unclosed_value"] | None]:
+    ) -> Step[Repair | Literal[""] | None]:
         """One value with its closer. Returns its repair, "" for none; None when the reply ends inside it."""
+        if (yield from around.opens_twice(scan)):
+            scan.take(len(around.parameter) + 2)
+            repaired: Repair | Literal[""] = "stray_tag"
+        else:
+            repaired = ""
         lines = 0 if around.compact else (yield from line_end(scan))
         scan.take(lines)
         closer, end = _closing(around.parameter), _closing(around.tool)
+        value_ends = _value_ends(around.parameter)
         depth = tags = 0
+        quoted = False  # a tag of this parameter stands in its value: then every closer may be that one's
         openers = own_closers = 0  # of this parameter in its value; closers that none of them accounts for
         while (kept := (yield from up_to_tag(scan, value))) is not None:
             ends = 0
@@ -194,17 +218,21 @@ class TagNamed:
                 depth += 1
             else:
                 _, ends = yield from end.at(scan, kept)
-            _, closed = (yield from closer.at(scan, kept)) if not depth else ("", 0)
-            openers += not depth and not closed and (yield from scan.starts(f"<{around.parameter}>", kept))
+            kind, closed = (yield from value_ends.at(scan, kept)) if not depth else ("", 0)
+            slip, closed = (0, closed) if kind == CLOSER else (closed, 0)
+            if slip and not openers and not isinstance(value, _Kept) and (yield from around.goes_on(scan, kept + slip)):
+                self._end_value(scan, value, kept, slip, own_line=lines > 0)
+                return "wrong_closer" if kind == UNSLASHED else "unclosed_tag"
+            opened = not depth and not closed and (yield from scan.starts(f"<{around.parameter}>", kept))
+            openers, quoted = openers + opened, quoted or opened
             if ends and depth:
                 depth -= 1
             elif closed and (yield from around.goes_on(scan, kept + closed)):
-                last = scan.take(kept)
-                if not lines:
-                    value.add(last)
-                scan.take(closed)
-                value.end()
-                return ""
+                self._end_value(scan, value, kept, closed, own_line=lines > 0)
+                return repaired
+            elif closed and not quoted and (twice := (yield from around.closes_twice(scan, kept + closed))):
+                self._end_value(scan, value, kept, closed + twice, own_line=lines > 0)
+                return DUPLICATE_CLOSER
             elif (
                 not depth
                 and not (ends and own_closers)  # what stands behind such a closer is no part of the value
@@ -212,7 +240,7 @@ class TagNamed:
             ):
                 scan.take(kept)  # it stood behind the closer that is missing
                 value.end()
-                return "unclosed_value"
+                return UNCLOSED_VALUE
             elif closed:
                 own_closers += not openers
                 openers = max(0, openers - 1)
@@ -222,6 +250,15 @@ class TagNamed:
             value.add(scan.take(kept + 1))
             tags += 1
         return None
+
+    @staticmethod
+    def _end_value(scan: Scanner, value: Value, line_end: int, closer: int, *, own_line: bool) -> None:
+        """Take a value's closer, and the line end before it. `own_line`: that one is layout, else the value's."""
+        last = scan.take(line_end)
+        if not own_line:
+            value.add(last)
+        scan.take(closer)
+        value.end()
 
     def _lacks_closer(
         self, scan: Scanner, ahead: int, around: "_Around", tools: Toolbox, *, ends: bool, tags: int
@@ -299,6 +336,26 @@ class _Around:
         if (yield from _closing(self.tool).at(scan, space))[1]:
             return True
         return not scan.cut and _closing(self.tool).stops_short(scan, ahead)
+
+    def opens_twice(self, scan: Scanner) -> Step[bool]:
+        """Whether the parameter's tag stands once more here, and a closer near that only one of the two has."""
+        tag, closer = f"<{self.parameter}>", f"</{self.parameter}>"
+        if not (yield from scan.starts(tag)):
+            return False
+        offset, limit = len(tag), len(tag) + _MAX_QUOTED
+        while (found := scan.text.find(closer, scan.pos + offset, scan.pos + limit)) < 0:
+            if scan.ended or scan.rest() >= limit:
+                return False
+            offset = max(offset, scan.rest() - len(closer))
+            yield
+        return (yield from self.goes_on(scan, found - scan.pos + len(closer)))
+
+    def closes_twice(self, scan: Scanner, ahead: int) -> Step[int]:
+        """How far away the parameter's closer ends that stands once more here, if the call can go on then; else 0."""
+        space = yield from scan.space(ahead)
+        _, length = yield from _closing(self.parameter).at(scan, space)
+        again = space + length
+        return again - ahead if length and (yield from self.goes_on(scan, again)) else 0
 
     def stops_short(self, scan: Scanner, ahead: int) -> bool:
         """Whether the text has ended where the call could go on, or inside of what could follow."""

@@ -145,7 +145,7 @@ _TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?
 @dataclass(frozen=True)
 class Tag:
     """An opening tag: what its name attribute says, how long it is, whether it closes itself, its attributes as written
-    but for their quotes, and whether its element or its attribute is misspelt.
+    but for their quotes, whether its element or its attribute is misspelt, and whether it stands there twice.
     """
 
     name: str
@@ -153,6 +153,7 @@ class Tag:
     empty: bool
     attributes: Mapping[str, str]
     misspelt: bool = False
+    doubled: bool = False
 
 
 def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:

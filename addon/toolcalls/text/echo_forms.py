@@ -164,7 +164,20 @@ def line_prefixes(text: str, first: str) -> Iterator[str]:
             yield form
             if "@@ " in text:  # a diff with something before its lines
                 yield f"{form}[-+]?"
+                yield f"{_gutter(before)}[-+ ]?+"
         at = text.find(first, at + len(first))
+
+
+def _gutter(before: str) -> str:
+    """The form of what stands before the marks of a diff: the mark is the next character, and what a line of the text
+    itself begins with is none.
+    """
+    gutter = before[:-1] if before[-1] in "-+ " else before
+    start = gutter.rstrip()
+    parts = _PREFIX_PARTS.split(start)
+    return "".join(_form(*parts[number : number + 4]) for number in range(0, len(parts), 4)) + re.escape(
+        gutter[len(start) :]
+    )
 
 
 def _form(other: str, number: str | None = None, space: str | None = None, sign: str | None = None) -> str:
@@ -210,14 +223,15 @@ class RequestText(str):
     """A text of a request. Each turn of a conversation repeats it, so its variants and readings are computed once."""
 
     @cached_property
-    def hidden(self) -> Literal["none", "other than ASCII", "any"]:
-        """Which characters escapes, entities or colours may hide in it."""
+    def hidden(self) -> Literal["none", "rare", "any"]:
+        """Which characters escapes, entities or colours may hide in it; rare ones are not `_is_usual`."""
         if self.is_coloured or ("&" in self and _ENTITY.search(self) is not None and _NAMED.search(self) is not None):
             return "any"
         codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
         if not codes:
             return "none"
-        return "any" if any(_without_escapes(code).isascii() for code in codes) else "other than ASCII"
+        meant = map(_without_escapes, codes)
+        return "any" if any(_is_usual(one) or "\x1b" in one for one in meant) else "rare"  # that begins colours
 
     @cached_property
     def is_coloured(self) -> bool:
@@ -227,7 +241,7 @@ class RequestText(str):
     def may_hold(self, words: Iterable[str]) -> bool:
         """Whether one of its forms may hold all these `words_of` a text. It never says no of a form that does."""
         words = list(words)
-        if self.hidden == "none" or (self.hidden != "any" and all(map(str.isascii, words))):
+        if self.hidden == "none" or (self.hidden != "any" and all(map(_is_usual, words))):
             return all(word in self for word in words)
         forms = self.variants
         return len(forms) == _VARIANTS or any(all(word in form for word in words) for form in forms)
@@ -241,6 +255,11 @@ class RequestText(str):
     def readings(self) -> tuple[str, ...]:
         """The `readings` of its variants."""
         return tuple(reading for variant in self.variants for reading in readings(variant))
+
+
+def _is_usual(text: str) -> bool:
+    """Whether all of it is printable ASCII, which other escapes, entities and colours are made of."""
+    return text.isascii() and text.isprintable()
 
 
 def _unescaped(text: str) -> str:

@@ -64,19 +64,24 @@ _HUNK = re.compile(r"@@ -[0-9,]+ \+[0-9,]+ @@")
 _BLANK = " \t"
 # What a line that opens such a block has at its start or its end, or in it; all others are excluded at once.
 _FIRST = frozenset("\\#.{[=/+@")
+_MARKS = frozenset("\\#.{[=/+<")  # what a mark of `_PAIRS` begins with
+_MANY_QUOTES = re.compile(r"\"\"\"|'''")
+_QUOTING = re.compile(r"[\"'$]")  # what stands in the opener of each of `_STRINGS`
 _LAST = frozenset(":|>+-`$")
 _INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
 _QUOTE = re.compile(r"[\"'](?:(?<=[rR#@$].)|(?<=[=(,\s]')|\s*$)")  # one that may open a string over lines
 _TAGS = ("<<<<<<<", "<tool_", "<function_", "<file")
 # Labels of whose turn it is, in a conversation that is shown as text.
+_USERS, _ASSISTANTS = "User|USER|Human|HUMAN", "Assistant|ASSISTANT|AI|Bot|Model|Claude|ChatGPT"
+NAMED_TURNS = f"(?:{_USERS}|{_ASSISTANTS})"  # how a label begins that begins with a letter
 _USER, _ASSISTANT = (
     re.compile(
         rf"\s*(?:(?:\*\*|__|\[)?(?:{names})(?:\*\*|__|\])?\s?:|#{{1,6}}\s+(?:{names})\b\s*:?\s*$"
         rf"|<\|im_start\|>{token}\b|<\|start_header_id\|>{token}\b|<start_of_turn>{token}\b)"
     )
     for names, token in (
-        ("User|USER|Human|HUMAN", "user"),
-        ("Assistant|ASSISTANT|AI|Bot|Model|Claude|ChatGPT", "(?:assistant|model)"),
+        (_USERS, "user"),
+        (_ASSISTANTS, "(?:assistant|model)"),
     )
 )
 _LABELS = frozenset("UHABMC*_[#<")
@@ -107,6 +112,11 @@ class LiteralBlocks:
     def open(self) -> bool:
         """Whether a block is open that only its closing mark ends."""
         return self._closer is not None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no block is open, and the line before announces none."""
+        return self._closer is None and self._margin is None and not self._attributes
 
     def line(self, line: str, blanks: int, first: str, plain: Callable[[], bool]) -> None:
         """A line ended: its text, of a long one the last REACH characters, and what it began with (see `holds`).
@@ -159,19 +169,23 @@ class LiteralBlocks:
             else:
                 self._attributes = _TITLE.match(stripped) is not None
             return
-        for opener, closer in _OPENERS:
+        for opener, closer in _OPENERS if stripped[0] in _MARKS else ():
             if (found := opener.match(stripped)) is not None:
                 self._closer = re.compile(closer.replace(r"\g<1>", re.escape(found[1]) if found.re.groups else ""))
                 return
-        if (found := _HEREDOC.search(line)) is not None:
+        if "<<" in line and (found := _HEREDOC.search(line)) is not None:
             self._closer = re.compile(rf"^\s*{found[2] or found[3]}\b")
-        elif (found := _STRING.search(line)) is not None and line.count(found[1]) % 2:
+        elif (
+            _MANY_QUOTES.search(line) is not None
+            and (found := _STRING.search(line)) is not None
+            and line.count(found[1]) % 2
+        ):
             self._closer = re.compile(found[1])
-        elif (string := _string_of(line)) is not None:
+        elif _QUOTING.search(line) is not None and (string := _string_of(line)) is not None:
             self._closer = string
         elif line.count("`") % 2 and _TEMPLATE.search(line) is not None:
             self._closer = re.compile("`")
-        elif _HUNK.match(line) is not None or _INDENTED.match(line) is not None:
+        elif _HUNK.match(line) is not None or (":" in line and _INDENTED.match(line) is not None):
             self._hunk = line[0] == "@"
             self._margin = blanks
         else:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from toolcalls.events import Quotation
-from toolcalls.text.literals import REACH, LiteralBlocks
+from toolcalls.text.literals import NAMED_TURNS, REACH, LiteralBlocks
 
 # Reasoning tags; an opener counts at the start of a line only, its closer anywhere.
 REASONING_TAGS: dict[str, str] = {
@@ -92,6 +92,7 @@ MESSAGE_ENDS = ("<|end|>", "<|end_message|>", "<|eom|>")
 _ANY_CLOSER = [*map(re.escape, (*REASONING_CLOSERS, *MESSAGE_ENDS)), r"<\|close\|>\s{0,8}(?:think\s{0,8})?<\|sep\|>"]
 _ANY_REASONING = _Sought("reasoning", re.compile("|".join(_ANY_CLOSER), re.IGNORECASE), 48, REASONING_CLOSERS[0])
 # The last characters of any closer, or the last one, as a piece of text may be cut.
+CLOSERS_LAST = tuple({closer[-1] for closer in (*REASONING_CLOSERS, *MESSAGE_ENDS)})
 _CLOSER_ENDS = {closer.lower()[-size:] for closer in (*REASONING_CLOSERS, *MESSAGE_ENDS) for size in (1, 2)}
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
 _AFTER = ("", " ", "\t", ">")
@@ -124,11 +125,21 @@ _NONE, _PARAGRAPH, _HEADING, _FENCE, _HTML, _HTML_END = range(6)  # _HTML_END: t
  _INFO, _CLOSING, _RULE, _TOKEN, _TICKS, _ESCAPE,
  _TEXT, _SPAN, _TAG, _QUOTED, _RAW_LINE, _REST, _CODE) = range(19)  # fmt: skip
 
+# A `<` that stands for nothing here: a sign, or a whole tag without attributes, of no name that means something.
+_TAG_NAMES = "|".join(sorted({name[1] for token in _TOKENS if (name := re.match(r"</?([A-Za-z]+)", token))}))
+_NO_MARK = rf"<(?:(?=[ =\d])|/?(?!(?i:{_TAG_NAMES})>)[A-Za-z][A-Za-z0-9]*+>)"
+# Lines of paragraphs and between them that change nothing but whether a paragraph is open: words, whole inline code,
+# and no mark of Markdown's or of `literals`. `_between_lines` says where they are.
+_PLAIN_LINES = re.compile(
+    rf"(?:(?=[^\n]{{0,{REACH - 2}}}\n)"  # of a longer line not all is looked at
+    rf"((?:(?!{NAMED_TURNS})[^\W\d_](?:[^`\\<>|\"'\r\n]|`[^`<>|\"'\r\n]++`(?!`)|{_NO_MARK})*+"
+    r"(?<![:+\-`$> \t]))?)\r?\n)++"
+)
 _END_ONLY = re.compile(r"[\r\n]")
 # The states that skip ahead, each to the next character that matters in it.
 _SEARCH: dict[int, re.Pattern[str]] = {
     _INFO: re.compile(r"[`\r\n]"),
-    _TEXT: re.compile(r"[`\\<\r\n]"),
+    _TEXT: re.compile(rf"[`\\\r\n]|(?!{_NO_MARK})<"),
     _SPAN: re.compile(r"[`\r\n]"),
     _TAG: re.compile(r"[`<>\"'\r\n]"),
     _QUOTED: re.compile(r"[`<\"'\r\n]"),
@@ -136,6 +147,9 @@ _SEARCH: dict[int, re.Pattern[str]] = {
     _REST: _END_ONLY,
     _CODE: _END_ONLY,
 }
+_IN_LINE: re.Pattern[str] = re.compile(
+    rf"[\r\n{re.escape(''.join(sorted(CLOSERS_LAST)))}]"
+)  # the end of the line, or of a closer of reasoning
 _IN_REASONING: re.Pattern[str] = re.compile(r"[<\[\r\n]")
 
 
@@ -209,6 +223,8 @@ class Position:
 
     def advance(self, text: str) -> None:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
+        if not text:
+            return
         self.keep(text)
         self._unread_size += len(text)
         if self._unread_size > MOST_UNREAD:
@@ -235,7 +251,7 @@ class Position:
             self.settle()
             if self._sought is _ANY_REASONING:
                 return None if self._line_start or self._tail else _IN_REASONING
-        return None if self.line_start else _END_ONLY
+        return None if self.line_start else _IN_LINE
 
     def _note(self, text: str) -> None:
         """The line goes on."""
@@ -354,15 +370,15 @@ class Position:
     def line_start(self) -> bool:
         """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""
         for piece in reversed(self._unread):
-            line = max(piece.rfind("\n"), piece.rfind("\r")) + 1
-            words = piece[line:].strip(" \t")
-            if words and words[-2:].lower() not in _CLOSER_ENDS:
-                return False
-            if words:  # the end of a closer may stand there
-                self.settle()
+            words = piece.rstrip(" \t")
+            if words:
+                last = words[-1]
+                if last in "\r\n":
+                    return True
+                if last not in CLOSERS_LAST or words[-2:].strip().lower() not in _CLOSER_ENDS:
+                    return False
+                self.settle()  # the end of a closer may stand there
                 break
-            if line:
-                return True
         return self._line_start
 
     def follows(self, pattern: re.Pattern[str]) -> bool:
@@ -602,6 +618,10 @@ class Position:
                     at = end
                     break
                 at = match.start()
+            elif self._between_lines and (lines := _PLAIN_LINES.match(text, at, end)) is not None:
+                begin = at = lines.end()
+                self._leaf = _PARAGRAPH if lines[1] else _NONE  # as the last of them leaves it
+                continue
             char = text[at]
             at += 1
             if char in "\r\n":
@@ -614,7 +634,12 @@ class Position:
                 begin = at
                 continue
             self._after_return = False
-            if char == "<" and self._state in (_TEXT, _TAG) and at < end and text[at] not in _SECONDS:
+            if (
+                char == "<"
+                and self._state in (_TEXT, _TAG)
+                and at < end
+                and _is_no_token(text[at - 1 : min(at + 2, end)])
+            ):
                 self._tag = ">" if _begins_tag(text[at]) else ""  # the shortest way of the commonest case
                 self._state = _TAG if self._tag else _TEXT
                 continue
@@ -622,6 +647,19 @@ class Position:
                 pass
         self._note(text[begin:at])
         return at
+
+    @property
+    def _between_lines(self) -> bool:
+        """Whether a line begins here, outside all but paragraphs: nothing is open, and nothing is expected of it."""
+        return (
+            self._state == _PREFIX
+            and not (self._column or self._first or self._stack or self._line or self._pending)
+            and not (
+                self._span or self._tag or self._unsure or self._element or self._after_closer or self._after_return
+            )
+            and self._leaf in (_NONE, _PARAGRAPH)
+            and self._literals.quiet
+        )
 
     def _prefix(self, char: str) -> bool:
         if char in " \t":
@@ -904,6 +942,13 @@ class Position:
             second = (self._token + char)[1:2]
             self._tag = ">" if _begins_tag(second) and self._token[-1] != ">" else ""
         self._state = self._inline()
+
+
+def _is_no_token(begins: str) -> bool:
+    """Whether a `<` and what follows it, three characters if there are as many, begin no token."""
+    if begins[1] not in _SECONDS:
+        return True
+    return len(begins) == 3 and begins not in _BEGINNINGS and begins.lower() not in _BEGINNINGS
 
 
 def _begins_tag(second: str) -> bool:

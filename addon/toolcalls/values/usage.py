@@ -5,9 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
-_CACHED = ("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens")
+_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "inputTokens")
+_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "outputTokens")
+_CACHED = (
+    *("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"),
+    "cacheReadInputTokens",
+)
+# Those that are counted beside the input.
+_BESIDE = (
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+    *("cacheReadInputTokens", "cacheWriteInputTokens"),
+)
 _REASONING = ("reasoning_tokens", "thoughtsTokenCount")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
 
@@ -23,8 +31,8 @@ class Tokens:
 
 
 def tokens_of(payloads: Sequence[bytes]) -> Tokens:
-    """What the payloads of a reply say of tokens, the latest word of each. Anthropic counts cached input apart, Gemini
-    reasoning.
+    """What the payloads of a reply say of tokens, the latest word of each. Anthropic and Bedrock count cached input
+    apart, Gemini reasoning.
     """
     found: dict[str, int] = {}
     for payload in payloads:
@@ -33,7 +41,7 @@ def tokens_of(payloads: Sequence[bytes]) -> Tokens:
                 found.update({key: value for key, value in one.items() if type(value) is int and value >= 0})
     input_, output = _count(found, _INPUT), _count(found, _OUTPUT)
     if input_ is not None:
-        input_ += found.get("cache_read_input_tokens", 0) + found.get("cache_creation_input_tokens", 0)
+        input_ += sum(found.get(name, 0) for name in _BESIDE)
     if "thoughtsTokenCount" in found:
         output = (output or 0) + found["thoughtsTokenCount"]
     return Tokens(input_, output, _count(found, _CACHED), _count(found, _REASONING))
@@ -50,7 +58,7 @@ def _object(payload: bytes) -> dict[str, Any]:
 def _usages(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "eval_count" in about or "prompt_eval_count" in about:
         yield about
-    for one in (about, about.get("message"), about.get("response")):
+    for one in (about, about.get("message"), about.get("response"), about.get("metadata")):
         for key in ("usage", "usageMetadata"):
             if isinstance(one, dict) and isinstance(one.get(key), dict):
                 yield one[key]

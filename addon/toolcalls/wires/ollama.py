@@ -38,7 +38,7 @@ from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, Wire, function_tools, ollama_answer
+from toolcalls.wires import Part, Undivided, Wire, function_tools, ollama_answer
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 
 _LANE = 0
@@ -111,7 +111,7 @@ class _Mender:
         return {**entry, **made} if made else raw
 
 
-class _Codec:
+class _Codec(Undivided):
     """The codec of a reply, streamed or whole."""
 
     must_encode = False  # a line stands for itself

@@ -28,6 +28,15 @@ class Number(Stage):
         """`feed` for the usual two events inside a call in text."""
         return markup, self._piece(piece)
 
+    def passes(self, piece: CallPiece) -> bool:
+        """Whether a piece of a native call stays as it is. If so, it has been written down."""
+        call = self._calls.natives.get(piece.index)
+        if call is None or call.index != piece.index:
+            return False
+        call.take(piece)
+        self._calls.grown[piece.index] = call
+        return True
+
     def answered(self, item: Native) -> Native:
         """`feed` for one native event."""
         if len(item.parts) != 1:

@@ -177,7 +177,7 @@ class Write(Stage):
         try:
             return all(key in declared for key, _ in members(call.arguments))
         except ValueError:
-            return False
+            return False  # no dialect can hold it either
 
     def _dialect(self) -> str:
         dialect = self._client.dialect or next(iter(self._client.dialects), None)

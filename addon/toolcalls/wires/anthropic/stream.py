@@ -10,7 +10,7 @@ from toolcalls.events import CallPiece, CallStart, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, Undivided
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text, word_of
 from toolcalls.wires.anthropic.client_stream import ClientStream, OpenBlock
 from toolcalls.wires.anthropic.decoding import DELTA, START, STOP, Reading, content_of, event_of
@@ -29,7 +29,7 @@ def _text_of(parts: Sequence[Part]) -> str:
     return "".join(event.text for _, event in parts if isinstance(event, Text))
 
 
-class Stream:
+class Stream(Undivided):
     """The codec of a streamed reply."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Markup, Place, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, Undivided
 from toolcalls.wires.gemini.decoding import Reading
 from toolcalls.wires.gemini.parts import EMPTY, Call, parts_of, unwrapped, values_of, with_json_texts, written_reason
 from toolcalls.wires.gemini.placing import (
@@ -21,7 +21,7 @@ from toolcalls.wires.gemini.placing import (
 )
 
 
-class Candidates:
+class Candidates(Undivided):
     """The codec of a reply, streamed or whole."""
 
     must_encode = False  # a frame stands for itself

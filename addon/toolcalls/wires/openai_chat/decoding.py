@@ -193,6 +193,11 @@ class _Native:
         self._begun = False  # there are arguments
 
     @property
+    def in_string(self) -> bool:
+        """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
+        return self._nesting.in_string
+
+    @property
     def unclosed(self) -> bool:
         """Whether more of its arguments must come. A custom tool's are whole where its reply says so."""
         return self.form != CUSTOM and not (self._begun and self._nesting.depth <= 0)
@@ -267,6 +272,20 @@ def native_call(index: int, call: Call, ids: set[str], form: str = "") -> Iterat
     yield from native.damages(*_of_id(call.id or "", ids, form))
     yield CallPiece(index, native.unsaid)
     yield from native.ends()
+
+
+def argument_piece(payload: bytes) -> tuple[int, str] | None:
+    """The lane and the piece of arguments of a chunk with one entry of one choice; None for any other."""
+    reply = reply_of(payload)
+    if reply is None or len(reply.choices) != 1:
+        return None
+    choice = reply.choices[0]
+    entries = choice.delta.tool_calls if choice.delta is not None else None
+    if choice.finish_reason is not None or entries is None or len(entries) != 1:
+        return None
+    function = entries[0].function
+    piece = function.arguments if function is not None else None
+    return (choice.index or 0, piece) if isinstance(piece, str) and not isinstance(piece, ObjectText) else None
 
 
 class Reading:
@@ -396,6 +415,10 @@ class Reading:
         if says is not None:
             self._unfinished[lane] = False
             yield (lane, Finish(says))
+
+    def native(self, lane: int, index: int) -> _Native | None:
+        """The native call whose events have this index."""
+        return next((one for (of, _), one in self._natives.items() if of == lane and one.index == index), None)
 
     def is_legacy(self, lane: int) -> bool:
         """Whether the native call of a choice is of the older form."""

@@ -9,10 +9,10 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reaso
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import STREAM_END, Part
+from toolcalls.wires import STREAM_END, ArrivingCall, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
-from toolcalls.wires.openai_chat.decoding import Reading
+from toolcalls.wires.openai_chat.decoding import Reading, argument_piece
 
 _TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events tell of a delta
 
@@ -74,6 +74,14 @@ class Stream:
         self.can_omit = self._reading.can_omit
         return parts
 
+    def arriving(self, lane: int, index: int) -> ArrivingCall | None:
+        """The native call that the events of this lane and index are about."""
+        return self._reading.native(lane, index)
+
+    def argument_piece(self, payload: bytes) -> tuple[int, str] | None:
+        """The lane and the piece of arguments of a chunk that is about one call."""
+        return argument_piece(payload)
+
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
         """The chunks for `parts`: the frame's own fields stay with its first one, finish and usage with its last."""
         if can_omit and not parts:
@@ -111,8 +119,11 @@ class Stream:
             events = [event for of, event in parts if of == lane]
             deltas, reason = self._deltas(lane, choice, events)
             rest = rawjson.without(choice, "index", "delta", "finish_reason", "logprobs")
+            if self._calls.get(lane):
+                rest.pop("message", None)  # MiniMax says all of it again, and a call's markup is in it
             for delta in deltas:
-                made.append({**outer, "choices": [{"index": lane, "delta": delta, **rest, "finish_reason": None}]})
+                shown = {"delta": delta} if delta or "delta" in choice or "message" not in rest else {}
+                made.append({**outer, "choices": [{"index": lane, **shown, **rest, "finish_reason": None}]})
             if reason is not None:
                 legacy = next(iter(self._calls.get(lane, {}).values()), self._reading.is_legacy(lane))
                 made[-1]["choices"][0]["finish_reason"] = written_reason(choice, reason, legacy=legacy)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from toolcalls.events import Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, Undivided
 from toolcalls.wires.openai_responses.calls import PIECES
 from toolcalls.wires.openai_responses.decoding import DELTA, PART_DONE, TERMINAL, TEXT_DONE
 from toolcalls.wires.openai_responses.final_frame import FinalFrame
@@ -23,7 +23,7 @@ from toolcalls.wires.openai_responses.upstream_items import (
 )
 
 
-class Stream:
+class Stream(Undivided):
     """The codec of a streamed reply. `encode` is given every frame that `decode` has seen, once and in order."""
 
     must_encode = True

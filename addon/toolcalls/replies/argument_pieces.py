@@ -1,0 +1,69 @@
+"""Pieces of a native call's arguments that just pass, known by their bytes: most frames of a reply with native calls.
+
+Strategy: inside a string of the argument JSON, a piece without quotes, escapes and control characters can change
+nothing: not how deep the JSON nests, not what is wrong with it, and not what a mender would make of it. So where a
+frame that was read in full left as it came, and the next one's bytes differ from it in nothing but such a piece, that
+one is written down and leaves, undecoded. Whatever else comes (a quote, another envelope) takes the long way.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from toolcalls.events import CallPiece
+from toolcalls.replies.mended_frames import MendedFrames
+from toolcalls.replies.waiting import LaneFrames
+from toolcalls.wires import ArrivingCall, Codec, Part
+from toolcalls.wires.envelope import Envelope
+
+
+class ArgumentPieces:
+    """Recognizes the pieces of one native call at a time.
+
+    lanes    the lanes of the reply, by number
+    mended   what mends the reply's frames, None for nothing
+    """
+
+    def __init__(self, codec: Codec, lanes: Mapping[int, LaneFrames], mended: MendedFrames | None) -> None:
+        self._codec = codec
+        self._lanes = lanes
+        self._mended = mended
+        self._never = mended is not None and mended.may_hold
+        self._call: ArrivingCall | None = None
+        self._index = 0
+        self._feed: Callable[[str], str] | None = None
+        self._envelope = Envelope(self._probe)
+
+    def passes(self, frame: bytes) -> bool:
+        """Whether a whole frame is such a piece. If so, it has been read, and leaves as it is; if not, `decode` it."""
+        call = self._call
+        if call is None or not call.in_string:
+            return False
+        piece = self._envelope.text_of(frame)
+        if not piece or not self._lanes[self._envelope.lane].passes_piece(CallPiece(self._index, piece)):
+            return False
+        if self._feed is not None and self._feed(piece) != piece:
+            raise AssertionError("the inside of a string was mended")
+        return True
+
+    def learn(self, frame: bytes, parts: Sequence[Part]) -> None:
+        """Remember a frame that was read in full, as `parts`, and left as it came."""
+        if self._never or len(parts) != 1:
+            return
+        lane, piece = parts[0]
+        if not isinstance(piece, CallPiece) or piece.update is not None:
+            return
+        call = self._codec.arriving(lane, piece.index)
+        if call is None or not call.in_string:
+            return
+        if call is not self._call:
+            self._call = None
+            self._envelope = Envelope(self._probe)
+        mended = None if self._mended is None else self._mended.of_call(lane, piece.index)
+        if (mended is None) is (self._mended is None) and self._envelope.learn(frame, lane, piece.json):
+            self._call, self._index = call, piece.index
+            self._feed = None if mended is None else mended.arguments.feed
+
+    def _probe(self, raw: bytes) -> tuple[int, str] | None:
+        """The lane and the piece of arguments that a frame holds and nothing else, read without any effect."""
+        if not (raw.startswith(b"data: ") and raw.endswith(b"\n\n") and raw.count(b"\n") == 2 and b"\r" not in raw):
+            return None
+        return self._codec.argument_piece(raw[6:-2])
