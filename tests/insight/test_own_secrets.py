@@ -54,6 +54,12 @@ def test_the_keys_of_a_query_and_a_cookie_that_is_set() -> None:
     assert own.values == {SECRET}
 
 
+def test_what_was_redacted_before_is_no_secret() -> None:
+    """It stands in all of a recording without secrets, whose bodies would be searched and written anew for it."""
+    assert own_secrets([("authorization", "Bearer <redacted>"), ("cookie", "a=<redacted>")]) is NO_SECRETS
+    assert own_secrets([("authorization", "Bearer <redacted>"), ("x-api-key", SECRET)]).values == {SECRET}
+
+
 def test_short_values_and_other_headers_are_no_secrets() -> None:
     headers = [("authorization", "Bearer test"), ("user-agent", "OpenAI/Python 1.2.3"), ("cookie", "a=1; b=dark")]
     assert own_secrets(headers, "https://a/b?alt=sse&api-version=2024-02-01") is NO_SECRETS

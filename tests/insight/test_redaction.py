@@ -1,12 +1,15 @@
 """Secrets stay out: what is kept of headers, URLs, text and bodies, and that nothing else is."""
 
+import base64
 import json
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from support import anthropicclient, converseclient, invokeclient
 from support.growth import grows_with_its_input
 from support.repository import REPO, shared_path
 from toolcalls.insight.body_redaction import redacted_body
@@ -281,6 +284,28 @@ def test_a_secret_that_is_spread_over_a_stream_goes(secret: str, size: int) -> N
     body = redacted_body(_stream(f"use {secret} and {secret} for it", size))
     assert _said(body) == f"use {REDACTED} and {REDACTED} for it"
     assert body.endswith(b"data: [DONE]\n\n")
+
+
+BEDROCK = {
+    "converse": (converseclient.written, converseclient.received),
+    "invoke": (invokeclient.written, invokeclient.received),
+}
+
+
+@pytest.mark.parametrize("size", [1, 5, 100])
+@pytest.mark.parametrize(("said", "heard"), BEDROCK.values(), ids=BEDROCK)
+def test_a_secret_in_a_stream_of_bedrocks_goes(said: Any, heard: Any, size: int) -> None:
+    """What is left is a stream that the client reads, checksums and all."""
+    text = f"use {SECRETS['openai']} for it"
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    body = said(anthropicclient.stream([anthropicclient.text(*pieces)]))
+    if size > 1:
+        assert base64.b64encode(b"CANARY") not in redacted_body(body)
+    assert heard(redacted_body(body)).text == f"use {REDACTED} for it"
+    sound = said(anthropicclient.stream([anthropicclient.text("nothing ", "secret")]))
+    assert redacted_body(sound) == sound
+    assert redacted_body(body[:-1]) == REDACTED.encode()
+    assert redacted_body(body.replace(b":message-type", b":message-typo")) == REDACTED.encode()
 
 
 def test_two_choices_do_not_mix() -> None:

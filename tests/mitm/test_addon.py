@@ -15,6 +15,7 @@ from mitmproxy import contentviews, exceptions, http
 from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.utils import emoji
 
+from support.addons import summary_in
 from support.loopback import (
     CALL,
     MAIN,
@@ -77,7 +78,7 @@ def test_a_wrong_option_is_refused(context: tuple[ToolCalls, Any], tmp_path: Pat
     with pytest.raises(exceptions.OptionsError, match=re.escape(message)):
         made.configure(addon, **{option: str(tmp_path / value)})
     assert getattr(made.options, option) == ""
-    assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+    assert summary_in(_exchange(addon, TEXT)) == "lifted Bash (invoke)"
 
 
 def test_the_default_rules_are_those_that_ship() -> None:
@@ -99,9 +100,9 @@ def changing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_rules_are_read_again_when_they_change(context: tuple[ToolCalls, Any], changing: Path) -> None:
     addon, made = context
     made.configure(addon, toolcalls_config=str(changing))
-    assert _exchange(addon, TEXT).comment == "1 declined: observed"
+    assert summary_in(_exchange(addon, TEXT)) == "1 declined: observed"
     changing.write_text("defaults: {upstream: text, policy: strict}\n")
-    assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+    assert summary_in(_exchange(addon, TEXT)) == "lifted Bash (invoke)"
 
 
 def test_wrong_rules_leave_the_old_ones_with_one_line(
@@ -116,7 +117,7 @@ def test_wrong_rules_leave_the_old_ones_with_one_line(
         else:
             changing.write_text(wrong)
         for _ in range(3):
-            assert _exchange(addon, TEXT).comment == "1 declined: observed"
+            assert summary_in(_exchange(addon, TEXT)) == "1 declined: observed"
         (line,) = [record.message for record in caplog.records if "the old configuration stays" in record.message]
         assert "\n" not in line
         assert "rules.yaml:1: " in line
@@ -166,7 +167,7 @@ def test_a_full_disk_stops_the_log_and_nothing_else(
     made.configure(addon, toolcalls_log="/dev/full")
     assert Path("/dev/full").stat().st_mode == before
     for _ in range(2):
-        assert _exchange(addon, TEXT).comment == "lifted Bash (invoke)"
+        assert summary_in(_exchange(addon, TEXT)) == "lifted Bash (invoke)"
     assert sum("cannot be written" in record.message for record in caplog.records) == 1
 
 
@@ -178,12 +179,11 @@ def test_what_is_printed_says_why_and_holds_no_secret_and_no_control(
     _exchange(addon, FENCED)
     _exchange(addon, "hello")
     lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
-    assert lines[-2:] == [
-        f"toolcalls: POST {PATH} (m): 1 declined: fenced",
-        "toolcalls:   Bash, text (invoke) → stays as it is. fenced: it stands in a fenced code block; "
-        "it is taken if the route has take: [fenced]",
-    ]
-    assert len(lines) == 4
+    assert lines[-1] == (
+        f"toolcalls: POST {PATH} (m): 1 declined: fenced | Bash, text (invoke) → stays as it is. fenced: it stands in "
+        "a fenced code block; it is taken if the route has take: [fenced]"
+    )
+    assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
     assert SECRET not in caplog.text
 
@@ -237,7 +237,7 @@ def test_the_remedy_of_a_reason_takes_the_call(
         path = tmp_path / f"{number}.yaml"
         path.write_text(f"defaults: {defaults}\n")
         made.configure(addon, toolcalls_config=str(path))
-        assert _exchange(addon, TEXT, **request_).comment == comment
+        assert summary_in(_exchange(addon, TEXT, **request_)) == comment
     words = remedy_of(reason)
     assert all(key in words for key in re.findall(r"client|tools|take|upstream", after))
 
@@ -257,7 +257,7 @@ def test_the_remedy_of_a_reason_takes_the_call(
 )
 def test_comment_and_mark(addon: ToolCalls, text: str, request_: dict[str, Any], comment: str, mark: str) -> None:
     flow = _exchange(addon, text, **request_)
-    assert (flow.comment, flow.marked) == (comment, mark)
+    assert (summary_in(flow), flow.marked) == (comment, mark)
 
 
 def test_every_mark_is_an_emoji() -> None:
@@ -267,7 +267,7 @@ def test_every_mark_is_an_emoji() -> None:
 def test_native_calls_bear_no_mark(addon: ToolCalls) -> None:
     flow = _exchange(addon, "")
     flow_metadata.annotate(flow, {"summary": "native Bash", "worst": "native"})
-    assert (flow.comment, flow.marked) == ("native Bash", "")
+    assert (summary_in(flow), flow.marked) == ("native Bash", "")
 
 
 def test_a_users_own_comment_and_mark_stay() -> None:
@@ -275,16 +275,16 @@ def test_a_users_own_comment_and_mark_stay() -> None:
     flow.comment, flow.marked = "look at this", ":pig:"
     flow_metadata.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
     flow_metadata.annotate(flow, {"summary": "", "worst": None})
-    assert (flow.comment, flow.marked) == ("look at this", ":pig:")
+    assert (summary_in(flow), flow.marked) == ("look at this", ":pig:")
 
 
 def test_our_own_comment_and_mark_are_replaced() -> None:
     flow = tflow.tflow(resp=True)
     flow_metadata.annotate(flow, {"summary": "lifted Bash", "worst": "lifted"})
     flow_metadata.annotate(flow, {"summary": "1 declined: fenced", "worst": "declined"})
-    assert (flow.comment, flow.marked) == ("1 declined: fenced", ":eyes:")
+    assert (summary_in(flow), flow.marked) == ("1 declined: fenced", ":eyes:")
     flow_metadata.clear(flow)
-    assert (flow.comment, flow.marked, flow.metadata) == ("", "", {})
+    assert (summary_in(flow), flow.marked, flow.metadata) == ("", "", {})
 
 
 # --- the view ---------------------------------------------------------------------------------------------------------
@@ -292,21 +292,21 @@ def test_our_own_comment_and_mark_are_replaced() -> None:
 
 def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
     shown = _view(_exchange(addon, f"{TEXT}\n\nAnd then:\n\n{FENCED}")).splitlines()
-    assert shown[0] == "lifted Bash (invoke) · 1 declined: fenced"
-    assert "  because   the request declares 1 tool" in shown
+    assert shown[0] == "SUMMARY: 'lifted Bash (invoke) · 1 declined: fenced'"
+    assert "  because:   the request declares 1 tool" in shown
     lifted, declined, got = (
         next(number for number, line in enumerate(shown) if line.startswith(word))
-        for word in ("1 LIFTED  Bash", "2 DECLINED  Bash", "CLIENT GOT  finish: tool_calls")
+        for word in ("1 LIFTED  Bash", "2 DECLINED  Bash", "CLIENT GOT, finish tool_calls")
     )
     assert lifted < declined < got
     assert shown[lifted + 1 : lifted + 3] == [
-        "  model     wrote this call as text (invoke)",
-        "  client    got a native call",
+        "  model:     wrote this call as text (invoke)",
+        "  client:    got a native call",
     ]
-    assert '  written   <invoke name="Bash">' in shown[lifted:declined]
-    assert '              "command": "ls -la"' in shown[lifted:declined]
-    assert "  client    got the text as the model wrote it" in shown[declined:got]
-    assert "  rule      fenced: it stands in a fenced code block" in shown[declined:got]
+    assert '      <invoke name="Bash">' in shown[lifted:declined]
+    assert '               "command": "ls -la"' in shown[lifted:declined]
+    assert "  client:    got the text as the model wrote it" in shown[declined:got]
+    assert "  rule:      'fenced: it stands in a fenced code block'" in shown[declined:got]
     assert "    Let me look." in shown[got:]
 
 
@@ -321,16 +321,16 @@ def test_arguments_are_shown_as_they_are(addon: ToolCalls) -> None:
     flow = _exchange(addon, TEXT)
     verdict = flow.metadata[flow_metadata.REPORT]["verdicts"][0]
     verdict["arguments"] = '{"a":12345678901234567890.10,"a":1e400}'
-    assert '  "a": 12345678901234567890.10,\n              "a": 1e400\n' in _view(flow)
+    assert '  "a": 12345678901234567890.10,\n               "a": 1e400\n' in _view(flow)
     verdict["arguments"] = r'{"a":"one\r\n\ttwo \u202e\n","b":["\\n","x\ny"]}'
     shown = [line.strip(" ") for line in _view(flow).splitlines()]
     start = shown.index('"a":')
     assert shown[start : start + 4] == ['"a":', "│ one\\x0d", "│ \ttwo \\u202e", "│"]
     assert shown[start + 4 : start + 9] == ['"b": [', '"\\\\n",', "-", "│ x", "│ y"]
     verdict["arguments"] = "[" * 100_000
-    assert "  call      [[" in _view(flow)
+    assert "  call:      |\n      [[" in _view(flow)
     verdict["arguments"] = '{"a":"b'
-    assert '  call      {"a":"b\n' in _view(flow)
+    assert '  call:      |\n      {"a":"b\n' in _view(flow)
 
 
 def test_the_view_is_the_first_choice_for_our_replies_only(addon: ToolCalls) -> None:
@@ -355,7 +355,7 @@ def test_a_text_clients_own_call_is_not_called_lowered(addon: ToolCalls, caplog:
         hook(flow)
     assert flow.response is not None
     assert flow.response.content == b"".join(streamed(TEXT))
-    assert flow.comment == "unchanged Bash (invoke)"
+    assert summary_in(flow) == "unchanged Bash (invoke)"
     assert "lowered" not in caplog.text
     assert caplog.records[-1].message.endswith("unchanged Bash (invoke)")
     assert "got the text as the model wrote it" in _view(flow)
@@ -365,7 +365,7 @@ def test_a_call_in_json_beside_prose_has_a_line_in_the_log(addon: ToolCalls, cap
     caplog.set_level("INFO", "toolcalls.mitm.reporting")
     call = '```json\n{"name": "Bash", "arguments": {"command": "ls"}}\n```'
     flow = _exchange(addon, f"Let me look.\n\n{call}\n")
-    assert (flow.comment, flow.marked) == ("1 declined: not_alone", ":eyes:")
+    assert (summary_in(flow), flow.marked) == ("1 declined: not_alone", ":eyes:")
     assert "Bash, text (fenced_json) → stays as it is. not_alone: other text stands beside it" in caplog.text
     assert "no tool calls in this reply" not in _view(flow)
-    assert "unless    the route has take: [inline]" in _view(flow)
+    assert "unless:    'the route has take: [inline]'" in _view(flow)

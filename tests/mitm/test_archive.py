@@ -17,10 +17,15 @@ from support import manyflows
 from support.loopback import flows_in
 from support.sampling import examples
 from toolcalls import cli
+from toolcalls.insight import conversation
+from toolcalls.insight.conversation import Message
 from toolcalls.mitm.offline.archive import parts as archive_parts
+from toolcalls.mitm.offline.archive import turns as archive_turns
 from toolcalls.mitm.offline.archive.frames import NotAFrame, dictionary, next_frame
 from toolcalls.mitm.offline.archive.parts import Part, files_of, parts_of
 from toolcalls.mitm.offline.archive.reading import Broken, Found, flows_of
+from toolcalls.mitm.offline.archive.turns import turns_of
+from toolcalls.mitm.offline.files import configuration
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 _KEYS = st.text(max_size=3)
@@ -206,3 +211,29 @@ def test_a_process_that_is_killed_is_told(
     status, _, errors = _judged(capfd, "--jobs", "2", str(flow_file))
     assert status == 2
     assert "a process was killed, perhaps for want of memory" in errors[-1]
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
+
+def test_messages_of_earlier_parts_are_not_made_anew(flow_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session goes on in the next part; what is kept of its messages is bounded."""
+    config = configuration(None)
+    (file,) = files_of([str(flow_file)])
+    alone = [turns.turns for turns in turns_of([file], config, 1)]
+    monkeypatch.setattr(archive_turns, "parts_of", lambda one, _: parts_of(one, 8000))
+    made: list[tuple[str, str]] = []
+
+    def message(role: str, digest: str, *more: Any) -> Message:
+        made.append((role, digest))
+        return Message(role, digest, *more)
+
+    monkeypatch.setattr(conversation, "Message", message)
+    parts = [turns.turns for turns in turns_of([file], config, 1)]
+    assert len(parts) > 2
+    assert [turn for turns in parts for turn in turns] == [turn for turns in alone for turn in turns]
+    assert len(made) == len(set(made)) > 0
+    made.clear()
+    monkeypatch.setattr(archive_turns, "_REMEMBERED", 0)
+    assert [turns.turns for turns in turns_of([file], config, 1)] == parts
+    assert len(made) > len(set(made))

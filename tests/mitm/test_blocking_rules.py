@@ -8,7 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow, tutils
 
-from support.addons import addon_with
+from support.addons import addon_with, summary_in
 from support.loopback import CALL, PATH, asked, calls_in, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
@@ -60,7 +60,7 @@ def test_a_reply_that_does_not_say_what_it_is_is_what_was_asked_for(addon: ToolC
     flow, out = answered(addon, body, {"content-type": type_} if type_ else {}, stream=stream)
     assert b"NO." in out
     assert b"invoke" not in out
-    assert flow.comment == "1 blocked: no-bash"
+    assert summary_in(flow) == "1 blocked: no-bash"
 
 
 def test_such_a_reply_is_judged_from_a_file_as_well(addon: ToolCalls) -> None:
@@ -86,7 +86,7 @@ def test_ollama_streams_where_nothing_is_said(addon: ToolCalls) -> None:
         asks = json.dumps({"model": "m", "messages": [], "tools": json.loads(asked())["tools"], **request}).encode()
         flow, out = answered(addon, body, {}, stream=True, path="/api/chat", request=asks)
         assert b"Bash" not in out
-        assert flow.comment == "1 blocked: no-bash"
+        assert summary_in(flow) == "1 blocked: no-bash"
 
 
 TYPES = [
@@ -103,10 +103,10 @@ def test_a_reply_is_what_was_asked_for_whatever_its_type(addon: ToolCalls, type_
     flow, out = answered(addon, body, {"content-type": type_}, stream=stream)
     assert b"invoke" not in out
     if stream and "json" in type_:
-        assert (out, flow.comment) == (b"", "warning: unread")
+        assert (out, summary_in(flow)) == (b"", "warning: unread")
     else:
         assert b"NO." in out
-        assert flow.comment == "1 blocked: no-bash"
+        assert summary_in(flow) == "1 blocked: no-bash"
 
 
 @pytest.mark.parametrize("path", [PATH, "/v1/responses", "/v1/messages", GEMINI, "/api/chat"])
@@ -125,7 +125,7 @@ def test_lines_of_json_that_say_they_are_one_value_bring_no_call(addon: ToolCall
     flow, out = answered(
         addon, body, {"content-type": "application/json"}, stream=True, path="/api/chat", request=request
     )
-    assert (out, flow.comment) == (b"", "warning: unread")
+    assert (out, summary_in(flow)) == (b"", "warning: unread")
 
 
 NO_REPLIES = [b"<html>\n<p>Sign in.</p>\n</html>", b"\x89PNG\r\n\x1a\n\0\0", b"", b"\xff\xfea", b"\0"]
@@ -212,7 +212,7 @@ def test_nothing_in_a_charset_that_clients_read_otherwise_passes_rules(
 ) -> None:
     flow, out = answered(addon, b'{"a": 1}', {"content-type": type_}, stream=stream)
     assert out == b""
-    assert flow.comment.startswith("failed: nothing passed")
+    assert summary_in(flow).startswith("failed: nothing passed")
     assert flow.response is not None
     flow.response.raw_content = out
     with pytest.raises(ReplyNotParsed, match="charset"):
@@ -226,7 +226,7 @@ def test_nothing_of_a_coding_that_is_not_known_passes_rules(addon: ToolCalls, co
     headers = {"content-type": "application/json", "content-encoding": coding}
     flow, out = answered(addon, whole(CALL), headers, stream=False)
     assert out == b""
-    assert flow.comment.startswith("failed: nothing passed")
+    assert summary_in(flow).startswith("failed: nothing passed")
 
 
 def test_without_rules_a_coding_that_is_not_known_passes() -> None:
@@ -242,5 +242,5 @@ def test_the_log_says_what_a_warning_is_about(addon: ToolCalls, caplog: pytest.L
     body = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%b]}}]}\n\n' % json.dumps(call).encode()
     answered(addon, body, {"content-type": "text/event-stream"}, stream=True)
     lines = [record.message for record in caplog.records]
-    assert any(line.endswith("warning: unread") for line in lines)
-    assert any("unread: a frame with a call that cannot be read was left out" in line for line in lines)
+    (line,) = [line for line in lines if "warning: unread | " in line]
+    assert "| unread: a frame with a call that cannot be read was left out" in line

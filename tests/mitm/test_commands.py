@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import stat
 import threading
 from collections.abc import Iterator
@@ -11,13 +12,14 @@ from typing import Any
 
 import pyperclip
 import pytest
-from mitmproxy import exceptions, http
+from mitmproxy import contentviews, exceptions, http
 from mitmproxy.addons.view import View
 from mitmproxy.log import ALERT
 from mitmproxy.test import taddons, tflow, tutils
 from mitmproxy.tools.console import defaultkeys, overlay
 from mitmproxy.tools.console.keymap import Keymap
 
+from support.addons import summary_in
 from support.loopback import CALL, LIMIT, PATH, REPO, asked, chunk, streamed, whole
 from support.waiting import until
 from toolcalls.dialects import all_dialects
@@ -228,7 +230,10 @@ def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
     """It shows what a command returns as JSON on one line."""
     desk.flow(f"{TEXT}\n\n{FENCED}")
     desk.context.master.app = object()
-    assert desk.run("toolcalls.why @focus") == [
+    which, *said = desk.run("toolcalls.why @focus")
+    where = r"POST /v1/chat/completions at ..:..:.. UTC"
+    assert re.fullmatch(where + r": lifted Bash \(invoke\), m · 1 declined: fenced", *which)
+    assert said == [
         ["1. Bash (invoke) lifted. all conditions are met"],
         ["2. Bash (invoke) declined: fenced. it is not quoted: no, fenced: it stands in a fenced code block"],
     ]
@@ -240,9 +245,32 @@ def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
         ["replies read: 1"],
     ]
     desk.flow("hello")
-    assert desk.run("toolcalls.why @focus") == [
-        ["no call in text: nothing in this reply begins as a call does in any dialect"]
-    ]
+    which, *said = desk.run("toolcalls.why @focus")
+    assert which[0].endswith("UTC: no comment")
+    assert said == [["no call in text: nothing in this reply begins as a call does in any dialect"]]
+
+
+def test_in_mitmweb_the_flow_that_was_opened_last_has_the_focus(desk: Desk) -> None:
+    """mitmweb shows a flow's texts by asking the views, and sends nothing of its selection with a command."""
+    flows = [desk.flow(CALL), desk.flow(FENCED), desk.flow("hello")]
+
+    def look(flow: http.HTTPFlow) -> None:
+        assert flow.response is not None
+        contentviews.prettify_message(flow.response, flow)
+
+    look(flows[0])
+    assert "no call in text" in str(desk.run("toolcalls.why @focus"))  # the console has a focus of its own
+    desk.context.master.app = object()
+    desk.context.master.web_url = "http://127.0.0.1:8081/?token=secret"
+    for flow, said in zip(flows, ("Bash (invoke) lifted", "fenced", "no call in text"), strict=True):
+        look(flow)
+        assert said in str(desk.run("toolcalls.why @focus"))
+    look(tflow.tflow(resp=True))  # one that the list does not hold, as behind a filter
+    assert "no call in text" in str(desk.run("toolcalls.why @focus"))
+    assert flows[0].response is not None
+    shown = contentviews.prettify_message(flows[0].response, flows[0]).text
+    assert f"  page:      http://127.0.0.1:8081/toolcalls/turn?id={flows[0].id}" in shown.splitlines()
+    assert "secret" not in shown
 
 
 def test_nothing_hidden_stands_in_a_table(desk: Desk) -> None:
@@ -288,10 +316,10 @@ def test_judge_reads_what_the_upstream_sent_by_todays_rules(
     rules.write_text("defaults: {allowed_tools: []}\n")
     desk.context.configure(desk.addon, toolcalls_config=str(rules))
     desk.run("toolcalls.judge @focus")
-    assert (flow.comment, flow.marked) == ("2 declined: not_allowed ×2", ":eyes:")
+    assert (summary_in(flow), flow.marked) == ("2 declined: not_allowed ×2", ":eyes:")
     assert flow.response.raw_content == body
     assert flow.metadata[flow_metadata.REPORT]["judged"] == "again"
-    assert alerts.records[-1].message == "Judged again: 2 declined: not_allowed ×2"
+    assert alerts.records[-1].message == "Judged again: 2 declined: not_allowed ×2, m"
     flow.request.path = "/other"
     with pytest.raises(exceptions.CommandError, match="nothing was judged: it is no exchange"):
         desk.run("toolcalls.judge @focus")
@@ -300,12 +328,12 @@ def test_judge_reads_what_the_upstream_sent_by_todays_rules(
 def test_a_policy_holds_for_the_session_and_can_be_taken_back(desk: Desk, alerts: pytest.LogCaptureFixture) -> None:
     flows = [desk.flow(FENCED), desk.flow("hello")]
     desk.run("toolcalls.policy @all lenient")
-    assert [flow.comment for flow in flows] == ["lifted Bash (invoke)", ""]
+    assert [summary_in(flow) for flow in flows] == ["lifted Bash (invoke)", ""]
     assert flows[0].metadata[flow_metadata.REPORT]["judged"] == "again, by the policy lenient"
     assert alerts.records[-1].message == "Judged 2 of 2 flows again, by the policy lenient: 1 changed."
-    assert desk.flow(FENCED).comment == "lifted Bash (invoke)"
+    assert summary_in(desk.flow(FENCED)) == "lifted Bash (invoke)"
     desk.run("toolcalls.policy @focus file")
-    assert desk.flow(FENCED).comment == "1 declined: fenced"
+    assert summary_in(desk.flow(FENCED)) == "1 declined: fenced"
 
 
 def test_a_policy_needs_a_flow_of_ours(desk: Desk) -> None:
@@ -444,8 +472,8 @@ def test_what_takes_long_is_done_beside_the_loop(
         desk.run("toolcalls.judge @all")
         await until(lambda: "Judged again: 1 declined: fenced" in alerts.text)
         desk.run("toolcalls.policy @all lenient")
-        assert flow.comment == "1 declined: fenced"
-        await until(lambda: flow.comment == "lifted Bash (invoke)")
+        assert summary_in(flow) == "1 declined: fenced"
+        await until(lambda: summary_in(flow) == "lifted Bash (invoke)")
         assert flow.metadata[flow_metadata.REPORT]["judged"] == "again, by the policy lenient"
 
     asyncio.run(work())

@@ -17,7 +17,7 @@ from support.loopback import PATH
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import causes
 from toolcalls.mitm.views.calls import ToolCallsView
 
 WRONG = replace(CALL, text='{"path": "a.ts", "edits": "[{}]"}')
@@ -50,10 +50,10 @@ def shown(flow: http.HTTPFlow) -> str:
 
 def test_the_view_shows_the_place_of_a_wrong_value(addon: ToolCalls) -> None:
     lines = shown(replied(addon, whole("openai_chat", [WRONG]))).split("\n")
-    at = next(number for number, line in enumerate(lines) if line.strip().startswith("wrong "))
+    at = next(number for number, line in enumerate(lines) if line.strip().startswith("wrong:"))
     assert lines[at].split(None, 1)[1] == "wrong_type at /edits, wanted array, got string that holds"
-    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent ")]
-    assert lines[sent][lines[sent + 1].index("^") :].startswith('"[{}]"')
+    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent:")]
+    assert lines[sent + 1][lines[sent + 2].index("^") :].startswith('"[{}]"')
 
 
 def test_the_view_shows_what_was_mended_before_and_after(tmp_path: Path) -> None:
@@ -62,16 +62,16 @@ def test_the_view_shows_what_was_mended_before_and_after(tmp_path: Path) -> None
     with addon_with(toolcalls_config=str(config)) as addon:
         flow = replied(addon, whole("openai_chat", [WRONG]))
     lines = shown(flow).split("\n")
-    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent ")]
-    (got,) = [number for number, line in enumerate(lines) if line.strip().startswith("got ")]
-    assert lines[sent][lines[sent + 1].index("^") :].startswith('"[{}]"')
-    assert lines[got][lines[got + 1].index("^") :].startswith("[{}]}")
-    assert sent < got < sent + 4
+    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent:")]
+    (got,) = [number for number, line in enumerate(lines) if line.strip().startswith("got:")]
+    assert lines[sent + 1][lines[sent + 2].index("^") :].startswith('"[{}]"')
+    assert lines[got + 1][lines[got + 2].index("^") :].startswith("[{}]}")
+    assert sent < got < sent + 5
     page = "\n".join(lines)
     assert "got it, mended" in page
-    assert "repaired  wrong_type: values had another type" in page
-    assert "unless" not in page
-    (line,) = log_lines(flow.metadata[flow_metadata.REPORT])
+    assert "repaired:  'wrong_type: values had another type" in page
+    assert "unless:" not in page
+    (line,) = causes(flow.metadata[flow_metadata.REPORT])
     assert "mend: edits changed" in line
 
 
@@ -81,15 +81,15 @@ def test_the_view_shows_where_arguments_were_no_json(tmp_path: Path) -> None:
     with addon_with(toolcalls_config=str(config)) as addon:
         flow = replied(addon, whole("openai_chat", [replace(CALL, text='{"path": "a.ts", "all": True}')]))
     lines = shown(flow).split("\n")
-    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent ")]
-    (got,) = [number for number, line in enumerate(lines) if line.strip().startswith("got ")]
-    assert lines[sent][lines[sent + 1].index("^") :].startswith("True}")
-    assert lines[got][lines[got + 1].index("^") :].startswith("true}")
+    (sent,) = [number for number, line in enumerate(lines) if line.strip().startswith("sent:")]
+    (got,) = [number for number, line in enumerate(lines) if line.strip().startswith("got:")]
+    assert lines[sent + 1][lines[sent + 2].index("^") :].startswith("True}")
+    assert lines[got + 1][lines[got + 2].index("^") :].startswith("true}")
 
 
 def test_the_log_says_where_and_holds_no_value(addon: ToolCalls) -> None:
     flow = replied(addon, whole("openai_chat", [WRONG]))
-    (line,) = log_lines(flow.metadata[flow_metadata.REPORT])
+    (line,) = causes(flow.metadata[flow_metadata.REPORT])
     assert line.startswith("edit, native → native call. wrong_type: a value has another type")
     assert line.endswith("(wrong_type at /edits, wanted array, got string that holds array)")
     assert "a.ts" not in line
@@ -98,14 +98,14 @@ def test_the_log_says_where_and_holds_no_value(addon: ToolCalls) -> None:
 def test_what_says_no_more_than_the_reason_is_not_said_twice(addon: ToolCalls) -> None:
     page = shown(replied(addon, whole("openai_chat", [replace(CALL, id="")])))
     assert "no_id: it has no id" in page
-    assert "wrong " not in page
+    assert "wrong:" not in page
 
 
 def test_a_note_comes_with_its_meaning_and_a_remedy(addon: ToolCalls) -> None:
     page = shown(replied(addon, whole("openai_chat")))
-    assert "  warning   empty: finish stop, 7 output tokens, 0 characters of" in page
-    assert "  means     the reply holds neither text nor a call nor a refusal" in page
-    assert "  remedy    " in page
+    assert "  warning:   'empty: finish stop, 7 output tokens, 0 characters of" in page
+    assert "  means:     the reply holds neither text nor a call nor a refusal" in page
+    assert "  remedy:    " in page
 
 
 RAW = '<tool_call>{"name": "edit", "arguments": {}}</tool_call>'
@@ -154,7 +154,7 @@ def test_an_error_that_was_answered(mending: ToolCalls) -> None:
     body = flow.response.content
     assert flow.response.headers["content-length"] == str(len(body or b""))
     page = shown(flow)
-    assert "SERVER SENT  status 500" in page
+    assert "SERVER SENT status 500: |" in page
     assert "got it, mended" in page
     assert "call_in_error" in page
     report = flow.metadata[flow_metadata.REPORT]

@@ -4,7 +4,11 @@ import io
 import json
 import re
 import shlex
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,6 +17,8 @@ import yaml
 from support import manyflows
 from support.repository import REPO
 from toolcalls import cli
+from toolcalls.commands.streams import as_json
+from toolcalls.mitm.offline.judge_output import Output
 from toolcalls.mitm.offline.judge_summary import Summary
 
 
@@ -170,3 +176,63 @@ def test_the_steps_of_the_page_can_be_run(
         assert cli.main(commands[1]) == status
         assert ("::error file=recordings/many.flow" in capfd.readouterr().out) == bool(status)
         assert ET.parse("junit.xml").getroot().get("failures") != ("0" if status else "")
+
+
+class Result(dict[str, Any]):
+    """A result that can be referred to weakly."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def results(count: int, live: "WeakSet[Result]") -> Iterator[Result]:
+    """Results of three files, a third of them changed, the next unread."""
+    verdict = {"status": "lifted", "name": "caf\u00e9", "dialect": "hermes", "reason": None, "note": "a\nb [] <é>"}
+    for number in range(count):
+        made = Result(file=f"{number % 3}.flow", flow=str(number), path="/v1", model="m", agent="", verdicts=[verdict])
+        made |= {"summary": "lifted", "damage": {}, "change": ("changed", "unread", "same")[number * 7 // 2 % 3]}
+        made |= {"was": {"summary": "", "verdicts": []}} if made["change"] == "changed" else {}
+        made |= {"why": "it <broke>"} if made["change"] == "unread" else {}
+        live.add(made)
+        yield made
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+@pytest.mark.parametrize("pretty", [False, True])
+def test_json_and_junit_hold_no_results(
+    count: int, pretty: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """What is written is what it would be of all results at once."""
+    path = tmp_path / "junit.xml"
+    live: WeakSet[Result] = WeakSet()
+    arguments = Namespace(json=True, jsonl=False, github=False, summary=False, junit=str(path))
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout.isatty", lambda: pretty)
+        made = Output(arguments, lambda _: None)
+    with made:
+        most = 0
+        for result in results(count, live):
+            made.add(result)
+            del result
+            most = max(most, len(live))
+        made.end()
+    assert most <= 1
+    every = [*results(count, WeakSet())]
+    whole = {"version": 1, "flows": every, "summary": made.summary.data()}
+    assert capfdbinary.readouterr().out.decode() == as_json(whole, pretty=pretty) + "\n"
+    suites = ET.parse(path).getroot()
+    changed, unread = (sum(one["change"] == change for one in every) for change in ("changed", "unread"))
+    assert {**suites.attrib} == {
+        "name": "toolcalls judge",
+        "tests": str(count),
+        "failures": str(changed),
+        "errors": "0",
+        "skipped": str(unread),
+    }
+    assert [suite.get("name") for suite in suites] == [f"{number}.flow" for number in range(min(3, count))]
+    for suite in suites:
+        mine = [one for one in every if one["file"] == suite.get("name")]
+        assert [case.get("name") for case in suite] == [f"/v1 m {one['flow']}" for one in mine]
+        assert [case.find("failure") is not None for case in suite] == [one["change"] == "changed" for one in mine]
+        assert [case.find("skipped") is not None for case in suite] == [one["change"] == "unread" for one in mine]
+        assert suite.get("failures") == str(sum(one["change"] == "changed" for one in mine))
+        assert suite.get("tests") == str(len(mine))

@@ -17,7 +17,7 @@ from mitmproxy.test import tflow, tutils
 
 from support.addons import addon_with
 from support.loopback import CALL, PATH, TOOLS
-from toolcalls.mitm import flow_metadata, hook_work
+from toolcalls.mitm import flow_metadata, response_tap
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.replies.exchange import Exchange
 
@@ -155,4 +155,4 @@ def test_a_large_body_that_breaks_off_is_left_to_mitmproxy(addon: ToolCalls) -> 
 
 
 def test_what_is_large_is_more_than_the_limit() -> None:
-    assert len(LARGE) > hook_work.AT_ONCE
+    assert len(LARGE) > response_tap.AT_ONCE

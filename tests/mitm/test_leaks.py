@@ -27,6 +27,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import taddons
 
 from support import canaries
+from support.addons import summary_in
 from support.canaries import CANARY, QUERY
 from support.loopback import CALL, LIMIT, PATH, streamed, text_in
 from support.repository import REPO, shared_path
@@ -180,7 +181,7 @@ def test_a_name_of_a_megabyte_is_cut(addon: ToolCalls, log: pytest.LogCaptureFix
     call = f"<tool_call>\n{json.dumps({'name': 'A' * 1_000_000, 'arguments': {}})}\n</tool_call>"
     flow = flow_of(PATH, {}, body_of())
     goes_through(addon, flow, streamed(call, 100_000))
-    assert len(flow.comment) < 400
+    assert len(summary_in(flow)) < 400
     assert all(len(record.getMessage()) < 1000 for record in log.records if record.name.startswith("toolcalls"))
     assert all(len(line) < 20_000 for line in journal.read_text(encoding="utf-8").splitlines())
 

@@ -17,6 +17,7 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from support import manyflows, responsesclient
+from support.addons import summary_in
 from support.loopback import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from support.spoken import SPOKEN, exchange
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
@@ -212,7 +213,7 @@ def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.Mo
             before = (await view()).revision
             await page.refresh(flows)
             sent = [key for key, html in (await view()).since(before) if html is not None]
-            assert sent == ["head", f"turn {manyflows.flow_of('200', [], []).id}"]
+            assert sent == ["head", "pages", f"turn {manyflows.flow_of('200', [], []).id}"]
 
     _run(work)
 
@@ -290,11 +291,11 @@ def test_replies_of_a_websocket_are_told_while_they_come(monkeypatch: pytest.Mon
             assert await turns() == [(flow.id, "streaming", "… lifting Bash (invoke)")]
             assert "the reply is still coming: … lifting Bash (invoke)" in shown()[1]
             addon.exchanges()._live._look()
-            assert flow.comment == "… lifting Bash (invoke)"
+            assert summary_in(flow) == "… lifting Bash (invoke)"
             say(False, *events[half + 1 :])
             assert await turns() == [(flow.id, "ended", "lifted Bash (invoke)")]
-            assert shown()[1].startswith("lifted Bash (invoke)")
-            assert flow.comment == "lifted Bash (invoke)"
+            assert shown()[1].startswith("SUMMARY: lifted Bash (invoke)")
+            assert summary_in(flow) == "lifted Bash (invoke)"
 
             say(True, CREATE)
             assert await turns() == [
@@ -393,14 +394,14 @@ def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) ->
             coming.append((1, "… lifting Bash (invoke)"))
             one.begin(flow)
             one._look()
-            assert flow.comment == "lifted Bash (invoke) · … lifting Bash (invoke)"
+            assert summary_in(flow) == "lifted Bash (invoke) · … lifting Bash (invoke)"
             one.end(flow)
-            assert flow.comment == "lifted Bash (invoke)"
+            assert summary_in(flow) == "lifted Bash (invoke)"
             flow.comment = "mine"
             one.begin(flow)
             one._look()
             one.stop()
-            assert flow.comment == "mine"
+            assert summary_in(flow) == "mine"
 
     _run(work)
 

@@ -22,7 +22,7 @@ LIBRARIES = {"lxml", "msgspec", "opentelemetry", "pygal", "regex", "tqdm", "uvic
 SLICES = 100  # at least: one long slice would hold the loop up
 
 STEPS = """
-import json, runpy, sys
+import gc, json, runpy, sys
 import mitmproxy.tools.dump, mitmproxy.tools.main
 from mitmproxy.test import taddons, tflow, tutils
 
@@ -38,6 +38,8 @@ with taddons.context(addon) as context:
     note("start")
     steps["slices"] = [None] * sum(1 for _ in addon._slices())
     note("behind it")
+    from toolcalls.reading import openers
+    steps["tables"] = [openers._places.cache_info().misses]
     body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}], "tools": [
         {"type": "function", "function": {"name": "Bash", "parameters": {"properties": {"command": {}}}}}
     ]}).encode()
@@ -55,6 +57,10 @@ with taddons.context(addon) as context:
     addon.response(flow)
     assert b"tool_calls" in out, out
     note("first exchange")
+    steps["frozen"] = [gc.get_freeze_count(), len(gc.get_objects())]
+    steps["tables"].append(openers._places.cache_info().misses)
+    addon.done()
+    steps["frozen"].append(gc.get_freeze_count())
 print(json.dumps(steps))
 """
 
@@ -85,6 +91,20 @@ def test_all_that_the_first_exchange_needs_is_loaded_behind_the_start_in_slices(
     assert "toolcalls.replies.exchange" in steps["behind it"]
     assert len(steps["slices"]) >= SLICES
     assert steps["first exchange"] == []
+
+
+def test_what_is_loaded_is_not_looked_at_by_each_garbage_collection(steps: dict[str, list[int]]) -> None:
+    """Such a collection stops the loop; what a reload leaves behind is collected."""
+    frozen, others, behind_reload = steps["frozen"]
+    assert frozen > 50_000
+    assert others < frozen / 5
+    assert behind_reload == 0
+
+
+def test_the_tables_of_all_dialects_are_built_behind_the_start(steps: dict[str, list[int]]) -> None:
+    before_the_first_exchange, behind_it = steps["tables"]
+    assert before_the_first_exchange > 0
+    assert behind_it - before_the_first_exchange <= 1  # behind a call, invented results are looked for as well
 
 
 def test_where_the_addon_cannot_be_loaded_mitmproxy_ends(

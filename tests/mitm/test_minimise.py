@@ -1,11 +1,15 @@
 """`toolcalls minimise`: recorded replies cut down to cases that still show it."""
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mitmproxy import http
 
 from support import manyflows
 from support.casefiles import case_of, read_file
@@ -15,11 +19,16 @@ from support.repository import REPO
 from toolcalls import cli
 from toolcalls.commands.dialect_cases import cases_in
 from toolcalls.events import Verdict
+from toolcalls.mitm.judging import Recorded, replies
+from toolcalls.mitm.offline.files import configuration
 from toolcalls.mitm.offline.minimising.anonymising import anonymised
 from toolcalls.mitm.offline.minimising.case_text import as_paste, as_yaml
 from toolcalls.mitm.offline.minimising.case_text import case_of as written_case
 from toolcalls.mitm.offline.minimising.example import Example, example_of_case, read
-from toolcalls.mitm.offline.minimising.reducing import Clock, reduced
+from toolcalls.mitm.offline.minimising.exchange_job import job_of
+from toolcalls.mitm.offline.minimising.exchange_reducing import anonymised_job, as_text_where_needed, reduced_job
+from toolcalls.mitm.offline.minimising.reducing import reduced
+from toolcalls.mitm.offline.minimising.search import Clock
 
 CALL = manyflows.written("write_file", path="src/billing/customers.ts", content="export const secretPlan = 42;")
 SHORT = manyflows.written("Bash", command="ls")
@@ -197,3 +206,94 @@ def test_a_case_of_each_kind_is_written_as_it_is(tmp_path: Path) -> None:
             (back,) = cases_in(path)
             assert read(example_of_case(back)) == read(example), case.title
             assert (back.text, back.shown, back.finish) == (case.text, case.shown, case.finish)
+
+
+# --- native calls and rules -------------------------------------------------------------------------------------------
+
+DAMAGED = {  # recording → status, reason, repairs of the verdict
+    "arguments-cut-off": ("truncated", "cut_off", []),
+    "name-empty": ("malformed", "no_name", []),
+    "id-for-two-calls": ("native", "repeated_id", ["repeated_id"]),
+    "name-of-no-tool": ("native", "undeclared", []),
+}
+RULES = """
+routes:
+  - name: rules
+    access:
+      rules: [{name: no-force, action: block, tools: Bash, arguments: {command: "push --force"}}]
+"""
+
+
+def job_verdicts(path: Path, capfd: pytest.CaptureFixture[str], *more: str) -> list[dict[str, Any]]:
+    """What `toolcalls rewrite --jsonl` says of the job that was written."""
+    capfd.readouterr()
+    assert cli.main(["rewrite", "--jsonl", str(path), *more]) == 0
+    (line,) = capfd.readouterr().out.splitlines()
+    return list(json.loads(line)["verdicts"])
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_native_call_becomes_a_small_job(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Which says nothing of the recording, and shows the verdict wherever the command runs."""
+    recording = REPO / "recordings" / f"{name}.flow"
+    path, issue = tmp_path / "job.jsonl", tmp_path / "issue.md"
+    assert cli.main(["minimise", str(recording), "-o", str(path), "--issue", str(issue)]) == 0
+    said = capfd.readouterr().err
+    assert re.search(r"→ \d{2,3} characters, \d+ → [12] frame", said), said
+    found = [(one["status"], one["reason"], one["repairs"]) for one in job_verdicts(path, capfd)]
+    assert DAMAGED[name] in found
+    line = path.read_text()
+    assert len(line) < 500
+    assert not any(word in line for word in ("get_weather", "read_file", "Bash", "made-up", "call_1"))
+    assert line.rstrip("\n") in issue.read_text()
+    assert cli.main(["minimise", str(recording), "--expect", "lifted"]) == 2
+    assert "--expect is for calls in text" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_call_that_a_rule_blocked_keeps_what_the_rule_looks_for(
+    native: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "rules.yaml"
+    config.write_text(RULES)
+    command = "cd /srv/secret-project && git push --force origin main"
+    if native:
+        body = manyflows.native("Bash", json.dumps({"command": command, "timeout": 7}), "call_77")
+    else:
+        body = manyflows.streamed(f"I push.\n{manyflows.written('Bash', command=command)}\n")
+    flow = manyflows.flow_of("rule", [manyflows.user("go")], body, tools=TOOLS)
+    recording, path = manyflows.write(tmp_path / "rule.flow", [flow]), tmp_path / "job.jsonl"
+    assert cli.main(["minimise", str(recording), "--config", str(config), "-o", str(path)]) == 0
+    verdicts = job_verdicts(path, capfd, "--config", str(config))
+    assert [one.get("rule") for one in verdicts if one["status"] == "blocked"] == ["no-force"]
+    line = path.read_text()
+    deltas = re.findall(r'"(?:arguments|content)":("(?:[^"\\]|\\.)*")', json.loads(line)["body"])
+    assert "push --force" in "".join(map(json.loads, deltas))
+    assert not any(word in line for word in ("secret", "origin", "call_77", "write_file"))
+
+
+def test_json_that_must_stay_as_it_is_written_is_cut_by_characters() -> None:
+    raw = '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"Bash","arguments":"{"}}]}}]}'
+    flow = manyflows.flow_of("x", [manyflows.user("go")], [f"data: {raw}\n\n".encode()])
+    job = job_of(flow, one_reply(flow), None)
+    assert job is not None
+    assert job.parts[0].is_json
+    kept = as_text_where_needed(job, lambda one: not one.parts[0].is_json)
+    assert kept.body == f"data: {raw}\n\n"
+    shows = Clock(60).counting(lambda one: '"arguments":"{"' in one.body)
+    assert reduced_job(kept, shows, Clock(60)).body == '"arguments":"{"'
+
+
+def test_time_that_is_up_leaves_the_job() -> None:
+    flow = manyflows.flow_of("x", [manyflows.user("go")], manyflows.streamed("a b"))
+    job = job_of(flow, one_reply(flow), None)
+    assert job is not None
+    clock = Clock(0)
+    assert anonymised_job(reduced_job(job, clock.counting(lambda _: True), clock), lambda _: True, clock) == job
+
+
+def one_reply(flow: http.HTTPFlow) -> Recorded:
+    ((_, reply),) = replies(flow, configuration(None))
+    return reply

@@ -9,6 +9,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from support import manyflows
+from support.addons import summary_in
 from support.loopback import flows_in
 from support.repository import REPO
 from toolcalls import cli
@@ -113,7 +114,7 @@ def test_nothing_of_a_secret_is_left_and_the_verdicts_stay(recording: Path, tmp_
     assert b"CANARY" not in out.read_bytes()
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     flows = flows_in(out)
-    assert [flow.comment for flow in flows] == [flow.comment for flow in flows_in(recording)]
+    assert [summary_in(flow) for flow in flows] == [summary_in(flow) for flow in flows_in(recording)]
     assert flows[0].request.headers["authorization"] == REDACTED
     assert flows[0].request.headers["x-session-id"] == "ses_7f3a"
     assert flow_metadata.TIMES in flows[0].metadata

@@ -11,6 +11,7 @@ from mitmproxy import contentviews, http
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow, tutils
 
+from support.addons import summary_in
 from support.loopback import CALL, PATH, asked, flows_in, streamed
 from support.manyflows import write
 from toolcalls import cli
@@ -44,7 +45,7 @@ def recording(tmp_path: Path) -> Path:
     with _running(toolcalls_config=str(rules)) as (addon, _):
         for hook in (addon.requestheaders, addon.request, addon.responseheaders, addon.response):
             hook(flow)
-    assert flow.comment == BLOCKED
+    assert summary_in(flow) == BLOCKED
     return write(tmp_path / "then.flow", [flow])
 
 
@@ -65,16 +66,16 @@ def test_a_recording_has_the_verdicts_of_when_it_passed(recording: Path, tmp_pat
     with _running(toolcalls_log=str(log)) as (addon, _):
         flow = _opened(recording, addon)
         report = flow.metadata[flow_metadata.REPORT]
-        assert (flow.comment, report["summary"], report["worst"]) == (BLOCKED, BLOCKED, "blocked")
+        assert (summary_in(flow), report["summary"], report["worst"]) == (BLOCKED, BLOCKED, "blocked")
         assert "status:blocked" in flow.metadata[flow_metadata.FILTER_WORDS]
         assert "status:lifted" not in flow.metadata[flow_metadata.FILTER_WORDS]
         assert json.loads(log.read_text())["status"] == "blocked"
         shown = _shown(flow)
-    assert shown.startswith(BLOCKED)
-    assert "recorded  the verdicts are those of when the reply passed" in shown
-    assert f"current   by the current configuration: {LIFTED}" in shown
-    assert "current   lifted Bash, text (invoke) → native call" in shown
-    assert "client    did not get it" in shown
+    assert shown.startswith(f"SUMMARY: '{BLOCKED}'")
+    assert "recorded:  the verdicts are those of when the reply passed" in shown
+    assert f"current:   'by the current configuration: {LIFTED}'" in shown
+    assert "current:   lifted Bash, text (invoke) → native call" in shown
+    assert "client:    did not get it" in shown
     turn = turn_of(record_of(flow))
     assert (turn.summary, turn.current, turn.judged) == (BLOCKED, LIFTED, "")
 
@@ -96,17 +97,17 @@ def test_only_on_request_other_verdicts_replace_them(how: str, recording: Path, 
             view.focus.flow = flow
             context.master.commands.execute("toolcalls.judge @focus")
         report = flow.metadata[flow_metadata.REPORT]
-        assert (flow.comment, report["summary"]) == (LIFTED, LIFTED)
+        assert (summary_in(flow), report["summary"]) == (LIFTED, LIFTED)
         shown = _shown(flow)
-        assert "  judged    " in shown
-        assert f"  recorded  {BLOCKED}" in shown
+        assert "  judged:    " in shown
+        assert f"  recorded:  '{BLOCKED}'" in shown
         again = write(tmp_path / "again.flow", [flow])
         copy = tmp_path / "clean.flow"
         assert cli.main(["redact", str(again), str(copy)]) == 0
     for path in (again, copy):  # and they are still there
         with _running() as (addon, _):
             flow = _opened(path, addon)
-            assert flow.comment == BLOCKED
+            assert summary_in(flow) == BLOCKED
             assert flow.metadata[flow_metadata.REPORT]["current"]["summary"] == LIFTED
 
 
@@ -118,11 +119,11 @@ def test_a_flow_that_nobody_judged_then_says_so(tmp_path: Path) -> None:
     with _running() as (addon, _):
         first = _opened(path, addon)
         assert first.metadata[flow_metadata.REPORT]["judged"] == "when it was read from a file"
-        assert "  judged    when it was read from a file, " in _shown(first)
+        assert "  judged:    when it was read from a file, " in _shown(first)
     rules = tmp_path / "now.yaml"
     rules.write_text(BLOCKS)
     with _running(toolcalls_config=str(rules)) as (addon, _):  # what was only read from a file is read again
-        assert _opened(write(tmp_path / "read.flow", [first]), addon).comment == BLOCKED
+        assert summary_in(_opened(write(tmp_path / "read.flow", [first]), addon)) == BLOCKED
 
 
 def test_exports_and_reports_have_them_too(recording: Path, tmp_path: Path) -> None:

@@ -41,3 +41,12 @@ def test_requests_that_failed() -> None:
     )
     assert "\x1b" not in line
     assert "0123456789abcdef" not in line
+
+
+def test_kinds_of_failures_are_bounded() -> None:
+    totals = RunTotals()
+    for number in range(1000):
+        totals.ended(tflow.tflow(req=tutils.treq(host=f"host-{number}.test")))
+    assert len(totals._failed) == 201
+    (line,) = totals.lines()
+    assert line.startswith("toolcalls: in total: 1,000 requests failed: 800 with other failures, ")

@@ -7,7 +7,7 @@ import pytest
 from toolcalls import cli
 from toolcalls.commands.streams import BadInput
 from toolcalls.launch.addon_path import ADDON
-from toolcalls.mitm.start import mitmproxy_options, origin_of
+from toolcalls.mitm.start import mitmproxy_options
 
 SCRIPT = ["-s", str(ADDON)]
 LOOPBACK = ["--listen-host", "127.0.0.1"]
@@ -28,23 +28,10 @@ def test_options(typed: list[str], options: list[str]) -> None:
     assert mitmproxy_options(typed) == [*SCRIPT, *options]
 
 
-@pytest.mark.parametrize(
-    ("typed", "origin"),
-    [
-        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
-        ("https://api.openai.com/v1/", "https://api.openai.com"),
-        ("localhost:8000", "http://localhost:8000"),
-        ("http://[::1]:80", "http://[::1]:80"),
-    ],
-)
-def test_an_upstream_is_an_origin(typed: str, origin: str) -> None:
-    assert origin_of(typed) == origin
-
-
 @pytest.mark.parametrize("typed", ["ftp://x", "http://", "http://x:port", "http://[", "reverse:http://x"])
 def test_what_is_no_upstream(typed: str) -> None:
-    with pytest.raises(BadInput, match="URL"):
-        origin_of(typed)
+    with pytest.raises(BadInput, match=r"^UPSTREAM: .*URL"):
+        mitmproxy_options([typed])
 
 
 def test_options_of_mitmproxy_are_not_ours() -> None:

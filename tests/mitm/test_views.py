@@ -20,14 +20,15 @@ from mitmproxy import contentviews, http
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow, tutils
 
-from support.addons import addon_with, tap_on
+from support import converseclient
+from support.addons import addon_with, summary_in, tap_on
 from support.loopback import CALL, PATH, TOOLS, asked, streamed, whole
 from support.waiting import until
 from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.live import Live
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import causes
 from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import excerpt, lines, pairing, shortening
@@ -171,16 +172,16 @@ def test_every_api_has_its_views(addon: ToolCalls, api: str) -> None:
         pytest.skip(f"there is no wire {wire}")
     path, request, content_type, body = APIS[api]
     flow = _through(addon, _flow(path, json.dumps(request).encode(), body, content_type))
-    assert flow.comment == "lifted Bash (invoke)"
+    assert summary_in(flow) == "lifted Bash (invoke)"
     shown = _shown(flow)
     assert shown.view_name == "Tool calls"
-    for line in ("lifted Bash (invoke)", "LIFTED  Bash", '  written   <invoke name="Bash">', "    Let me look."):
+    for line in ("SUMMARY: lifted Bash (invoke)", "LIFTED  Bash:", '      <invoke name="Bash">', "    Let me look."):
         assert line in shown.text.splitlines()
     assert "    → Bash {" in shown.text
-    assert ("  tokens " in shown.text) == (wire != "openai_chat")
+    assert ("  tokens: " in shown.text) == (wire != "openai_chat")
     for view in REPLY_VIEWS[1:]:
         result = _shown(flow, view)
-        assert (result.view_name, result.syntax_highlight) == (view, "none")
+        assert (result.view_name, result.syntax_highlight) == (view, "javascript")
         assert "Let me" in result.text
     asked_ = contentviews.prettify_message(flow.request, flow)
     assert asked_.view_name == "Conversation"
@@ -195,19 +196,19 @@ def test_the_first_lines_answer_and_what_is_known_besides_comes_last(addon: Tool
     body = b"".join([*pieces[:-1], b"data: " + json.dumps(usage).encode() + b"\n\n", pieces[-1]])
     shown = _shown(_through(addon, _flow(PATH, asked(), body, "text/event-stream"))).text.splitlines()
     assert shown[:7] == [
-        "lifted Bash (invoke) · 1 declined: fenced",
+        "SUMMARY: 'lifted Bash (invoke) · 1 declined: fenced'",
         " ",
-        "   1 lifted     Bash  text (invoke) → native call",
-        "   2 declined   Bash  text (invoke) → stays as it is: fenced",
+        "CALLS:",
+        "  1 lifted:     Bash  text (invoke) → native call",
+        "  2 declined:   Bash  text (invoke) → stays as it is (fenced)",
         " ",
-        "1 LIFTED  Bash",
-        "  model     wrote this call as text (invoke)",
+        "1 LIFTED  Bash:",
     ]
-    titles = [line for line in shown if line[:1].isupper() or line[:1].isdigit()]
-    assert titles == ["1 LIFTED  Bash", "2 DECLINED  Bash", "CLIENT GOT  finish: tool_calls", "EXCHANGE"]
-    behind = shown[shown.index("EXCHANGE") :]
-    assert "  tokens    1,200 in (1,000 cached), 34 out" in behind
-    assert "  does      lift: calls written as text become native calls" in behind
+    titles = [line for line in shown[3:] if line[:1].isupper() or line[:1].isdigit()]
+    assert titles == ["1 LIFTED  Bash:", "2 DECLINED  Bash:", "CLIENT GOT, finish tool_calls: |", "EXCHANGE:"]
+    behind = shown[shown.index("EXCHANGE:") :]
+    assert "  tokens:    1,200 in (1,000 cached), 34 out" in behind
+    assert "  does:      'lift: calls written as text become native calls'" in behind
 
 
 def test_the_moments_of_a_reply_are_told_from_the_requests_beginning(addon: ToolCalls) -> None:
@@ -222,11 +223,11 @@ def test_the_moments_of_a_reply_are_told_from_the_requests_beginning(addon: Tool
         "bytes": sizes,
     }
     calling = [n for n, piece in enumerate(pieces) if b'"arguments":"' in piece and b'"arguments":""' not in piece]
-    said = " ".join(" ".join(_shown(flow).text.split("EXCHANGE")[1].split()).split())
+    said = " ".join(" ".join(_shown(flow).text.split("EXCHANGE:")[1].split()).split())
     first, last, end = (f"{0.5 + n:.2f} s" if 0.5 + n < 10 else f"{0.5 + n:.0f} s"
                         for n in (calling[0], calling[-1], len(sizes) - 1))  # fmt: skip
     assert said.startswith(
-        f"times first byte 0.50 s · first argument byte {first} · call complete {last} · end {end}, since the request"
+        f"times: first byte 0.50 s · first argument byte {first} · call complete {last} · end {end}, since the request"
     )
     cut = _shown(_exchange(addon, CALL[:-24])).text
     assert "first argument byte" in cut
@@ -243,7 +244,7 @@ def test_a_stream_that_does_not_say_so_is_shown_as_one(tmp_path: Path, content_t
     with taddons.context(addon) as context:
         context.configure(addon, toolcalls_config=str(config))
         flow = _through(addon, _flow(PATH, asked(), b"".join(streamed(TEXT)), content_type))
-    assert flow.comment == "lifted Bash (invoke)"
+    assert summary_in(flow) == "lifted Bash (invoke)"
     assert "    Let me look." in _shown(flow).text.splitlines()
     assert "* call 0 begins: Bash" in _marks(_shown(flow, "Client body").text)
 
@@ -284,7 +285,7 @@ def test_the_end_of_a_long_array_is_read_from_an_element_on(addon: ToolCalls) ->
         assert all(element.startswith(b'{"candidates"') for element in elements)
     shown = _shown(flow).text
     assert "8998 print" in _shown(flow, "Upstream body").text
-    assert "CLIENT GOT  finish: stop" in shown
+    assert "CLIENT GOT, finish stop: |" in shown
 
 
 def test_the_parts_of_a_reply_have_their_wires_name(addon: ToolCalls) -> None:
@@ -327,10 +328,11 @@ def test_a_rule_that_said_no_says_what_would_take_the_call(reason: str) -> None:
             file.flush()
             context.configure(made, toolcalls_config=file.name)
             flow = _exchange(made, _TAKEN[reason], request=asks)
-            assert flow.comment.startswith(comment)
+            assert summary_in(flow).startswith(comment)
             shown = " ".join(_shown(flow).text.split())
             assert (
-                f"unless the route has {'tools of this name, or ' * (reason == 'undeclared')}take: [{reason}]" in shown
+                f"unless: 'the route has {'tools of this name, or ' * (reason == 'undeclared')}take: [{reason}]'"
+                in shown
             ) == (not config)
 
 
@@ -339,7 +341,7 @@ def test_a_quoted_call_is_shown_to_the_end_of_its_quotation(addon: ToolCalls) ->
     for reason in ("fenced", "indented_code", "block_quote", "html_comment", "reasoning"):
         shown = _shown(_exchange(addon, f"{_TAKEN[reason]}\nmore")).text
         assert f"1 declined: {reason}" in shown
-        written = shown.partition("  written ")[2].partition("  where ")[0]
+        written = shown.partition("  written: ")[2].partition("  where: ")[0]
         assert "</invoke>" in written
         assert "-la</parameter>" in written
         assert not {"more", "```", "-->", "</think>"} & set(written.split())
@@ -348,8 +350,8 @@ def test_a_quoted_call_is_shown_to_the_end_of_its_quotation(addon: ToolCalls) ->
 def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
     """A result that the model made up, and what stands behind the last candidate that is looked at."""
     result = _shown(_exchange(addon, f"{CALL}\n<function_results>\nok\n</function_results>\n")).text
-    assert "   2 declined   a tool result  text → stays as it is: invented_result" in result
-    assert "model     wrote a tool result itself" in result
+    assert "  2 declined:   a tool result  text → stays as it is (invented_result)" in result
+    assert "model:     wrote a tool result itself" in result
     many = _exchange(addon, "\n".join([f"```\n{CALL}\n```"] * 2100), 4000)
     verdict = many.metadata[flow_metadata.REPORT]["verdicts"][-1]
     assert verdict["reason"] == "max_candidates"
@@ -375,8 +377,8 @@ def test_a_broken_call_stays_only_where_nothing_of_it_left(
     flow = _exchange(addon, f"{broken}{CALL}")
     report = flow.metadata[flow_metadata.REPORT]
     assert describe(report["verdicts"][0], report)[1] == client
-    assert f"1 malformed  Bash  text (hermes) → {became}: bad_arguments" in _shown(flow).text
-    (line,) = log_lines(report)
+    assert f"1 malformed:  Bash  text (hermes) → {became} (bad_arguments)" in _shown(flow).text
+    (line,) = causes(report)
     assert line.startswith(f"Bash, text (hermes) → {became}. bad_arguments: ")
 
 
@@ -389,8 +391,8 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
     for _ in range(2):  # also when it is written with that, and read once more
         addon.exchanges()._reported.discard(flow)
         _through(addon, flow)
-        assert flow.comment == "lifted Bash (invoke)"
-        assert f"  judged    {told}" in _shown(flow).text
+        assert summary_in(flow) == "lifted Bash (invoke)"
+        assert f"  judged:    {told}" in _shown(flow).text
     then = _exchange(addon, CALL)
     then.live = False
     addon.exchanges()._reported.discard(then)
@@ -404,8 +406,13 @@ def test_a_flow_from_a_file_says_that_its_verdicts_are_todays(addon: ToolCalls) 
 
 def _marks(text: str) -> list[str]:
     """Each event's mark and first words, without its number and those of verdicts."""
-    lines = [line[10:11] + re.sub(r"\A *\d* (\[[\d, ]+\] )?", " ", line[11:]) for line in text.splitlines()[2:]]
+    lines = [line[10:11] + re.sub(r"\A *\d* (\[[\d, ]+\] )?", " ", line[11:]) for line in _events_in(text)]
     return [line.partition("  {")[0].rstrip() for line in lines]
+
+
+def _events_in(text: str) -> list[str]:
+    """The lines of a body's view that are events."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("//")]
 
 
 def test_a_verdict_names_its_events_and_events_name_their_verdicts(addon: ToolCalls) -> None:
@@ -434,8 +441,8 @@ def test_the_bodies_mark_what_differs(addon: ToolCalls) -> None:
     upstream, client = _shown(flow, "Upstream body").text, _shown(flow, "Client body").text
     marks = _marks(upstream)
     assert marks[1:4] == [
-        '* text "<invoke name="Bash">\\n<paramet"',
-        '* text "er name="command">ls -la</par"',
+        '* text "<invoke name=\\"Bash\\">\\n<paramet"',
+        '* text "er name=\\"command\\">ls -la</par"',
         '* text "ameter>\\n</invoke>\\nLike so:\\n\\n`"',
     ]
     assert [mark for mark in marks if mark.startswith('  text "')] == marks[4:-2]
@@ -463,7 +470,7 @@ def test_each_event_has_the_time_of_its_last_byte(addon: ToolCalls) -> None:
         "upstream": {"microseconds": [1_000, 2_500, 12_003_000], "bytes": pieces},
         "client": None,
     }
-    times = [line[:9].strip() for line in _shown(flow, "Upstream body").text.splitlines()[2:]]
+    times = [line[:9].strip() for line in _events_in(_shown(flow, "Upstream body").text)]
     assert times == ["0.003s", *["12.003s"] * 4]
     flow.metadata[flow_metadata.TIMES]["upstream"]["bytes"][0] += 1
     assert "when they came is not known" in _shown(flow, "Upstream body").text
@@ -524,21 +531,21 @@ def test_the_conversation_has_results_beside_their_calls(addon: ToolCalls) -> No
     flow = _exchange(addon, "bye", request=json.dumps(request).encode())
     text = _shown(flow, "Conversation").text
     shown = [line.strip() for line in text.splitlines()]
-    assert shown[0] == f"qwen3 · 7 messages · 1 tool · {len(json.dumps(request)):,} bytes"
-    assert "because   the request declares 1 tool" in shown
+    assert shown[0] == f"SUMMARY: qwen3 · 7 messages · 1 tool · {len(json.dumps(request)):,} bytes"
+    assert "because:   the request declares 1 tool" in shown
     order = [
-        "1 SYSTEM  1,000 characters",
+        "1 SYSTEM  1,000 characters: |",
         "… 860 characters left out …",
-        "2 USER  14 characters",
-        "3 ASSISTANT  13 characters",
-        "call      Bash  c1",
+        "2 USER  14 characters: |",
+        "3 ASSISTANT  13 characters: |",
+        "call    Bash  c1",
         '"command": "ls"',
         "a.py",
-        "call      Bash  c2",
+        "call    Bash  c2",
         "12 lines",
-        "6 TOOL  9 characters",
+        "6 TOOL  9 characters: |",
         "of nobody",
-        "7 USER  6 characters",
+        "7 USER  6 characters: |",
     ]
     places = [shown.index(line) for line in order]
     assert places == sorted(places)
@@ -552,7 +559,7 @@ def test_the_conversation_says_what_was_rewritten(addon: ToolCalls) -> None:
     del sent["tools"]
     flow_metadata.replace_request_body(flow, json.dumps(came).encode(), json.dumps(sent).encode())
     shown = _shown(flow, "Conversation").text
-    for line in ("1 SYSTEM *  15 characters", "2 USER  14 characters", "not sent  the client's 1 tool: Bash"):
+    for line in ("1 SYSTEM *  15 characters", "2 USER  14 characters", "not sent:  'the client''s 1 tool: Bash'"):
         assert line in shown
     assert "THE CLIENT'S OWN" not in shown
     sent["messages"][1] = {"role": "user", "content": "list them"}
@@ -586,8 +593,8 @@ def test_left_out_messages_keep_their_numbers(addon: ToolCalls) -> None:
     messages[999]["content"] = note
     flow = _exchange(addon, "hello", request=json.dumps({"model": "m", "messages": messages}).encode())
     shown = _shown(flow, "Conversation").text
-    assert "999 USER  11 characters\n    message 999\n" in shown
-    assert f"1000 USER  {len(note)} characters\n    {note}" in shown
+    assert "999 USER  11 characters: |\n    message 999\n" in shown
+    assert f"1000 USER  {len(note)} characters: |\n    {note}" in shown
 
 
 # --- hostile content --------------------------------------------------------------------------------------------------
@@ -725,6 +732,15 @@ def test_a_request_ten_times_as_long_is_not_more_work(addon: ToolCalls, kind: st
     assert work[1] < 150_000
 
 
+def test_an_excerpt_of_a_binary_stream_is_both_ends() -> None:
+    events = [converseclient.frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "x" * 90}})] * 9000
+    body = b"".join(events)
+    part = excerpt.excerpt(body, "eventstream", 4)
+    assert [frame.raw for frame in part.frames] == events[:8]
+    assert part.left_out == len(body) - 8 * len(events[0])
+    assert part.starts[-1] == len(body) - len(events[0])
+
+
 @given(
     st.lists(
         st.sampled_from([b"data: a\n\n", b"\n", b"data: longer than the others\r\n\r\n", b": c\n\n", b"x"]), max_size=60
@@ -760,8 +776,8 @@ def test_what_went_out_is_never_wider_than_a_window() -> None:
     long = "echo " + "x" * 300
     for text in (long, f"{long}\nls"):
         laid_out = lines.pretty(json.dumps({"command": text, "path": "a"}))
-        made = [line.removesuffix(",") for line in lines.block("call", laid_out)]
-        assert max(map(len, made)) <= lines._CODE + len("  call      ") + len(lines._MORE)
+        made = [line.removesuffix(",") for line in lines.data("call", laid_out)]
+        assert max(map(len, made)) <= lines._CODE + len("  call:      ") + len(lines._MORE)
         assert "x" * 300 in "".join(line.strip(" │↳") for line in made)
 
 
@@ -785,7 +801,7 @@ def test_wrapped_lines_make_up_the_long_ones(given_: list[str]) -> None:
 
 def test_a_paragraph_is_cut_between_words(addon: ToolCalls) -> None:
     shown = _shown(_exchange(addon, "word and word " * 20)).text.splitlines()
-    got = shown[shown.index("CLIENT GOT  finish: stop") + 1 :][:3]
+    got = shown[shown.index("CLIENT GOT, finish stop: |") + 1 :][:3]
     assert [line[:6] for line in got] == ["    wo", "    ↳ ", "    ↳ "]
     assert max(map(len, got)) < 120
     assert all(line.endswith(" ") for line in got)
@@ -834,18 +850,18 @@ def test_the_list_and_the_view_show_a_reply_that_is_coming(looks: list[Live]) ->
             for piece in pieces[:14]:
                 tap(piece)
             await until(lambda: len(looks) == 3)
-            assert flow.comment == "… lifting Bash (invoke)"
+            assert summary_in(flow) == "… lifting Bash (invoke)"
             assert len(told.flows) == 1  # nothing more came, so nothing more is told
             shown = _shown(flow)
             assert shown.view_name == "Tool calls"
-            assert shown.text.splitlines()[0] == "the reply is still coming: … lifting Bash (invoke)"
+            assert shown.text.splitlines()[0] == "SUMMARY: 'the reply is still coming: … lifting Bash (invoke)'"
             assert '    → Bash {"command":"ls' in shown.text
             assert "the reply is still coming" in _shown(flow, "Upstream body").text
             for piece in (*pieces[14:], b""):
                 tap(piece)
             addon.response(flow)
-            assert flow.comment == "lifted Bash (invoke)"
-            assert _shown(flow).text.splitlines()[0] == "lifted Bash (invoke)"
+            assert summary_in(flow) == "lifted Bash (invoke)"
+            assert _shown(flow).text.splitlines()[0] == "SUMMARY: lifted Bash (invoke)"
             assert flow_metadata.UPSTREAM in flow.metadata
             seen = len(looks)
             await until(lambda: len(looks) > seen)
@@ -871,13 +887,13 @@ def test_a_users_comment_stays_and_ours_goes(looks: list[Live], ends: str) -> No
             for flow in flows:
                 live.begin(flow)
             await until(lambda: looks)
-            assert [flow.comment for flow in flows] == ["… lifting Bash (invoke)", "look here"]
+            assert [summary_in(flow) for flow in flows] == ["… lifting Bash (invoke)", "look here"]
             if ends == "stop":
                 live.stop()
             else:
                 for flow in flows:
                     live.end(flow)
-            assert [flow.comment for flow in flows] == ["", "look here"]
+            assert [summary_in(flow) for flow in flows] == ["", "look here"]
 
     asyncio.run(run())
 

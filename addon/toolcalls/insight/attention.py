@@ -13,7 +13,7 @@ from toolcalls.insight.damage import sentence_of
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.glossary import BROKE_OFF, EMPTY, FAILED_REQUEST, LEAK, NEEDS_LOOK
 from toolcalls.insight.vocabulary.notes import NOTES
-from toolcalls.insight.vocabulary.reasons import REASONS, remedy_of
+from toolcalls.insight.vocabulary.reasons import help_for
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS
 
 GROUPS = 500  # that are kept apart; turns of more than these are counted as `OTHERS`
@@ -89,8 +89,7 @@ class Group:
         note = NOTES.get(self.cause)
         if note is not None:
             return note.remedy
-        words = remedy_of(self.cause)
-        return f"it is taken where {words}" if words and self.cause in REASONS else ""
+        return help_for(self.cause)
 
 
 type _Key = tuple[str, str, str, str]
@@ -117,8 +116,8 @@ class Attention:
         """Take a turn out as it was entered."""
         for key, concern in self._entered.pop(turn.id, ()):
             group = self._groups[key]
-            group.tools[concern.tool] -= 1
-            group.sessions[turn.session] -= 1
+            _take_one(group.tools, concern.tool)
+            _take_one(group.sessions, turn.session)
             group.turns.pop(bisect_left(group.turns, (turn.started, turn.id)))
             if not group.turns:
                 del self._groups[key]
@@ -132,3 +131,10 @@ class Attention:
         if key in self._groups or len(self._groups) < GROUPS:
             return key
         return concern.kind, OTHERS, "", OTHERS
+
+
+def _take_one(counts: Counter[str], key: str) -> None:
+    """One less; a key with none left goes, since sessions come and go without end."""
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]

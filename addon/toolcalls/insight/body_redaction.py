@@ -1,4 +1,4 @@
-"""Secrets taken out of bodies: JSON documents, event streams, lines of JSON, or any other text.
+"""Secrets taken out of bodies: JSON documents, event streams, lines of JSON, or any other text; AWS's event streams.
 
 A stream spreads a secret over several events. So the strings that stand in the same place of successive events are
 joined, the joined text is searched, and the secret is taken out of each piece. A body without secrets stays byte for
@@ -11,20 +11,47 @@ from typing import Any
 
 from toolcalls.insight.own_secrets import NO_SECRETS, OwnSecrets
 from toolcalls.insight.redaction import REDACTED, redacted_text, redacted_value, secret_spans
+from toolcalls.wires.eventstream import begins_stream, read, size_of
+from toolcalls.wires.frames import EventStream, EventStreamChunks
 
 
 def redacted_body(body: bytes, own: OwnSecrets = NO_SECRETS) -> bytes:
-    """A body without content coding: one JSON document, an event stream, lines of JSON, or any text.
+    """A body without content coding: one JSON document, an event stream, lines of JSON, or any text; AWS's messages.
 
     own   what the headers of its flow hold, which goes, too
 
     Bytes that are no UTF-8 are no text and are replaced as a whole, as nobody can say what they hold.
     """
+    if begins_stream(body):
+        return _messages(body, own)
     try:
         text = body.decode()
     except UnicodeDecodeError:
         return REDACTED.encode()
     return own.text(redacted_text(_joined(text, own))).encode()
+
+
+def _messages(body: bytes, own: OwnSecrets) -> bytes:
+    """An event stream of AWS's. What stands in its payloads is searched as lines of JSON; new ones have new checksums.
+
+    A body that cannot be read to its end is replaced as a whole. So is one whose payloads hold line ends.
+    """
+    try:
+        first = read(body[: size_of(body)])
+        frames = (EventStreamChunks if first.name == "chunk" else EventStream)(len(body))
+        found = [*frames.feed(body), *frames.flush()]
+        lines = [frame.data.decode() for frame in found if frame.complete and frame.data is not None]
+    except ValueError:  # broken, or no UTF-8
+        return REDACTED.encode()
+    if len(lines) != len(found):
+        return REDACTED.encode()
+    clean = own.text(redacted_text(_joined("\n".join(lines), own))).split("\n")
+    if len(clean) != len(lines):
+        return REDACTED.encode()
+    return b"".join(
+        frame.raw if now == was else frames.build(now.encode(), frame.raw, keep=True, name=None)
+        for frame, was, now in zip(found, lines, clean, strict=True)
+    )
 
 
 def _joined(text: str, own: OwnSecrets) -> str:
@@ -83,7 +110,7 @@ def _dumped(value: Any) -> str:
 
 
 # Members that say which of several things an event belongs to: choices, blocks, items, calls.
-_NUMBERS = ("index", "output_index", "content_index", "summary_index", "item_id")
+_NUMBERS = ("index", "contentBlockIndex", "output_index", "content_index", "summary_index", "item_id")
 
 
 def _below(value: dict[str, Any], path: str) -> str:

@@ -89,7 +89,8 @@ def own_secrets(headers: Iterable[tuple[str, str]], url: str = "") -> OwnSecrets
         value for name, value in parse_qsl(parts.query) if _QUERY.fullmatch(name) or SECRET_KEY.fullmatch(name)
     )
     found.update(unquote(one) for one in parts.netloc.rpartition("@")[0].split(":")[1:])
-    long = {value for value in found if len(value) >= _LEAST}
+    # What was redacted before is none: to look for it would find it in each body that was.
+    long = {value for value in found if len(value) >= _LEAST and value != REDACTED}
     return OwnSecrets(frozenset(long)) if long else NO_SECRETS
 
 

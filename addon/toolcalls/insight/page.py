@@ -4,6 +4,8 @@ What models, servers and clients said is text here and never markup: it enters t
 and shows characters that hide or turn others. The pages can be read without a script up to a size (mitmweb's has one
 for what is new, the file one that lists, searches and unpacks), load nothing, and say so in a content security policy:
 style and script by their hash.
+
+Past 300 lines: both pages are made of the same few pieces, which stand here side by side.
 """
 
 import json
@@ -19,7 +21,7 @@ from toolcalls.insight.formatting import counted, duration, escaped, percent, to
 from toolcalls.insight.packing import rows, sections
 from toolcalls.insight.prices import currency_of, money
 from toolcalls.insight.scorecard import BY, Row, Scorecard
-from toolcalls.insight.session_page import Block, outcome_strip, quoted, session_blocks, session_body
+from toolcalls.insight.session_page import Block, outcome_strip, quoted, session_blocks, session_body, worst_badge
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Links, attention, conformance, cost, models
 from toolcalls.insight.turn import Turn
@@ -31,6 +33,7 @@ PAGE = "/toolcalls"  # in mitmweb
 _FLOW = "/#/flows/{id}/response"  # where mitmweb shows a flow
 _WHY = "/toolcalls/why?id={id}"
 _SESSIONS = 150  # rows of the list; the exchanges of older ones are listed all the same
+PAGE_TURNS = 100  # of one page of a session in mitmweb
 _OPEN = 12  # of these that are shown without being asked for
 
 
@@ -100,7 +103,17 @@ def live_rows(sessions: Sessions, since: int) -> str:
 
 
 def _turn_address(sessions: Sessions, turn: Turn) -> str:
-    return f"{_session_address(turn.session)}#s-t{sessions.place(turn) + 1}"
+    return _place_address(turn.session, sessions.place(turn))
+
+
+def _place_address(session: str, place: int) -> str:
+    return f"{_session_address(session)}&page={place // PAGE_TURNS + 1}#s-t{place + 1}"
+
+
+def live_turn(sessions: Sessions, flow: str) -> str:
+    """The address of the last turn of a flow; of the list where there is none."""
+    found = [turn for turn in sessions.turns() if flow_of(turn.id) == flow]
+    return _turn_address(sessions, found[-1]) if found else PAGE
 
 
 def live_overview(sessions: Sessions, prices: Sequence[Price] = ()) -> list[Block]:
@@ -116,12 +129,32 @@ def _session_address(id_: str) -> str:
     return f"/toolcalls/session?id={quoted(id_)}"
 
 
-def live_session(session: Session | None, prices: Sequence[Price] = ()) -> list[Block]:
-    """One session, as mitmweb's page has it."""
+def live_session(session: Session | None, prices: Sequence[Price] = (), page: int | None = None) -> list[Block]:
+    """One session, as mitmweb's page has it: the turns of a page, counted from 1, the last one without a number."""
     back = Block("back", f'<div data-key="back">{_back(PAGE)}</div>')
     if session is None:
         return [back, Block("head", '<div data-key="head"><p>This session is not here (any more).</p></div>')]
-    return [back, *session_blocks(session, "s", (_FLOW, _WHY), prices)]
+    count = len(session.turns)
+    last = max(1, -(-count // PAGE_TURNS))
+    page = last if page is None else min(max(1, page), last)
+    places = range((page - 1) * PAGE_TURNS, min(page * PAGE_TURNS, count))
+    head, *turns = session_blocks(
+        session, "s", (_FLOW, _WHY), prices, places, lambda place: _place_address(session.id, place)
+    )
+    return [back, head, *([_page_links(session, page, last, places)] if last > 1 else []), *turns]
+
+
+def _page_links(session: Session, page: int, last: int, places: range) -> Block:
+    """Which turns these are, and the way to the others."""
+    address = escaped(_session_address(session.id))
+    said = f"turns {places.start + 1:,} to {places.stop:,} of {len(session.turns):,}"
+    links = {"« first": "&amp;page=1", "← earlier": f"&amp;page={page - 1}"} if page > 1 else {}
+    behind = {"later →": f"&amp;page={page + 1}", "latest »": ""} if page < last else {}
+    before, after = (
+        " ".join(f'<a href="{address}{query}">{words}</a>' for words, query in one.items()) for one in (links, behind)
+    )
+    shown = f"{before} <span>{said}</span> {after}"
+    return Block("pages", f'<nav class="pages" data-key="pages" aria-label="Pages">{shown}</nav>')
 
 
 def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
@@ -295,6 +328,6 @@ def _session(one: Session, link: str, names: Sequence[str], prices: Sequence[Pri
         "calls": str(one.calls),
         "tokens": escaped(token_counts(one.tokens()) or "not said"),
         "cost": "not known" if (spent := cost([one], prices)) is None else money(spent, currency_of(prices)),
-        "worst": f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}{coming}',
+        "worst": f"{worst_badge(worst, leak)}{coming}",
     }
     return "<tr>" + "".join(f'<td data-name="{name}"><span>{cells[name]}</span></td>' for name in names) + "</tr>"

@@ -4,7 +4,7 @@ It is made in blocks, one element each, so that mitmweb's page can put in place 
 Over 300 lines: a turn has many parts, and each is a few lines.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -18,11 +18,18 @@ from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.turn_sides import arguments, fetched, is_delivered, sides
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
-from toolcalls.insight.vocabulary.reasons import remedy_of, with_sentence
+from toolcalls.insight.vocabulary.reasons import help_for, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.insight.waterfall import phases, waterfall
 from toolcalls.route import Price
 
-_PARTS = {"waiting": "waiting", "streaming": "reply streams", "calling": "call streams", "closing": "after the call"}
+_PARTS = {
+    "waiting": "waiting",
+    "streaming": "reply streams",
+    "calling": "call streams",
+    "closing": "after the call",
+    "tools": "the agent and its tools, behind it",
+}
 _KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
 _STRIP = 48  # marks of a session in the list
@@ -63,17 +70,31 @@ def session_body(session: Session, anchor: str, prices: Sequence[Price] = ()) ->
     return f'{head.html}<ol class="turns">{"".join(turn.html for turn in turns)}</ol>'
 
 
-def session_blocks(session: Session, anchor: str, links: Links = None, prices: Sequence[Price] = ()) -> list[Block]:
-    """A session's head, and each of its turns as an item of a list. `anchor`: what their places' ids begin with."""
+def session_blocks(
+    session: Session,
+    anchor: str,
+    links: Links = None,
+    prices: Sequence[Price] = (),
+    places: range | None = None,
+    address: Callable[[int], str] | None = None,
+) -> list[Block]:
+    """A session's head, and each of its turns as an item of a list.
+
+    anchor    what the ids of the turns' places begin with
+    places    of the turns that are shown; all of them without it
+    address   of the turn of a place, where that may stand on another page
+    """
     scale = _scale(max((turn.seconds or 0.0 for turn in session.turns), default=0.0))
+    shown = range(len(session.turns)) if places is None else places
+    link = address or (lambda place: f"#{anchor}-t{place + 1}")
     turns = [
-        Block(f"turn {turn.id}", _turn(session, place, scale, anchor, links, prices))
-        for place, turn in enumerate(session.turns)
+        Block(f"turn {session.turns[place].id}", _turn(session, place, scale, anchor, links, prices, link))
+        for place in shown
     ]
-    return [Block("head", _head(session, prices)), *turns]
+    return [Block("head", _head(session, prices, shown)), *turns]
 
 
-def _head(session: Session, prices: Sequence[Price]) -> str:
+def _head(session: Session, prices: Sequence[Price], shown: range) -> str:
     tokens = session.tokens()
     parts = [
         ", ".join(session.agents) or "agent not named",
@@ -91,6 +112,7 @@ def _head(session: Session, prices: Sequence[Price]) -> str:
     return (
         f'<div data-key="head"><h2>{escaped(session.title)}</h2>'
         f'<p class="told">{escaped(" · ".join(parts))}</p>{_timeline(session)}'
+        f"{waterfall(session.turns[shown.start : shown.stop], shown.start)}"
         f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
     )
 
@@ -142,7 +164,15 @@ def _scale(longest: float) -> float:
     return size
 
 
-def _turn(session: Session, place: int, scale: float, anchor: str, links: Links, prices: Sequence[Price]) -> str:
+def _turn(
+    session: Session,
+    place: int,
+    scale: float,
+    anchor: str,
+    links: Links,
+    prices: Sequence[Price],
+    address: Callable[[int], str],
+) -> str:
     turn = session.turns[place]
     status = "" if not turn.status or 200 <= turn.status < 300 else f' <b class="bad">HTTP {turn.status}</b>'
     if not turn.status and turn.state == "ended":
@@ -160,7 +190,7 @@ def _turn(session: Session, place: int, scale: float, anchor: str, links: Links,
         f"<small>at {duration(turn.started - session.started)}{_pause(session, place)} · "
         f"{escaped(turn.model)}</small></h3>"
         f"{error}{failure}{_doing(turn)}{_verdicts_of(turn)}{listed}{sides(turn)}{_times(turn, scale)}"
-        f"{_request(session, place, anchor)}"
+        f"{_request(session, place, address)}"
         f'<p class="facts">{_facts(turn, links, prices)}</p></article></li>'
     )
 
@@ -179,7 +209,14 @@ def _badges(turn: Turn) -> str:
         return f'<span class="badge {turn.state}">{_STATES[turn.state]}</span>'
     worst = turn.worst or ("no call" if turn.wire else "not read")
     leaks = sum(verdict.outcome == "leak" for verdict in turn.verdicts)
-    return f'<span class="badge {worst.replace(" ", "-")}">{escaped(worst)}</span>{_leak() if leaks else ""}'
+    return worst_badge(worst, _leak() if leaks else "")
+
+
+def worst_badge(worst: str, leak: str) -> str:
+    """What most needs a look, in a word. A leak is a call that was declined, so it is not said twice."""
+    if leak and worst == "declined":
+        return leak
+    return f'<span class="badge {escaped(worst).replace(" ", "-")}">{escaped(worst)}</span>{leak}'
 
 
 def _leak() -> str:
@@ -229,32 +266,25 @@ def _times(turn: Turn, scale: float) -> str:
     if not known:
         return "" if turn.state == "waiting" else '<p class="times">No times were recorded.</p>'
     words = " · ".join(f"{name} {duration(moment)}" for name, moment in known.items())
-    return f'{_bar(known, scale)}<p class="times">{words}</p>'
+    return f'{_bar(turn, scale)}<p class="times">{words}</p>'
 
 
-def _bar(known: Mapping[str, float], scale: float) -> str:
-    end = max(known.values())
-    first = known.get("first byte", end)
-    argument = known.get("first argument byte", end)
-    complete = known.get("call complete", end)
-    edges = [("waiting", 0.0, first), ("streaming", first, argument)]
-    edges += [("calling", argument, complete), ("closing", complete, end)]
+def _bar(turn: Turn, scale: float) -> str:
     one = 1000 / scale
     drawn = "".join(
         f'<rect class="{name}" x="{start * one:.1f}" y="0" width="{max(3.0, (stop - start) * one):.1f}" height="10"/>'
-        for name, start, stop in edges
-        if stop > start
+        for name, start, stop in phases(turn)
     )
     return f'<svg class="times" viewBox="0 0 1003 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
 
 
 def _call(verdict: Verdict, *, badged: bool) -> str:
     reason = with_sentence(verdict.reason) if verdict.reason else ""
-    remedy = remedy_of(verdict.reason or "")
+    remedy = help_for(verdict.reason or "", "all the same where")
     known = [(one, REPAIRS.get(one)) for one in verdict.repairs]
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
-    unless = f"It is taken all the same where {remedy}." if remedy else ""
+    unless = f"I{remedy[1:]}." if remedy else ""
     lines = [line for line in (reason, verdict.guess, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"wrong: {one}" for one in verdict.defects]
     lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
@@ -271,7 +301,7 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
 # --- the request ------------------------------------------------------------------------------------------------------
 
 
-def _request(session: Session, place: int, anchor: str) -> str:
+def _request(session: Session, place: int, address: Callable[[int], str]) -> str:
     """What a request says that the one before did not."""
     asked = session.turns[place].request
     if asked.unread:
@@ -292,7 +322,7 @@ def _request(session: Session, place: int, anchor: str) -> str:
     changes = "".join(map(_change, difference.changes[:_CHANGES]))
     more_changes = len(difference.changes) - _CHANGES
     rest = f"<p>{more_changes} more changes</p>" if more_changes > 0 else ""
-    link = f'<a href="#{anchor}-t{before + 1}">turn {before + 1}</a>'
+    link = f'<a href="{escaped(address(before))}">turn {before + 1}</a>'
     grown = asked.size - session.turns[before].request.size
     size = f"{asked.size:,} bytes, {abs(grown):,} {'more' if grown >= 0 else 'fewer'} than there"
     return (

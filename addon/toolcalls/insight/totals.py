@@ -94,14 +94,14 @@ def _group(sessions: Sessions, group: Group, links: Links) -> str:
     found = [turn for turn in map(sessions.turn, group.newest(_LATEST)) if turn is not None]
     latest = found[0]
     first = sessions.turn(group.turns[0][1])
-    tools = [name for name, count in group.tools.most_common() if name and count > 0]
+    tools = [name for name, _ in group.tools.most_common() if name]
     more = f" and {len(tools) - _NAMES} more" if len(tools) > _NAMES else ""
     named = f"<br><small>{escaped(', '.join(tools[:_NAMES]) + more)}</small>" if tools else ""
     said = f"<br><small>{escaped(latest.error)}</small>" if latest.error and latest.error != group.cause else ""
     remedy = f'<br><small class="remedy">→ {escaped(group.remedy)}</small>' if group.remedy else ""
     where = "".join(f"<li>{_where(turn, links)}</li>" for turn in found[1:])
     others = f"<details><summary>earlier ones</summary><ul>{where}</ul></details>" if where else ""
-    in_sessions = counted(sum(count > 0 for count in group.sessions.values()), "session")
+    in_sessions = counted(len(group.sessions), "session")
     dialect = f" <small>({escaped(group.dialect)})</small>" if group.dialect else ""
     return _row(
         {

@@ -1,4 +1,4 @@
-"""What the log says when the proxy listens: version, configuration, APIs, and what an agent must be told to come here.
+"""What the log says when the proxy listens: version, configuration, APIs, and the addresses to configure in an agent.
 
 The same lines come however mitmproxy was started. mitmweb's page has a line of its own (`page/addon.py`).
 """
@@ -35,7 +35,7 @@ def _configuration(config_file: ConfigFile) -> str:
 
 
 def _way_in(mode: Any, address: str) -> Iterator[str]:
-    """What an agent is told so that its requests come to a listener."""
+    """The address of a listener, as an agent's settings take it."""
     if isinstance(mode, ReverseMode):
         host, port = mode.address
         if mode.scheme in {"http", "https"}:

@@ -1,4 +1,4 @@
-"""Replies with the status of an error: they pass unread, but some quote a call that the server could not parse.
+"""Replies with the status of an error are forwarded unparsed, but some quote a call that the server could not parse.
 
 Where the route mends it (`mend: [errors]`), the client is given the reply that the error was meant to be, in the form
 that its request asks for. The error's status and body stay in the flow.

@@ -4,14 +4,16 @@ A plan is a function of the configuration and the request, so it is the same liv
 no reference to the flow, because a tap holds the plan.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import blake2b
 
 from mitmproxy import http
 
 from toolcalls.config import select
 from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.mitm.request_signing import signs_body
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.processors.reactor_runner import RUNNER
 from toolcalls.reading.policy import CallPolicy
@@ -36,14 +38,14 @@ MAX_REQUEST = 64 * 1024 * 1024  # bytes
 
 
 class ReplyNotParsed(Exception):
-    """A request of an LLM API whose reply passes unread; the text says why and is safe to log once escaped."""
+    """A request of an LLM API whose reply is forwarded unparsed; the text says why and is safe to log once escaped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangePlan:
     """What is done to one exchange.
 
-    seed             a digest of the request's body, from which the ids of lifted calls are made
+    seed             gives a digest of the request's body, from which the ids of lifted calls are made
     asked_form       how the body of the reply is framed that the request asks for
     request          the body that came, and the one that the upstream is sent instead; None if it is the same
     processors       the route's; None for none
@@ -57,7 +59,7 @@ class ExchangePlan:
     call_policy: CallPolicy
     decision: Decision
     tools: Toolbox
-    seed: bytes
+    seed: Callable[[], bytes]
     request: tuple[bytes, bytes] | None = None
     processors: Processors | None = None
     watch: LoopWatch | None = None
@@ -136,7 +138,7 @@ def plan_for(
     asked = call_memory.with_tools(asked) if call_memory is not None else asked
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
-    headers = {name.lower(): request.headers[name] for name in request.headers}
+    headers = _by_name(request.headers)
     if clients is not None:
         recognised = _recognised(clients, session_of(headers, request.pretty_host, body, asked), headers, config)
     decision = decide(route, asked, headers, config.vtc_client_patterns, recognised=recognised)
@@ -146,16 +148,28 @@ def plan_for(
     watch = loop_watch_for(wire.name, body, route, decision)
     made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
     may_be_refused = bool(notes)
-    if route.rewrite_request and not fetched:
+    if route.rewrite_request and signs_body(request):
+        notes = (f"{_PASSES}it is signed (AWS Signature Version 4); a bearer token signs nothing", *notes)
+    elif route.rewrite_request and not fetched:
         made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, tools, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
-    seed = blake2b(request.path.encode() if fetched else body, digest_size=16).digest()
+    said = request.path.encode() if fetched else body
+    seed = cache(lambda: blake2b(said, digest_size=16).digest())  # of a long body only where an id is made
     request_body = (body, made) if made else None
     return ExchangePlan(
         wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
         recognised, wire.asked_form(request.path, body),
     )  # fmt: skip
+
+
+def _by_name(headers: http.Headers) -> dict[str, str]:
+    """The headers by their names in lower case, those of one name joined, in one pass."""
+    found: dict[str, str] = {}
+    for raw_name, raw_value in headers.fields:
+        name, value = raw_name.decode("utf-8", "surrogateescape").lower(), raw_value.decode("utf-8", "surrogateescape")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
 
 
 def _recognised(clients: ClientMemory, session: bytes, headers: Mapping[str, str], config: Config) -> str | None:

@@ -14,6 +14,7 @@ mitmproxy catches and logs what fails in a hook, and the traffic passes.
 
 import logging
 from collections.abc import Awaitable
+from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -30,6 +31,7 @@ from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.reporting import LIVE, Reporter, exchange_label, log_losses
+from toolcalls.mitm.request_signing import signs_header
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.unknown_apis import UnknownAPIs
 from toolcalls.mitm.websocket_hooks import WebSocketHooks
@@ -93,7 +95,7 @@ class Exchanges:
         playback = ctx.master.addons.lookup.get("serverplayback")
         for flows in getattr(playback, "flowmap", {}).values():
             self._replayed_bodies.add(flows)
-        if plan.may_change:
+        if plan.may_change and not signs_header(flow.request, "accept-encoding"):
             flow.request.headers["accept-encoding"] = "identity"
         if plan.request is not None and flow_metadata.original_request_body(flow) is None:
             flow_metadata.replace_request_body(flow, *plan.request)
@@ -108,13 +110,15 @@ class Exchanges:
         if wire is None or config_file is None:
             return None
         original = flow_metadata.original_request_body(flow)
+        metrics = self._options.metrics if flow.live else None
         try:
-            plan = plan_for(
-                wire, flow.request, config_file.current(), original, self._reporter.calls,
-                self._reporter.clients if flow.live else None, flow_metadata.recognised_client(flow),
-            )  # fmt: skip
+            with nullcontext() if metrics is None else metrics.planning():
+                plan = plan_for(
+                    wire, flow.request, config_file.current(), original, self._reporter.calls,
+                    self._reporter.clients if flow.live else None, flow_metadata.recognised_client(flow),
+                )  # fmt: skip
         except ReplyNotParsed as reason:
-            logger.info(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(reason))}")
+            logger.info(f"{exchange_label(flow)}: the reply is forwarded unparsed: {report.visible(str(reason))}")
             plan = None
         self._plans[flow] = plan
         return plan
@@ -148,7 +152,7 @@ class Exchanges:
         if flow.response.raw_content is not None:
             return hook_work.run(self._serve, flow, flow.response, plan, form)
         if callable(flow.response.stream):
-            logger.warning(f"{exchange_label(flow)}: the reply passes unread: another addon streams it")
+            logger.warning(f"{exchange_label(flow)}: the reply is forwarded unparsed: another addon streams it")
         elif (tap := self._tap(flow, flow.response, plan, form)) is not None:
             if plan.may_change and form == "whole" and hook_work.is_announced_large(flow.response):
                 self._gathered[flow] = tap
@@ -173,18 +177,20 @@ class Exchanges:
 
         If a rule may block calls of the reply, nothing passes of one in an unknown coding or charset.
         """
+        metrics = self._options.metrics
+        make = ResponseTap if metrics is None or not flow.live else metrics.tap
         if plan.may_block and (charset := unreadable_charset(response, form)) is not None:
             unknown_charset = UnknownCoding(f"charset {charset!r}")
-            return ResponseTap(plan.exchange(form), form=form, decoder=unknown_charset, changes=True)
+            return make(plan.exchange(form), form=form, decoder=unknown_charset, changes=True)
         try:
             limit = plan.call_policy.route.max_decoded_bytes
             decoder = decoder_of(response.headers.get("content-encoding", ""), limit)
         except LookupError as unknown:
             if plan.may_block:
-                return ResponseTap(plan.exchange(form), form=form, decoder=UnknownCoding(str(unknown)), changes=True)
-            logger.warning(f"{exchange_label(flow)}: the reply passes unread: {report.visible(str(unknown))}")
+                return make(plan.exchange(form), form=form, decoder=UnknownCoding(str(unknown)), changes=True)
+            logger.warning(f"{exchange_label(flow)}: the reply is forwarded unparsed: {report.visible(str(unknown))}")
             return None
-        return ResponseTap(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
+        return make(plan.exchange(form), form=form, decoder=decoder, changes=plan.may_change)
 
     async def _serve(
         self, run: Run, flow: http.HTTPFlow, response: http.Response, plan: ExchangePlan, form: Form

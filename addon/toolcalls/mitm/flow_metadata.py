@@ -19,7 +19,8 @@ from typing import Any, SupportsIndex
 
 from mitmproxy import http
 
-from toolcalls.insight.report import filter_words
+from toolcalls.insight.redaction import redacted_text
+from toolcalls.insight.report import filter_words, visible
 from toolcalls.insight.vocabulary.statuses import MARKS
 from toolcalls.mitm.response_tap import ResponseTap, TimedBody
 
@@ -35,6 +36,7 @@ CLIENT = "toolcalls_client"
 _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
 
 
+_MODEL = 32  # characters of a model's name in a comment
 _OF_ERRORS = ("retry-after", "retry-after-ms", "x-should-retry")  # what they tell clients to do about an error
 
 
@@ -123,16 +125,27 @@ def _times(body: TimedBody) -> dict[str, list[int]]:
 
 
 def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
-    """Store the report, and its summary and mark unless the user has set others."""
+    """Store the report, and the comment and mark that it gives unless the user has set others."""
     was = flow.metadata.get(REPORT)
     old = was if isinstance(was, dict) else {}
     data = writable(report)
     flow.metadata[REPORT] = data
     flow.metadata[FILTER_WORDS] = filter_words(data)
-    if flow.comment in {"", old.get("summary")}:
-        flow.comment = data["summary"]
+    if flow.comment in {"", old.get("summary"), comment_of(old)}:
+        flow.comment = comment_of(data)
     if flow.marked in {"", MARKS.get(str(old.get("worst")))}:
         flow.marked = MARKS.get(str(data["worst"]), "")
+
+
+def comment_of(report: dict[str, Any]) -> str:
+    """What the flow list says of a report: its summary, with the model behind its first part.
+
+    `lifted write_file (invoke), qwen3 · 1 declined: fenced`: it tells one row from another, in a narrow column.
+    """
+    summary = str(report.get("summary") or "")
+    model = visible(redacted_text(str(report.get("model") or "")).rpartition("/")[2])[:_MODEL]
+    first, dot, rest = summary.partition(" · ")
+    return f"{first}, {model}{dot}{rest}" if summary and model else summary
 
 
 def add_comment(flow: http.HTTPFlow, text: str) -> None:

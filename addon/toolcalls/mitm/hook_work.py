@@ -11,8 +11,7 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.mitm import background
-
-AT_ONCE = 128 * 1024  # bytes that are read while the proxy waits: some tens of milliseconds
+from toolcalls.mitm.response_tap import AT_ONCE
 
 type Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 

@@ -78,7 +78,12 @@ class ToolCalls:
         yield from loading.apis()
         self._log_banner()
         yield from loading.reading()
+        loading.tables()
+        yield
         self.exchanges()
+        view: Any = ctx.master.addons.get("view")
+        if view is None or not view.store_count():  # flows come and go
+            loading.exempt_from_collection()
 
     def _load_next(self, slices: Iterator[None]) -> None:
         """Load one slice now, and the next when the loop has done what has come meanwhile.
@@ -100,6 +105,8 @@ class ToolCalls:
         if self._options.config_file is not None:
             for line in banner(self._options.config_file):
                 logger.info(line)
+        if self._options.metrics is not None:
+            logger.info(f"toolcalls: metrics for Prometheus: {self._options.metrics.url}")
 
     @staticmethod
     def _warn_of_exposed_listeners(options: Any) -> None:
@@ -113,6 +120,7 @@ class ToolCalls:
 
     def done(self) -> None:
         """mitmproxy stops, or reloads the addon."""
+        loading.end_exemption()
         self._focus.stop()
         if self._exchanges is not None:
             self._exchanges.done()

@@ -112,25 +112,25 @@ class Live:
         if size == shown.size:
             return False
         shown.size = size
-        parts = [_summary(flow), *(progress_of(exchange) for _, exchange in coming)]
+        parts = [_told(flow), *(progress_of(exchange) for _, exchange in coming)]
         _comment(flow, shown, " · ".join(filter(None, parts)))
         return True
 
 
-def _summary(flow: http.HTTPFlow) -> str:
-    """What the flow's report says in a line; "" where it has none yet."""
+def _told(flow: http.HTTPFlow) -> str:
+    """The comment that the flow's report gives; "" where it has none yet."""
     report = flow.metadata.get(flow_metadata.REPORT)
-    return str(report.get("summary", "")) if isinstance(report, dict) else ""
+    return flow_metadata.comment_of(report) if isinstance(report, dict) else ""
 
 
 def _comment(flow: http.HTTPFlow, shown: _Shown, comment: str) -> None:
-    if flow.comment in {"", shown.comment, _summary(flow)}:
+    if flow.comment in {"", shown.comment, _told(flow)}:
         flow.comment = shown.comment = comment
 
 
 def _take_back(flow: http.HTTPFlow, shown: _Shown) -> None:
     if shown.comment and flow.comment == shown.comment:
-        flow.comment = _summary(flow)
+        flow.comment = _told(flow)
 
 
 def redraw() -> None:

@@ -4,6 +4,7 @@ Imports run in mitmproxy's loop, not in a thread: a reload of the addon forgets 
 while another thread is importing them. So each slice is a module of the rooms, from the lowest room up.
 """
 
+import gc
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,6 +31,30 @@ def reading() -> Iterator[None]:
     for module in REPORT:
         import_module(f"toolcalls.insight.{module}")
         yield
+
+
+def tables() -> None:
+    """Build what is made once of all dialects and kept, by reading a reply: the first client need not wait for it."""
+    from toolcalls.reading.policy import CallPolicy  # noqa: PLC0415 - it is loaded in slices
+    from toolcalls.reading.reader import Reader  # noqa: PLC0415
+    from toolcalls.request import Request, Tool  # noqa: PLC0415
+    from toolcalls.route import Route  # noqa: PLC0415
+
+    Reader(CallPolicy(Route(), Request(tools=(Tool("Bash", {}),)))).feed("Well, it depends.\n")
+
+
+def exempt_from_collection() -> None:
+    """Leave all that is there now out of garbage collections, until `end_exemption`.
+
+    Modules, schemas and expressions stay as long as the process: looking at a hundred thousand such objects again and
+    again stops the loop for tens of milliseconds each time. Nothing is collected here: that would stop it as well.
+    """
+    gc.freeze()
+
+
+def end_exemption() -> None:
+    """What goes with a reload can be collected."""
+    gc.unfreeze()
 
 
 def _modules(package: str) -> Iterator[None]:

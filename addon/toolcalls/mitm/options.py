@@ -1,8 +1,9 @@
-"""The addon's options, and what they name: the configuration file, the log of verdicts and the folder of recordings."""
+"""The addon's options, and what they name: the configuration file, the log of verdicts, the folder of recordings, the
+address of the metrics.
+"""
 
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,11 +11,13 @@ from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 
 from toolcalls.config import ConfigError
+from toolcalls.config.mistakes import did_you_mean
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
 
 if TYPE_CHECKING:
     from toolcalls.mitm.journal import Journal
+    from toolcalls.mitm.metrics.counts import Metrics
     from toolcalls.mitm.recording.recorder import Recorder
 
 _OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
@@ -27,6 +30,7 @@ class Options:
         self.config_file: ConfigFile | None = None
         self.journal: Journal | None = None
         self.recorder: Recorder | None = None
+        self.metrics: Metrics | None = None
 
     @property
     def rejudges(self) -> bool:
@@ -37,6 +41,12 @@ class Options:
         """Add the options to mitmproxy's. A mistake in those given ends mitmproxy."""
         loader.add_option(
             "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
+        )
+        loader.add_option(
+            "toolcalls_metrics",
+            str,
+            "",
+            "Where Prometheus finds counts: a port of this machine, or HOST:PORT. Empty: nowhere.",
         )
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
         loader.add_option(
@@ -94,6 +104,11 @@ class Options:
             if self.journal is not None:
                 self.journal.close()
             self.journal = journal
+        if "toolcalls_metrics" in updated:
+            if self.metrics is not None:  # first, since the new address may be the old one
+                self.metrics.close()
+                self.metrics = None
+            self.metrics = _metrics(ctx.options.toolcalls_metrics)
         if any(name.startswith("toolcalls_record") for name in updated):
             limits = _limits()
             recorder = _open("toolcalls_record", lambda path: _recorder(path, limits))
@@ -102,8 +117,8 @@ class Options:
             self.recorder = recorder
 
     def close(self) -> None:
-        """Close the log and the recording."""
-        for output in (self.journal, self.recorder):
+        """Close the log, the recording and the metrics."""
+        for output in (self.journal, self.recorder, self.metrics):
             if output is not None:
                 output.close()
 
@@ -127,6 +142,34 @@ def _recorder(path: Path, limits: Limits) -> "Recorder":
     from toolcalls.mitm.recording.recorder import Recorder  # noqa: PLC0415 - only where the option is set
 
     return Recorder(path, limits)
+
+
+_NO_CLIENT = "toolcalls_metrics: this needs the extra `metrics`: pip install prometheus-client"
+
+
+def _metrics(address: str) -> "Metrics | None":
+    """The metrics at an address; None for an empty one. Raises ConfigError."""
+    if not address:
+        return None
+    host, port = _host_and_port(address)
+    try:
+        from toolcalls.mitm.metrics.counts import Metrics  # noqa: PLC0415 - needs the extra
+    except ModuleNotFoundError as error:
+        if error.name != "prometheus_client":
+            raise
+        raise ConfigError(_NO_CLIENT) from error
+    try:
+        return Metrics(host, port)
+    except OSError as error:
+        raise ConfigError(f"toolcalls_metrics: {host}:{port}: {error.strerror}") from error
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """What `9464`, `127.0.0.1:9464` and `[::1]:9464` name. Raises ConfigError."""
+    host, _, port = address.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and int(port) < 2**16):
+        raise ConfigError(f"toolcalls_metrics: expected a port, or an address as in 127.0.0.1:9464, found {address!r}")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _limits() -> Limits:
@@ -157,9 +200,7 @@ def _mistake(options: Any) -> str:
             continue
         if name not in options:
             known = [one for one in sorted(options.keys()) if one.startswith("toolcalls_")]
-            near = get_close_matches(name, known, n=1)
-            guess = f"did you mean {near[0]}? " if near else ""
-            return f"--set {name}: there is no such option; {guess}there are {', '.join(known)}"
+            return f"--set {name}: there is no such option{did_you_mean(name, known)}; there are {', '.join(known)}"
         if len(getattr(given, "val", ())) > 1:
             return f"--set {name} is given {len(given.val)} times"
     return ""

@@ -36,6 +36,8 @@ def form_of(wire: Wire, request: http.Request, response: http.Response, *, guard
     if form is not None or not guarded:
         return form
     body = request.raw_content or b""
+    if wire.form_in_path:
+        return wire.asked_form(request.path, body)
     if wire.name == "ollama":  # which streams where nothing is said
         return wire.form(request.path, "application/json" if _WHOLE.search(body) else "application/x-ndjson")
     streams = _STREAM.search(body) is not None or _STREAM_PATH.search(request.path) is not None

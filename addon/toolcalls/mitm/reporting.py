@@ -11,7 +11,7 @@ from toolcalls.insight.agents import agent_named
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ExchangePlan
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import log_line
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
 from toolcalls.mitm.run_totals import RunTotals
@@ -49,6 +49,8 @@ class Reporter:
         data = report.make_report(exchange, model=exchange.call_policy.request.model)
         if held is LIVE:
             self.totals.add(data)
+            if self._options.metrics is not None:
+                self._options.metrics.reply(flow, data)
         else:
             data = self._from_file(held, flow_metadata.writable(data))
         if number is None:
@@ -56,18 +58,9 @@ class Reporter:
         else:
             store_report(flow, number, data)
             flow_metadata.annotate(flow, joined(turn_reports(flow)))
-        current = data.get("current")
-        if data["summary"] or current:
+        if line := log_line(data):
             level = logging.WARNING if data["failure"] else logging.INFO
-            logger.log(
-                level,
-                f"{exchange_label(flow)}{_asker(flow, data)}: {report.visible(data['summary'] or report.NO_CALLS)}",
-            )
-            for line in log_lines(data):
-                logger.info(f"toolcalls:   {line}")
-            if current:
-                said = report.visible(current["summary"] or report.NO_CALLS)
-                logger.info(f"toolcalls:   by the current configuration: {said}")
+            logger.log(level, f"{exchange_label(flow)}{_asker(flow, data)}: {line}")
         if exchange.failure is not None:
             # Without the exception's message, which may quote the reply.
             where = "".join(format_tb(exchange.failure.__traceback__))
@@ -85,6 +78,8 @@ class Reporter:
     def record(self, flow: http.HTTPFlow) -> None:
         """Count a live flow that has ended, and add it to the recording."""
         self.totals.ended(flow)
+        if self._options.metrics is not None:
+            self._options.metrics.ended(flow)
         if self._options.recorder is not None:
             self._options.recorder.add(flow)
 

@@ -20,7 +20,7 @@ MAX_KEPT = 16 * 1024 * 1024  # bytes
 MAX_PIECES = 500_000
 MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that is read as a whole; a larger one passes as it comes
 
-_AT_ONCE = 128 * 1024  # bytes of a whole body that are read while the host waits
+AT_ONCE = 128 * 1024  # bytes of a whole body that are read while the host waits: some tens of milliseconds
 
 
 class TimedBody:
@@ -110,7 +110,7 @@ class ResponseTap:
         if self._room is None or self._changes or self.ended or self.exchange.failure is not None:
             return 0
         size = MAX_WHOLE - self._room
-        return size if size > _AT_ONCE else 0
+        return size if size > AT_ONCE else 0
 
     def whole(self, body: bytes) -> bytes:
         """What leaves for a body that is here as a whole."""

@@ -13,6 +13,7 @@ from toolcalls.insight.vocabulary.reasons import with_remedy
 
 _ERROR = 80  # characters of what broke
 _REASONS = 8  # that are named, the most frequent ones
+_FAILURES = 200  # kinds that are counted apart: hosts and errors may be any
 
 
 class RunTotals:
@@ -39,9 +40,13 @@ class RunTotals:
         if flow.response is None:
             host = redacted_text(flow.request.pretty_host)[:_ERROR]
             why = f" ({redacted_text(flow.error.msg)[:_ERROR]})" if flow.error is not None else ""
-            self._failed[f"no reply from {host}{why}"] += 1
+            self._fail(f"no reply from {host}{why}")
         elif flow.response.status_code >= 400:
-            self._failed[f"status {flow.response.status_code}"] += 1
+            self._fail(f"status {flow.response.status_code}")
+
+    def _fail(self, why: str) -> None:
+        known = why in self._failed or len(self._failed) < _FAILURES
+        self._failed[why if known else "other failures"] += 1
 
     def lines(self) -> Iterator[str]:
         """The lines; none where no request came."""

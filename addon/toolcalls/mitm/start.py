@@ -8,11 +8,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from mitmproxy.tools import main
 
-from toolcalls.commands.streams import BadInput
+from toolcalls.commands.server_urls import server_url
 
 _TOOLS = {"web": main.mitmweb, "dump": main.mitmdump, "console": main.mitmproxy}
 _ADDON = Path(__file__).with_name("addon.py")
@@ -36,21 +35,5 @@ def mitmproxy_options(rest: Sequence[str]) -> list[str]:
     if not any(word == _LISTEN or word.startswith((f"{_LISTEN}=", "listen_host=")) for word in given):
         options += [_LISTEN, "127.0.0.1"]
     if upstream:
-        options += ["--mode", f"reverse:{origin_of(upstream)}"]
+        options += ["--mode", f"reverse:{server_url(upstream, 'UPSTREAM').origin}"]
     return [*options, *given]
-
-
-def origin_of(upstream: str) -> str:
-    """`http://host:port` of a server, however it was typed: with a path, which an agent's base URL has, or without a
-    scheme (`localhost:8000`). Raises BadInput.
-    """
-    url = upstream if "://" in upstream else f"http://{upstream}"
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise BadInput(f"{upstream}: this is no URL of a server: {error}") from error
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise BadInput(f"{upstream}: expected the URL of a model server, as in http://127.0.0.1:8000")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{port}" if port else "")

@@ -1,4 +1,4 @@
-"""Requests that look like those of an LLM API, at a path that is of none that is known: their replies pass unread.
+"""Requests that look like those of an LLM API, but whose path is unknown: their replies are forwarded unparsed.
 
 Said once for each path. Only POST requests with a JSON body are looked at, and those of known paths never come here.
 """
@@ -46,8 +46,9 @@ class UnknownAPIs:
             shown = report.visible(f"{flow.request.pretty_host}{redacted_url(path)}")
             logger.warning(
                 f"toolcalls: POST {shown} looks like an LLM API ({', '.join(found)} in its JSON), but its path is none "
-                f"that is read, so its replies pass unread. Paths that are read end in {_MEMBERS[found[0]]}: give the "
-                "agent a base URL that leads there, or file an issue that names the API"
+                "that is read, so its replies are forwarded unparsed. "
+                f"Paths that are read end in {_MEMBERS[found[0]]}: give the agent a base URL that leads there, or "
+                "file an issue that names the API"
             )
 
 

@@ -50,7 +50,7 @@ class WebSocketHooks:
             try:
                 made = plan_for(wire, flow.request, config_file.current(), body, self._reporter.calls)
             except ReplyNotParsed as reason:
-                logger.info(f"{exchange_label(flow)}: a reply passes unread: {report.visible(str(reason))}")
+                logger.info(f"{exchange_label(flow)}: a reply is forwarded unparsed: {report.visible(str(reason))}")
                 return None
             log_losses(flow, made)
             return made
@@ -58,7 +58,8 @@ class WebSocketHooks:
         inject = injector_for(flow)
         if inject is None:
             logger.warning(
-                f"{exchange_label(flow)}: replies over WebSocket pass unread: not in this version of mitmproxy"
+                f"{exchange_label(flow)}: replies over WebSocket are forwarded unparsed: "
+                "this version of mitmproxy does not allow more"
             )
             return
 

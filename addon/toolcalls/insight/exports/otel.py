@@ -45,6 +45,7 @@ from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
 from toolcalls.route import Price
 
 _PROVIDERS = {"openai_chat": "openai", "openai_responses": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
+_PROVIDERS |= dict.fromkeys(("bedrock", "bedrock_converse"), "aws.bedrock")
 _ROLES = {"assistant": "assistant", "system": "system", "tool": "tool"}
 
 

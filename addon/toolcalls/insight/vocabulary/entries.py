@@ -99,10 +99,12 @@ class Remedy:
 
     words     how a sentence goes on that ends in "unless" or "where"; "" where it depends on what the user wrote
     setting   the key, for the docs (Markdown)
+    does      what is done to the call then
     """
 
     words: str
     setting: str
+    does: Literal["taken", "mended"] = "taken"
 
     @classmethod
     def take(cls, reason: Reason) -> Self:
@@ -112,7 +114,7 @@ class Remedy:
     @classmethod
     def mend(cls, kind: str) -> Self:
         """`mend`, with this kind of damage."""
-        return cls(f"the route has mend: [{kind}], and it has one reading", f"`mend: [{kind}]`")
+        return cls(f"the route has mend: [{kind}], and it has one reading", f"`mend: [{kind}]`", "mended")
 
     @classmethod
     def larger(cls, *limits: str) -> Self:

@@ -41,10 +41,16 @@ def remedy_of(code: str) -> str:
     return entry.remedy.words if entry else ""
 
 
-def with_remedy(code: str) -> str:
-    """A reason with its sentence, and with what would take such a call all the same where there is something."""
+def help_for(code: str, condition: str = "where") -> str:
+    """What would take such a call all the same, or mend it: `it is taken where the route has …`; "" for nothing."""
     remedy = remedy_of(code)
-    return with_sentence(code) + (f"; it is taken if {remedy}" if remedy else "")
+    return f"it is {REASONS[code].remedy.does} {condition} {remedy}" if remedy else ""
+
+
+def with_remedy(code: str) -> str:
+    """A reason with its sentence, and with what would help where there is something."""
+    remedy = help_for(code, "if")
+    return with_sentence(code) + (f"; {remedy}" if remedy else "")
 
 
 def failing(condition: ConditionNumber) -> frozenset[Reason]:

@@ -11,7 +11,7 @@ _ENTRIES = (
         "the reply ended, or went on, without a closing tag behind the last argument; every argument was closed",
     ),
     RepairEntry("duplicate_closer", "a closing tag was written twice"),
-    RepairEntry("unclosed_tag", "an opening tag ended without its bracket"),
+    RepairEntry("unclosed_tag", "a tag ended without its bracket"),
     RepairEntry("duplicate_argument", "an argument was written twice; the last one counts"),
     RepairEntry("single_quotes", "strings stood in single quotes"),
     RepairEntry("raw_newline", "strings of its JSON held raw control characters"),

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, cast
 
 import mitmproxy.types
-from mitmproxy import ctx, exceptions, flow
+from mitmproxy import ctx, exceptions, flow, http
 
+from toolcalls.insight.redaction import redacted_url
 from toolcalls.mitm import background
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
@@ -16,6 +18,7 @@ from toolcalls.mitm.judging import Candidate, conditions
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.tables import (
     Table,
+    cell,
     conditions_in_sentences,
     conditions_table,
     in_a_column,
@@ -44,7 +47,9 @@ class ExplainCommands:
         found = self._conditions(flow)
         return cast(
             "mitmproxy.types.Data",
-            conditions_in_sentences(found) if _in_mitmweb() else _fitting(conditions_table(found), in_a_column),
+            [[_which(flow)], *conditions_in_sentences(found)]
+            if _in_mitmweb()
+            else _fitting(conditions_table(found), in_a_column),
         )
 
     def _conditions(self, flow: flow.Flow) -> list[Candidate]:
@@ -73,6 +78,15 @@ class ExplainCommands:
         """
         table = outcome_counts(reports_by_server(flows))
         return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else _fitting(table, in_lines))
+
+
+def _which(flow: flow.Flow) -> str:
+    """Names the flow that an answer is about, where that cannot be seen."""
+    if not isinstance(flow, http.HTTPFlow):
+        return flow.id
+    began = datetime.fromtimestamp(flow.request.timestamp_start, UTC).strftime("%H:%M:%S")
+    path = redacted_url(flow.request.path.partition("?")[0])
+    return cell(f"{flow.request.method} {path} at {began} UTC: {flow.comment or 'no comment'}")
 
 
 def _in_mitmweb() -> bool:

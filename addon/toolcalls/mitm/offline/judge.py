@@ -5,7 +5,7 @@ earlier output of `judge --json`; or, with `--against`, what another configurati
 `--against-python` what another installed version does. A flow that has no earlier verdicts is new, which is no change.
 
 Strategy: flows are read, judged (`judged_flow`) and compared one at a time, here or in other processes (`archive`), and
-each result goes to whoever shows it (`judge_output`), so that only `--json` and `--junit` hold anything of all flows.
+each result goes to whoever shows it (`judge_output`), so that nothing of all flows is held.
 
 `--mend KINDS` asks something else: what mending would have changed (`mending`).
 """
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
         before = _before(arguments, names, baseline, stack)
         job = Judging(config, None if before is not None else against, arguments.parquet, baseline)
         progress = stack.enter_context(Progress(names, [file.size for file in files]))
-        output = Output(arguments, progress.line)
+        output = stack.enter_context(Output(arguments, progress.line))
         for judged in stack.enter_context(closing(_spreading(arguments, job).judged(files, job))):
             progress.add(judged.size, judged.flows)
             for result, other in judged.results:

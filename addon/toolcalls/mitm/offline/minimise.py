@@ -1,9 +1,12 @@
 """`toolcalls minimise FILE`: the smallest reply and request that still show what is wrong with an exchange.
 
+A little over 300 lines: what is asked for is found, checked and written here for both kinds of results.
+
 Strategy: the exchange's text, tools and messages become an example in the form of a dialect case. If that alone shows
 the verdict (or the difference), it is cut down as long as it does, names and values that do not matter are replaced,
 and the result is written as a case and as a paste for an issue. What was written is read back, so that it is sure to
-show what it says.
+show what it says. Where text alone does not show it (native calls, rules), the frames and the request are cut down
+instead, as a job of `toolcalls rewrite --jsonl` (`whole_exchange`).
 """
 
 import sys
@@ -19,6 +22,7 @@ from mitmproxy import http
 
 from toolcalls.commands.dialect_cases import cases_in
 from toolcalls.commands.line_program import LineProgram
+from toolcalls.commands.progress_bar import Bar, progress_bar
 from toolcalls.commands.streams import BadInput, encode, print_error, write_output
 from toolcalls.events import Verdict
 from toolcalls.insight.formatting import counted
@@ -39,11 +43,14 @@ from toolcalls.mitm.offline.minimising.example import (
     settings_of,
     wanted,
 )
-from toolcalls.mitm.offline.minimising.reducing import Clock, reduced
+from toolcalls.mitm.offline.minimising.reducing import reduced
+from toolcalls.mitm.offline.minimising.search import Clock
 from toolcalls.mitm.offline.minimising.showing import Shows, sign_of
+from toolcalls.mitm.offline.minimising.whole_exchange import WholeExchange, whole_exchange
 from toolcalls.route import Config
 
 _ANSWER = 30.0  # seconds of another version for one example
+_SHAPE = "{n:.0f} of at most {total:.0f} s |{bar}|{postfix}"
 _SOUND = frozenset({"lifted", "lowered"})
 
 
@@ -67,22 +74,51 @@ def run(arguments: Namespace) -> int:
     config = configuration(arguments.config)
     with ExitStack() as stack:
         found = _found(arguments, config, stack)
-        clock = Clock(arguments.time)
+        if isinstance(found, WholeExchange):
+            _minimise_exchange(arguments, found, stack)
+            return 0
+        bar = stack.enter_context(progress_bar(arguments.time, "s", shape=_SHAPE))
+        clock = Clock(arguments.time, lambda clock: _show(bar, clock))
         shows = clock.counting(found.shows)
         before = found.example
         example = reduced(before, shows, clock)
         example = anonymised(example, shows, clock)
         example = reduced(example, shows, clock)
+        bar.close()
         _write(arguments, found, example)
         _say(before, example, clock)
     return 0
 
 
-def _found(arguments: Namespace, config: Config, stack: ExitStack) -> _Found:
+def _minimise_exchange(arguments: Namespace, found: WholeExchange, stack: ExitStack) -> None:
+    """Cut down the frames and the request, and write the job and the paste. Raises BadInput."""
+    bar = stack.enter_context(progress_bar(arguments.time, "s", shape=_SHAPE))
+    clock = Clock(arguments.time, lambda clock: _show(bar, clock))
+    job = found.minimised(clock)
+    bar.close()
+    line, paste = found.line(job), found.paste(job, has_config=arguments.config is not None)
+    _write_texts(arguments, line, paste)
+    late = "; --time is up, so it may be cut down further" if clock.over else ""
+    print(
+        f"toolcalls minimise: {len(found.job.line):,} → {counted(len(job.line), 'character')}, "
+        f"{len(found.job.parts)} → {counted(len(job.parts), 'frame')}, {counted(clock.readings, 'reading')}{late}",
+        file=sys.stderr,
+    )
+
+
+def _show(bar: Bar, clock: Clock) -> None:
+    """How much of its time is gone, and how often the example was read."""
+    if not bar.disable:
+        bar.set_postfix_str(counted(clock.readings, "reading"), refresh=False)
+        bar.update(min(clock.passed, clock.seconds) - bar.n)
+
+
+def _found(arguments: Namespace, config: Config, stack: ExitStack) -> _Found | WholeExchange:
     """The first exchange that shows what is asked for. Raises BadInput where none does."""
     other = configuration(arguments.against) if arguments.against is not None else None
     python = _other_python(arguments.against_python, stack) if arguments.against_python is not None else None
     seen, why = 0, ""
+    found: _Found | WholeExchange | str
     for _, flow in exchanges([arguments.file]):
         if arguments.flow is not None and not flow.id.startswith(arguments.flow):
             continue
@@ -96,6 +132,8 @@ def _found(arguments: Namespace, config: Config, stack: ExitStack) -> _Found:
                     found = _verdict(flow, reply, arguments)
                 if isinstance(found, _Found):
                     return replace(found, title=arguments.title or found.title)
+                if isinstance(found, WholeExchange):
+                    return found
                 why = found or why
         except ReplyNotParsed as reason:
             why = str(reason)
@@ -110,17 +148,23 @@ def _other_python(path: str, stack: ExitStack) -> LineProgram:
     return stack.enter_context(LineProgram([python, "-P", "-m", "toolcalls", "parse", "--jsonl"], _ANSWER))
 
 
-def _verdict(flow: http.HTTPFlow, reply: Recorded, arguments: Namespace) -> _Found | str:
-    """One candidate's verdict: the one that is asked for, else the first that is no call. A text says why not."""
+def _verdict(flow: http.HTTPFlow, reply: Recorded, arguments: Namespace) -> _Found | WholeExchange | str:
+    """One candidate's verdict: the one that is asked for, else the first that is no call, else that of the first native
+    call that is damaged or was blocked. A text says why not.
+    """
     own = [(lane, one) for lane, one in reply.read().verdicts]
+    named = None if arguments.config is None else configuration(arguments.config)
     texts = [(lane, one) for lane, one in own if one.dialect is not None]
     if arguments.candidate is not None:
         chosen = texts[arguments.candidate - 1 : arguments.candidate]
     else:
         chosen = [(lane, one) for lane, one in texts if one.status not in _SOUND][:1]
     if not chosen:
-        if any(one.dialect is None and one.status != "native" for _, one in own):
-            return "its damaged calls are native, and only those in text are cut down (see `toolcalls redact`)"
+        damaged = [(lane, one) for lane, one in own if one.dialect is None and _is_damaged(one)]
+        if damaged and arguments.candidate is None:
+            if arguments.expect is not None:
+                return "--expect is for calls in text, and its damaged calls are native"
+            return whole_exchange(flow, reply, named, *damaged[0])
         return (
             f"its {counted(len(texts), 'candidate')} became calls; name one with --candidate" if texts else "no calls"
         )
@@ -140,7 +184,13 @@ def _verdict(flow: http.HTTPFlow, reply: Recorded, arguments: Namespace) -> _Fou
             shows = showing.both(shows, _would_be_a_call)
         about.append(f"Expected: {arguments.expect}.")
         title = f"{arguments.expect}, and not {title}"
+    if arguments.expect is None and not shows(example):  # a rule, a native call or a frame decides
+        return whole_exchange(flow, reply, named, lane, verdict)
     return _checked(flow, example, shows, dialect, about, title, f"the verdict {sign} needs more than its text")
+
+
+def _is_damaged(native: Verdict) -> bool:
+    return native.status != "native" or bool(native.reason or native.repairs or native.defects)
 
 
 def _difference(
@@ -221,7 +271,10 @@ def _write(arguments: Namespace, found: _Found, example: Example) -> None:
     case = as_yaml(case_of(example, outcome, found.title, found.dialect))
     _read_back(case, example, found.dialect)
     paste = as_paste(case, example, found.about, found.dialect)
-    case, paste = redacted_text(case), redacted_text(paste)
+    _write_texts(arguments, redacted_text(case), redacted_text(paste))
+
+
+def _write_texts(arguments: Namespace, case: str, paste: str) -> None:
     for path, text in ((arguments.output, case), (arguments.issue, paste)):
         if path is not None:
             with written(path) as file:

@@ -4,16 +4,16 @@ There is one only where standard error is a terminal. What counts is bytes, sinc
 holds before it has been read. Lines of results go out through `line`, so that the bar stays below them.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from mitmproxy import http
-from tqdm import tqdm
+from mitmproxy.flow import Flow
 
-from toolcalls.commands.streams import encode, write_output
+from toolcalls.commands.progress_bar import progress_bar, write_above
+from toolcalls.commands.streams import encode
 from toolcalls.insight.formatting import counted
 from toolcalls.mitm.offline.files import flows
 
@@ -30,9 +30,7 @@ class Progress:
         self._flows = 0
         # Without a size that is known (standard input), the bar counts and names no time.
         total = sum(size for size in self._sizes if size is not None) if None not in self._sizes else None
-        self._bar = tqdm(
-            total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty(), file=sys.stderr, leave=False
-        )
+        self._bar = progress_bar(total, "B", scaled=True)
 
     def __enter__(self) -> Self:
         return self
@@ -44,10 +42,15 @@ class Progress:
 
     def exchanges(self) -> Iterator[tuple[str, int, http.HTTPFlow]]:
         """The HTTP flows of the files, each with its file and its number among the flows of it, from 1."""
+        for path, number, flow in self.flows():
+            if isinstance(flow, http.HTTPFlow):
+                yield path, number, flow
+
+    def flows(self) -> Iterator[tuple[str, int, Flow]]:
+        """The same for flows of any kind."""
         for path, size in zip(self._files, self._sizes, strict=True):
             for number, flow in enumerate(flows(path, self._at), 1):
-                if isinstance(flow, http.HTTPFlow):
-                    yield path, number, flow
+                yield path, number, flow
             self._done += size or 0
 
     def add(self, size: int, flows: int) -> None:
@@ -59,11 +62,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         """Write a line to standard output."""
-        if self._bar.disable:
-            write_output(encode(f"{text}\n"))
-            return
-        with tqdm.external_write_mode(file=sys.stdout):
-            write_output(encode(f"{text}\n"))
+        write_above(self._bar, encode(f"{text}\n"))
 
     def _at(self, position: int) -> None:
         """`position` bytes of the current file have been read."""

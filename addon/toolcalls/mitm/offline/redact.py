@@ -10,15 +10,16 @@ from mitmproxy.io import FlowWriter
 
 from toolcalls.commands.streams import encode, print_error, write_output
 from toolcalls.mitm.flow_redaction import redacted
-from toolcalls.mitm.offline.files import flows, written
+from toolcalls.mitm.offline.files import written
+from toolcalls.mitm.offline.progress import Progress
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     kept = left_out = 0
-    with written(arguments.output) as file:
+    with written(arguments.output) as file, Progress([arguments.file]) as progress:
         writer = FlowWriter(file)
-        for flow in flows(arguments.file):
+        for _, _, flow in progress.flows():
             if isinstance(flow, http.HTTPFlow):
                 writer.add(redacted(flow))
                 kept += 1

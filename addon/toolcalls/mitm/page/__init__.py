@@ -4,4 +4,4 @@ In: mitmweb's flows, whenever a browser asks. Out: HTML, made by `insight`. Star
 up to date with the flows; `handlers` answers the browser; `addon` adds the handlers to mitmweb.
 """
 
-PATH = "/toolcalls"
+from toolcalls.mitm.mitmweb import PATH as PATH

@@ -28,6 +28,7 @@ def handlers_of(state: PageState) -> list[tuple[Any, ...]]:
         (PATH + r"/?", OverviewPage, own),
         (PATH + r"/session", SessionPage, own),
         (PATH + r"/why", WhyPage, own),
+        (PATH + r"/turn", TurnPlace, own),
         (PATH + r"/exchanges", Rows, own),
         (PATH + r"/copy", Copy, own),
         (PATH + r"/page\.css", Style),
@@ -105,18 +106,20 @@ class OverviewPage(_LivePage):
 
 
 class SessionPage(_LivePage):
-    """One session, by the query parameter `id`."""
+    """One session, by the query parameter `id`; of a long one the turns of a `page`, the latest ones without it."""
 
     @property
     def page_key(self) -> str:
-        return f"session {self.get_query_argument('id', '')}"
+        return f"session {self.get_query_argument('page', '')} {self.get_query_argument('id', '')}"
 
     @property
     def shown(self) -> object:
         return self.state.sessions.one(self.get_query_argument("id", ""))
 
     def content(self) -> list[Block]:
-        return pages.live_session(self.state.sessions.one(self.get_query_argument("id", "")), self.state.prices)
+        page = self.get_query_argument("page", "")
+        session = self.state.sessions.one(self.get_query_argument("id", ""))
+        return pages.live_session(session, self.state.prices, int(page) if page.isdecimal() else None)
 
 
 class WhyPage(_LivePage):
@@ -139,6 +142,17 @@ class WhyPage(_LivePage):
 
     def content(self) -> list[Block]:
         return self.blocks
+
+
+class TurnPlace(_Handler):
+    """Leads to the last turn of the flow `id` on its session's page; to the list where it is no turn (any more)."""
+
+    def initialize(self, state: PageState) -> None:
+        self.state = state
+
+    async def get(self) -> None:
+        await self.state.follow(self.view)
+        self.redirect(pages.live_turn(self.state.sessions, self.get_query_argument("id", "")))
 
 
 class Rows(_Handler):

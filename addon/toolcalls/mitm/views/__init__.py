@@ -9,23 +9,25 @@ from importlib import import_module
 from typing import Any
 
 from mitmproxy import contentviews
+from mitmproxy.contentviews import SyntaxHighlight
 
-VIEWS = {
-    "Tool calls": ("calls", "ToolCallsView"),
-    "Upstream body": ("bodies", "UpstreamBodyView"),
-    "Client body": ("bodies", "ClientBodyView"),
-    "Conversation": ("conversation", "ConversationView"),
+from toolcalls.mitm.mitmweb import follow
+
+VIEWS: dict[str, tuple[str, str, SyntaxHighlight]] = {
+    "Tool calls": ("calls", "ToolCallsView", "yaml"),
+    "Upstream body": ("bodies", "UpstreamBodyView", "javascript"),
+    "Client body": ("bodies", "ClientBodyView", "javascript"),
+    "Conversation": ("conversation", "ConversationView", "yaml"),
 }
-"""The views by name: the module of each in this room, and its class."""
+"""The views by name: the module of each in this room, its class, and how the console and mitmdump colour it."""
 
 
 class _View(contentviews.Contentview):
     """A view that is loaded when it is first asked."""
 
-    syntax_highlight = "none"
-
-    def __init__(self, name: str, module: str, kind: str) -> None:
+    def __init__(self, name: str, module: str, kind: str, colours: SyntaxHighlight) -> None:
         self._name = name
+        self._colours = colours
         self._place = module, kind
         self._view: Any = None
 
@@ -34,13 +36,19 @@ class _View(contentviews.Contentview):
         """As the view's own."""
         return self._name
 
+    @property
+    def syntax_highlight(self) -> SyntaxHighlight:
+        """As the view's own."""
+        return self._colours
+
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """As the view's own."""
         shown: str = self._loaded().prettify(data, metadata)
         return shown
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
-        """As the view's own."""
+        """As the view's own. mitmweb asks it of every flow that is opened."""
+        follow(metadata)
         priority: float = self._loaded().render_priority(data, metadata)
         return priority
 
@@ -53,5 +61,5 @@ class _View(contentviews.Contentview):
 
 def add_views() -> None:
     """Make the views known to mitmproxy; those of an earlier load of the addon are replaced."""
-    for name, (module, kind) in VIEWS.items():
-        contentviews.add(_View(name, module, kind))
+    for name, (module, kind, colours) in VIEWS.items():
+        contentviews.add(_View(name, module, kind, colours))

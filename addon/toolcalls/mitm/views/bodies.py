@@ -37,7 +37,7 @@ _MADE = "did not come so from the upstream"
 class _BodyView(contentviews.Contentview):
     """The events of one body of a reply."""
 
-    syntax_highlight = "none"
+    syntax_highlight = "javascript"  # every event is JSON
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Raises ValueError when the addon has not read this message."""
@@ -107,9 +107,11 @@ def _lines(
         about += f"; {changed} {marked} (*)"
     if reply.live:
         about += "; the reply is still coming"
-    yield about
+    yield f"// {about}"
     if times is None:
-        yield "when they came is not known"
+        yield "// when they came is not known"
+    if spans:
+        yield '// [1]: the event brings text of the call that "Tool calls" names by this number'
     yield " "
     moments = _moments(part, len(body), times)
     codec = reply.wire.decoder(streamed=not whole) if reply.wire else None
@@ -156,9 +158,9 @@ def _words(parts: Sequence[Part]) -> str:
 def _word(event: Event) -> str:
     match event:
         case Text(text):
-            return f'text "{_short(text)}"' if text else ""
+            return f'text "{_quotable(text)}"' if text else ""
         case Reasoning(text):
-            return f'reasoning "{_short(text)}"'
+            return f'reasoning "{_quotable(text)}"'
         case CallStart(index, name):
             return f"call {index} begins: {clipped(name, _WORDS)}"
         case CallPiece(index, json):
@@ -168,6 +170,10 @@ def _word(event: Event) -> str:
         case Finish(reason):
             return f"finish: {clipped(reason, _WORDS)}"
     return ""
+
+
+def _quotable(text: str) -> str:
+    return _short(text).replace('"', '\\"')
 
 
 def _short(text: str) -> str:

@@ -12,6 +12,7 @@ eight-bit control sequences and bidi controls through.
 Past 300 lines, as the view is one page: its parts follow each other here as they do on the screen.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -34,11 +35,25 @@ from toolcalls.insight.turn import is_whole
 from toolcalls.insight.vocabulary.notes import NOTES
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
 from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.mitm.mitmweb import page_of
 from toolcalls.mitm.views.defects import defects
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt
-from toolcalls.mitm.views.lines import block, clipped, folded, pretty, shortened, wrapped
+from toolcalls.mitm.views.lines import (
+    below,
+    clipped,
+    data,
+    folded,
+    literal,
+    pretty,
+    quoted,
+    remark,
+    shortened,
+    title,
+    wrapped,
+)
 from toolcalls.mitm.views.lines import field as named
 from toolcalls.mitm.views.message import Latest, Reply, is_ours, latest_of, moment_of, reply_of
+from toolcalls.mitm.views.sides import room, side_by_side
 from toolcalls.values.usage import Tokens, tokens_of
 from toolcalls.wires import Wire
 
@@ -61,20 +76,30 @@ _MOST_NOTES = 20  # of what processors say and do
 _MOST_VERDICTS = 60  # of one reply; the rest is counted, and stands in the report
 _MOST_REPLIES = 4  # of one connection that are shown with the answer to its upgrade
 _MOST_JSON = 256 * 1024  # characters of arguments that are laid out in one view
+_MOST_TEXT = 32 * 1024  # characters of the client's text
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+_LEGEND = (
+    remark("→ a native call   │ a line of a text   ↳ the line above goes on   … something is left out"),
+    remark('events and bytes: those of the view "Upstream body", which names calls by their number here, as [1]'),
+)
 
 
 class ToolCallsView(contentviews.Contentview):
     """For replies that the addon has read; the first choice for those, and for nothing else."""
 
     name = "Tool calls"
-    syntax_highlight = "none"
+    syntax_highlight = "yaml"
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Raises ValueError when the addon has not read this message."""
         reply = reply_of(data, metadata)
         latest = latest_of(metadata, _MOST_REPLIES)
         lines = _lines(reply) if latest is None else _of_connection(latest)
-        return "\n".join(line or " " for line in lines)  # mitmweb gives a line without characters no height
+        address = page_of(metadata.flow)  # one word, so that it can be copied
+        page = [f"  page:      {address}"] if address else []
+        return "\n".join(
+            line or " " for line in (*lines, *page, *_LEGEND)
+        )  # mitmweb gives a line without characters no height
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's
         """Above every view of mitmproxy's own, where the addon reads the reply."""
@@ -100,17 +125,17 @@ def _of_connection(latest: Latest) -> Iterator[str]:
     """A WebSocket: a line for each of its replies, then the latest ones, that one first."""
     said = latest.said
     listed = list(enumerate(said, 1))
-    yield f"{counted(len(said), 'reply')} over this WebSocket, the latest first"
+    yield remark(f"{counted(len(said), 'reply')} over this WebSocket, the latest first")
     if latest.unread:
-        yield f"the last {counted(latest.unread, 'message')} are being read; look again in a moment"
+        yield remark(f"the last {counted(latest.unread, 'message')} are being read; look again in a moment")
     yield ""
     for number, summary in listed[: -_MOST_VERDICTS - 1 : -1]:
-        yield f"  {number:>4} {clipped(summary, 200) or 'no tool calls'}"
+        yield remark(f" {number:>4} {clipped(summary, 200) or 'no tool calls'}")
     if len(said) > _MOST_VERDICTS:
-        yield f"  … {counted(len(said) - _MOST_VERDICTS, 'earlier reply')} …"
+        yield remark(f" … {counted(len(said) - _MOST_VERDICTS, 'earlier reply')} …")
     for number, reply in zip(range(len(said), 0, -1), latest.replies, strict=False):
         yield ""
-        yield f"REPLY {number}"
+        yield title(f"REPLY {number}")
         yield from _lines(reply)
 
 
@@ -118,10 +143,12 @@ def _head(reply: Reply) -> Iterator[str]:
     report = reply.report
     summary = visible(report["summary"])
     if reply.live:
-        yield f"the reply is still coming{': ' if reply.progress else ''}{visible(reply.progress)}"
+        yield from summed_up(f"the reply is still coming{': ' if reply.progress else ''}{reply.progress}")
     else:
-        yield summary or f"{NO_CALLS} in this reply"
+        yield from summed_up(summary or f"{NO_CALLS} in this reply")
     yield ""
+    if report["failure"] or report.get("judged") or report.get("current") or report.get("notes"):
+        yield title("NOTES")
     if report["failure"]:
         yield from named("failed", f"{report['failure']}; {GUARDED if report.get('guarded') else _PASSED}")
     if report.get("judged"):
@@ -142,18 +169,25 @@ def _head(reply: Reply) -> Iterator[str]:
         yield from _overview(report)
 
 
+def summed_up(text: str) -> Iterator[str]:
+    """The line at the top of a view, which says it all in short."""
+    yield f"SUMMARY: {quoted(visible(text))}"
+
+
 def _overview(report: Mapping[str, Any]) -> Iterator[str]:
     """A line for each verdict, so that many are seen at once."""
+    yield title("CALLS")
     for number, verdict in enumerate(islice(report["verdicts"], _MOST_VERDICTS), 1):
         name = clipped(subject_of(verdict["name"], verdict["reason"]), 30)
-        why = f": {cause_of(verdict)}" if verdict["reason"] is not None else ""
-        yield visible(f"  {number:>2} {verdict['status']:<9}  {name}  {describe_briefly(verdict, report)}{why}")
+        why = f" ({cause_of(verdict)})" if verdict["reason"] is not None else ""
+        value = visible(f"{name}  {describe_briefly(verdict, report)}{why}")
+        yield f"  {title(f'{number} {verdict["status"]}'):<13} {quoted(value)}"
     yield ""
 
 
 def _exchange(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[str]:
     """When it happened, what it cost, and what was done to the exchange for which reason."""
-    yield "EXCHANGE"
+    yield title("EXCHANGE")
     times = [f"{name} {duration(moment)}" for name, moment in _times(reply, got, sent)]
     if times:
         yield from named("times", " · ".join(times) + ", since the request began")
@@ -165,8 +199,7 @@ def _exchange(reply: Reply, got: "_Message", sent: "_Message") -> Iterator[str]:
 def what_is_done(report: Mapping[str, Any], label: str = "reply") -> Iterator[str]:
     """What is done to an exchange, and why: the lines that the reply's and the request's view have in common."""
     yield from named("does", f"{report['kind']}: {_KINDS.get(report['kind'], 'no such kind is known here')}")
-    for number, evidence in enumerate(report["evidence"] or [_NO_EVIDENCE]):
-        yield from named("" if number else "because", evidence)
+    yield from named("because", *(report["evidence"] or [_NO_EVIDENCE]))
     speaks = f"client {report['client']}, upstream {report['upstream']}"
     written = f", calls written as {report['dialect']}" if report["dialect"] else ""
     yield from named("route", f"{report['route']}: policy {report['policy']}, {speaks}{written}")
@@ -194,10 +227,11 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
     verdicts = report["verdicts"]
     current = report.get("current", {}).get("verdicts", [])
     budget = _MOST_JSON
+    width = room()
     for number, verdict in enumerate(islice(verdicts, _MOST_VERDICTS), 1):
         counted_ = f"{number} " if len(verdicts) > 1 else ""
         name = "" if verdict["name"] is None else f"  {verdict['name'][:200]}"
-        yield visible(f"{counted_}{verdict['status'].upper()}{name}")
+        yield title(f"{counted_}{verdict['status'].upper()}{name}")
         model, client = describe(verdict, report)
         yield from named("model", model)
         yield from named("client", client)
@@ -215,12 +249,16 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
         for repair in verdict["repairs"]:
             known = REPAIRS.get(repair)
             yield from named("repaired", f"{repair}: {known.sentence if known else 'no such repair is known here'}")
-        if verdict["end"]:
-            yield from block("written", _written(sent, verdict))
         arguments = verdict["arguments"]
-        if arguments is not None:
-            budget -= len(arguments)
-            yield from block("call", pretty(arguments) if budget >= 0 else folded(arguments, size=1024))
+        budget -= len(arguments or "")
+        got = None if arguments is None else pretty(arguments) if budget >= 0 else folded(arguments, size=1024)
+        if verdict["end"] and got is not None and width:
+            yield from literal("call", side_by_side(_written(sent, verdict), got, width), width=width)
+        else:
+            if verdict["end"]:
+                yield from literal("written", _written(sent, verdict))
+            if got is not None:
+                yield from data("call", got)
         if verdict["id"]:
             yield from named("id", verdict["id"])
         if verdict["end"]:
@@ -231,9 +269,12 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
                 yield from named("current", _in_short(other, report))
         yield ""
     if len(verdicts) > _MOST_VERDICTS:
-        yield f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …"
+        yield remark(f"… {counted(len(verdicts) - _MOST_VERDICTS, 'more verdict')} in the flow's report …")
         yield ""
-    for other in current[len(verdicts) :][:_MOST_VERDICTS]:
+    new = current[len(verdicts) :][:_MOST_VERDICTS]
+    if new:
+        yield title("BY THE CURRENT CONFIGURATION")
+    for other in new:
         yield from named("current", f"and {_in_short(other, report)}")
         yield ""
 
@@ -251,10 +292,10 @@ def _change(change: Mapping[str, Any]) -> Iterator[str]:
     name, arguments = change["before"]
     by = f"by {change['rule']}: {describe_change(change)}" if change["after"] else f"taken away by {change['rule']}"
     yield from named("changed", visible(by))
-    yield from block("before", [visible(name[:200]), *folded(arguments, size=1024)])
+    yield from literal("before", [visible(name[:200]), *folded(arguments, size=1024)])
     if change["after"]:
         name, arguments = change["after"]
-        yield from block("after", [visible(name[:200]), *folded(arguments, size=1024)])
+        yield from literal("after", [visible(name[:200]), *folded(arguments, size=1024)])
 
 
 def _events(sent: "_Message", verdict: Mapping[str, Any]) -> str:
@@ -288,9 +329,8 @@ def _error(reply: Reply) -> Iterator[str]:
     """The error that the client got a reply instead of."""
     if reply.error is None:
         return
-    yield f"SERVER SENT  status {reply.error}"
     said = reply.upstream.decode("utf-8", "replace")
-    yield from (f"    {line}" for line in wrapped(folded(said, lines=40, tail=10, size=8192)))
+    yield from below(title(f"SERVER SENT status {reply.error}"), 4, wrapped(folded(said, lines=40, tail=10, size=8192)))
     yield ""
 
 
@@ -298,21 +338,51 @@ def _messages(got: "_Message", *, live: bool) -> Iterator[str]:
     """What the client got, per lane: reasoning, text, calls, how it ended and what it cost."""
     for number, lane in got.lanes.items():
         unended = "it is still coming" if live else "it was cut off"
-        ended = unended if lane.reason is None else f"finish: {visible(lane.reason) or 'no reason given'}"
-        yield f"CLIENT GOT{f' ({got.kind} {number})' if len(got.lanes) > 1 else ''}  {ended}"
-        if lane.reasoning:
-            reasoning = "".join(lane.reasoning)
-            yield f"    (reasoning, {counted(len(reasoning), 'character')})"
-            yield from (f"    │ {line}" for line in wrapped(folded(reasoning, lines=40, tail=10, size=8192)))
-        text = lane.text or ("" if lane.calls else "(no text)")
-        if text:
-            yield from ("    " + line for line in wrapped(folded(text)))
-        for name, pieces in islice(lane.calls.values(), _MOST_VERDICTS):
-            made = f"→ {clipped(name, 100)} {clipped(''.join(pieces), 240)}"
-            yield from (f"    {line}" for line in wrapped([made]))
+        ended = unended if lane.reason is None else f"finish {lane.reason or '(no reason given)'}"
+        which = f" ({got.kind} {number})" if len(got.lanes) > 1 else ""
+        yield from below(title(f"CLIENT GOT{which}, {ended}"), 4, _lane(lane))
         yield ""
     if got.left_out:
-        yield f"… {counted(got.left_out, 'byte')} in the middle of the body are not read here …"
+        yield remark(f"… {counted(got.left_out, 'byte')} in the middle of the body are not read here …")
+
+
+def _lane(lane: "_Lane") -> Iterator[str]:
+    if lane.reasoning:
+        reasoning = "".join(lane.reasoning)
+        yield f"(reasoning, {counted(len(reasoning), 'character')})"
+        yield from (f"│ {line}" for line in wrapped(folded(reasoning, lines=40, tail=10, size=8192)))
+    room_left = _MOST_TEXT
+    for text, calls in _in_sequence(lane):
+        if text.strip():
+            yield from wrapped(folded(text, size=max(1024, room_left)))
+        room_left -= len(text)
+        for name, pieces in calls:
+            yield from wrapped([f"→ {clipped(name, 100)} {clipped(''.join(pieces), 240)}"])
+    if not lane.text and not lane.calls:
+        yield "(no text)"
+
+
+def _in_sequence(lane: "_Lane") -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
+    """The text in its parts, each with the calls that stand behind it. The blank lines around calls, between which the
+    model had written them, are left out, but for one where text goes on.
+    """
+    calls = list(islice(lane.calls.items(), _MOST_VERDICTS))
+    places = [lane.places.get(index, len(lane.pieces)) for index, _ in calls]
+    at = 0
+    for number, (place, (_, call)) in enumerate(zip(places, calls, strict=True)):
+        if number and place == places[number - 1]:
+            continue
+        behind = zip(places[number + 1 :], calls[number + 1 :], strict=True)
+        beside = [call, *(one for other, (_, one) in behind if other == place)]
+        yield _beside_a_call("".join(lane.pieces[at:place]), first=not at, last=False), beside
+        at = place
+    yield _beside_a_call("".join(lane.pieces[at:]), first=not calls, last=True), []
+
+
+def _beside_a_call(text: str, *, first: bool, last: bool) -> str:
+    if not first and text.strip():
+        text = "\n" + _BLANK_LINES.sub("", text, count=1).lstrip("\n")
+    return text.rstrip("\n") if last else text.rstrip()
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------
@@ -334,11 +404,15 @@ class _Brought:
 
 @dataclass(slots=True)
 class _Lane:
-    """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word."""
+    """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word.
+
+    places   how many of `pieces` stand before each call
+    """
 
     pieces: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+    places: dict[int, int] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     reason: str | None = None
     brought: list[_Brought] = field(default_factory=list)  # by the events of the body's beginning
@@ -394,6 +468,7 @@ def _read(wire: Wire | None, body: Excerpt, *, streamed: bool) -> _Message:
                 lane.reasoning.append(event.text)
             elif isinstance(event, CallStart):
                 lane.calls[event.index] = (event.name, [])
+                lane.places[event.index] = len(lane.pieces)
             elif isinstance(event, CallPiece):
                 lane.calls.setdefault(event.index, ("", []))[1].append(event.json)
                 if event.json:

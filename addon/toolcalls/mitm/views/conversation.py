@@ -9,7 +9,7 @@ read (`small`): messages from both ends, and long ones cut; what is left out is 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -19,8 +19,8 @@ from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.exchange_plan import wire_for
 from toolcalls.mitm.flow_metadata import REPORT, original_request_body
-from toolcalls.mitm.views.calls import what_is_done
-from toolcalls.mitm.views.lines import block, clipped, field, folded, pretty, wrapped
+from toolcalls.mitm.views.calls import summed_up, what_is_done
+from toolcalls.mitm.views.lines import below, clipped, field, folded, pretty, quoted, remark, title, wrapped
 from toolcalls.mitm.views.message import report_of, tap_of
 from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
 from toolcalls.mitm.websocket.turns import REQUEST_TYPE, messages_as_received, type_and_stream
@@ -40,7 +40,7 @@ class ConversationView(contentviews.Contentview):
     """For requests to an LLM API that the addon reads; the first choice for those, and for nothing else."""
 
     name = "Conversation"
-    syntax_highlight = "none"
+    syntax_highlight = "yaml"
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Raises ValueError for a message that is no request of an API that is known here."""
@@ -99,8 +99,9 @@ def _head(
 ) -> Iterator[str]:
     turns = f" · {counted(small.messages, 'message')}" if small.messages else ""
     tools = counted(len(asked.tools), "tool")
-    yield f"{clipped(asked.model, 100) or 'no model'}{turns} · {tools} · {counted(size, 'byte')}"
+    yield from summed_up(f"{clipped(asked.model, 100) or 'no model'}{turns} · {tools} · {counted(size, 'byte')}")
     yield ""
+    yield title("REQUEST")
     report = report_of(flow)
     if report is not None:
         yield from what_is_done(report, "request")
@@ -116,18 +117,19 @@ def _head(
 
 def _tools(tools: Sequence[Tool], choice: str, client: Conversation | None) -> Iterator[str]:
     if tools:
-        yield f"TOOLS  {len(tools)}, choice: {clipped(choice, 60)}"
+        yield title(f"TOOLS  {len(tools)}, choice {clipped(choice, 60)}")
     box = Toolbox(tools)
     for tool in islice(tools, _MOST_TOOLS):
         required = box.required(tool.name)
         keys = [f"{key}{'' if key in required else '?'}" for key in islice(box.keys(tool.name), 24)]
         folded_schema = counted(len(json.dumps(tool.schema, ensure_ascii=False)), "character") if tool.schema else "no"
-        yield f"  {clipped(tool.name, 60)}({clipped(', '.join(keys), 160)})  [{folded_schema} of schema]"
+        named = title(f"{clipped(tool.name, 60)}({clipped(', '.join(keys), 160)})  [{folded_schema} of schema]")
         about = next(iter(tool.description.strip().splitlines()), "")
+        yield f"  {named}"
         if about:
-            yield f"    {clipped(about, 100)}"
+            yield f"    {quoted(clipped(about.strip(), 100))}"
     if len(tools) > _MOST_TOOLS:
-        yield f"  … {counted(len(tools) - _MOST_TOOLS, 'more tool')} …"
+        yield remark(f"… {counted(len(tools) - _MOST_TOOLS, 'more tool')} …")
     gone = [] if client is None else [tool.name for tool in client.tools if tool.name not in box.names]
     if gone:
         yield from field("not sent", f"the client's {counted(len(gone), 'tool')}: {', '.join(gone[:24])}")
@@ -145,7 +147,7 @@ def _messages(sent: Conversation, client: Conversation | None, small: Reduced) -
     kept = {_print(turn) for turn in sent.turns}
     lost = [turn for turn in client.turns if _print(turn) not in kept]
     if lost:
-        yield f"THE CLIENT'S OWN  {counted(len(lost), 'message')} that the upstream was not sent so"
+        yield title(f"THE CLIENT'S OWN  {counted(len(lost), 'message')} that the upstream was not sent so")
         yield " "
         shower = _Turns(client, Reduced(b""))
         for turn in lost:
@@ -154,15 +156,15 @@ def _messages(sent: Conversation, client: Conversation | None, small: Reduced) -
 
 def _texts(asked: Request) -> Iterator[str]:
     """A request whose messages nobody here can tell apart: what is known of it."""
-    for title, texts in (
+    for what, texts in (
         ("SYSTEM", (asked.system,) if asked.system else ()),
         ("THE MODEL'S EARLIER TURNS", asked.assistant),
         ("USER MESSAGES AND TOOL RESULTS", asked.quotable),
     ):
         if texts:
-            yield f"{title}  {len(texts)}"
-            for text in texts[-MAX_MESSAGES:]:
-                yield from (f"    {line}" for line in wrapped(folded(text, lines=20, tail=4, size=2048)))
+            for number, text in enumerate(texts[-MAX_MESSAGES:], max(0, len(texts) - MAX_MESSAGES) + 1):
+                which = title(f"{what}  {number} of {len(texts)}")
+                yield from below(which, 4, wrapped(folded(text, lines=20, tail=4, size=2048)))
                 yield " "
 
 
@@ -188,41 +190,55 @@ class _Turns:
         first = turn.blocks[0] if turn.blocks else None
         if self._small.note and isinstance(first, Text) and first.text == self._small.note:
             self._number += self._small.left_out - 1
-            yield first.text
+            yield remark(first.text)
             yield " "
             return
         blocks = [one for one in turn.blocks if id(one) not in self._shown]
         if turn.blocks and not blocks:
             return  # all of its results stand beside their calls
         size = sum(len(one.text) for one in blocks if isinstance(one, Text | Result))
-        yield f"{self._number} {turn.role.upper()}{' *' if changed else ''}  {counted(size, 'character')}"
+        made = title(f"{self._number} {turn.role.upper()}{' *' if changed else ''}  {counted(size, 'character')}")
+        yield from below(made, 4, self._blocks(turn, blocks, changed=changed))
+        yield " "
+
+    def _blocks(self, turn: Turn, blocks: Sequence[object], *, changed: bool) -> list[str]:
+        """What a message holds, as one text: it may begin with any of these."""
+        found: list[str] = []
         for one in blocks:
             if isinstance(one, Text):
                 lines, end = (12, 20 if changed else 3) if turn.role == "system" else (60, 8)
-                yield from (f"    {line}" for line in wrapped(folded(one.text, lines=lines, tail=end, size=self._size)))
+                found += wrapped(folded(one.text, lines=lines, tail=end, size=self._size))
             elif isinstance(one, PastCall):
-                yield from self._call(one)
+                found += self._call(one)
             elif isinstance(one, Result):
-                yield from self._result(one)
+                found += self._result(one)
             else:
-                yield from block("other", folded(_raw(one.raw), lines=6, tail=0, size=240))
-        yield " "
+                found += _named("other", folded(_raw(getattr(one, "raw", None)), lines=6, tail=0, size=240))
+        return found
 
-    def _call(self, call: PastCall) -> Iterator[str]:
-        yield from block("call", [f"{clipped(call.name, 100)}  {clipped(call.id, 60)}".rstrip()])
+    def _call(self, call: PastCall) -> list[str]:
+        found = _named("call", [f"{clipped(call.name, 100)}  {clipped(call.id, 60)}".rstrip()])
         self._json -= len(call.arguments)
         short = self._json < 0 or len(call.arguments) > 4096
-        yield from block("", folded(call.arguments, lines=12, tail=2, size=1024) if short else pretty(call.arguments))
+        found += _named("", folded(call.arguments, lines=12, tail=2, size=1024) if short else pretty(call.arguments))
         result = self._results.get(call.id)
         if result is not None and id(result) not in self._shown:
             self._shown.add(id(result))
-            yield from self._result(result)
+            found += self._result(result)
+        return found
 
-    def _result(self, result: Result) -> Iterator[str]:
+    def _result(self, result: Result) -> list[str]:
         length = f"({counted(len(result.text), 'character')})"
-        yield from block("result", [length, *wrapped(folded(result.text, lines=20, tail=5, size=self._size // 2))])
+        found = _named("result", [length, *folded(result.text, lines=20, tail=5, size=self._size // 2)])
         for other in result.others:
-            yield from block("", folded(_raw(other.raw), lines=6, tail=0, size=240))
+            found += _named("", folded(_raw(other.raw), lines=6, tail=0, size=240))
+        return found
+
+
+def _named(name: str, lines: Iterable[str]) -> list[str]:
+    """Lines, already visible, with a name in front of the first."""
+    found = [f"{'' if number else name:<7} {line}" for number, line in enumerate(wrapped(lines))]
+    return [line.rstrip(" ") if line[-1] == " " else line for line in found]
 
 
 def _raw(value: Any) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from toolcalls.insight.descriptions import defects_beside_reason, describe_defect
 from toolcalls.insight.report import visible
-from toolcalls.mitm.views.lines import block
 from toolcalls.mitm.views.lines import field as named
+from toolcalls.mitm.views.lines import literal
 from toolcalls.values.spans import place_at
 
 _MOST = 12  # defects of one call
@@ -23,10 +23,10 @@ def defects(verdict: Mapping[str, Any]) -> Iterator[str]:
     for defect in islice(found, _MOST):
         yield from named("wrong", describe_defect(defect))
         if (both := _mended(verdict, defect)) is not None:
-            yield from block("sent", _place(*both[0]))
-            yield from block("got", _place(*both[1]))
+            yield from literal("sent", _place(*both[0]))
+            yield from literal("got", _place(*both[1]))
         elif defect["at"] is not None and verdict["arguments"]:
-            yield from block("sent", _place(verdict["arguments"], defect["at"]))
+            yield from literal("sent", _place(verdict["arguments"], defect["at"]))
     if len(found) > _MOST:
         yield from named("wrong", f"and {len(found) - _MOST} more")
 

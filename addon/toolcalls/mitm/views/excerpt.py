@@ -6,8 +6,10 @@ counted. The beginning is cut from the first byte on; the end at the first frame
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
+from toolcalls.wires.eventstream import BrokenMessage, size_of
 from toolcalls.wires.frames import FRAMES, Form, Frame
 
 MAX_BYTES = 256 * 1024  # at either end
@@ -51,8 +53,11 @@ def excerpt(body: bytes, form: Form, most: int = MAX_FRAMES) -> Excerpt:
     from_end = max(used, len(body) - min(reach, _tail_size(body, most)))
     if is_array:
         from_end = _element(body, head, from_end)
+    elif form in {"eventstream", "eventstream_chunks"}:
+        from_end = _message(body, from_end)
     tail, size = _cut(body[from_end:], form, MAX_BYTES, MAX_BYTES, whole=True)
-    if from_end > used and len(tail) > 1 and not is_array:  # the first one began before
+    is_cut = not (is_array or form in {"eventstream", "eventstream_chunks"})
+    if from_end > used and len(tail) > 1 and is_cut:  # the first one began before
         size -= len(tail[0].raw)
         tail = tail[1:]
     dropped = max(0, len(tail) - most)
@@ -72,6 +77,15 @@ def _element(body: bytes, head: list[Frame], start: int) -> int:
     begins = _FIRST_KEY.match(first)
     found = begins and re.compile(rb"(?<=[,\s])" + re.escape(begins[0])).search(body, start)
     return found.start() if found else len(body)
+
+
+def _message(body: bytes, start: int) -> int:
+    """Where in an event stream of AWS's the first message at or behind `start` begins: lengths with their checksum."""
+    for at in range(start, min(len(body), start + MAX_BYTES)):
+        with suppress(BrokenMessage):
+            if size_of(body, at):
+                return at
+    return len(body)
 
 
 def _tail_size(body: bytes, most: int) -> int:

@@ -1,5 +1,9 @@
 """Lines of a view: fields with names, blocks, text whose hidden characters are seen, long values folded.
 
+A view is YAML, since that is the one of mitmproxy's colourings (`syntax_highlight`) that tells names from text. Its
+highlighter gives up behind the first thing that is no YAML, so a value is quoted where it could be read as more than
+text, and what people or models wrote stands in a block of its own (`literal`).
+
 mitmproxy asks for a view's text in the proxy's own loop, so nothing here is larger than what somebody would read: a
 long text is shown from both of its ends, and what lies between is counted, not looked at. Nothing is cut silently.
 """
@@ -14,7 +18,10 @@ import msgspec
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 
-_WIDTH = 60  # characters of a field's value in one line
+_QUOTE = "'"
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`~…=<")  # what a plain text of YAML may not begin with, and what looks so
+_NAMES = 9  # characters of a name
+_WIDTH = 58  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text
 _WRAP = 76  # characters of a line of prose: mitmweb wraps nothing, and half of a browser's window holds about 80
 _CODE = 70  # characters of a line of code or JSON, which stand further to the right
@@ -26,15 +33,68 @@ MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is s
 _STRING_LINE = re.compile(r'( *+(?:"(?:[^"\\]|\\.)*+": )?+)("(?:[^"\\]|\\.)*+")(,?)')
 
 
-def field(name: str, value: str) -> Iterator[str]:
-    """A few words with their name in front, in lines that fit half a browser's window, where nothing is wrapped."""
-    return block(name, wrap(visible(value), _WIDTH) or [""])
+def field(name: str, *values: str) -> Iterator[str]:
+    """A few words with their name in front, in lines that fit half a browser's window, where nothing is wrapped.
+    Each of several values begins a line.
+    """
+    texts = [" ".join(visible(value).split(" ")) for value in values]
+    if any(map(_is_more_than_text, texts)):
+        texts = [text.replace("'", "''") for text in texts]
+        texts = [f"{'' if number else _QUOTE}{text}" for number, text in enumerate(texts)]
+        texts[-1] += _QUOTE
+    return _beside(name, [line for text in texts for line in wrap(text, _WIDTH) or [""]])
 
 
-def block(name: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines, already visible, with a name in front of the first; very long ones as several."""
-    for number, line in enumerate(wrapped(lines, _CODE)):
-        yield f"  {'' if number else name:<9} {line}".rstrip(" ")
+def title(text: str) -> str:
+    """A line that names what follows it."""
+    return f"{quoted(visible(text))}:"
+
+
+def quoted(text: str) -> str:
+    """A value on one line, already visible."""
+    return f"'{text.replace(_QUOTE, _QUOTE * 2)}'" if _is_more_than_text(text) else text
+
+
+def remark(text: str) -> str:
+    """A line that belongs to nothing."""
+    return f"# {visible(text)}"
+
+
+def data(name: str, lines: Iterable[str]) -> Iterator[str]:
+    """JSON that is laid out (`pretty`), already visible, with a name in front of its first line. What is not whole, or
+    is shown with bars, is a text.
+    """
+    known = list(lines)
+    whole = known[0][:1] + known[-1].rstrip()[-1:] in {"{}", "[]"} if known else False
+    if whole and not any(line.lstrip().startswith(("│", "…")) for line in known):
+        return _beside(name, wrapped(known, _CODE))
+    return literal(name, known)
+
+
+def literal(name: str, lines: Iterable[str], *, width: int = _CODE) -> Iterator[str]:
+    """A text's lines, already visible, below their name; very long ones as several."""
+    return below(f"  {name}:{' ' * (_NAMES - len(name))}", 6, wrapped(lines, width))
+
+
+def below(before: str, indent: int, lines: Iterable[str]) -> Iterator[str]:
+    """Lines below a line that ends with a colon, further to the right. YAML must be told by how much where the first
+    line itself begins with a blank.
+    """
+    known = list(lines)
+    first = next((line for line in known if line.strip()), "")
+    outer = len(before) - len(before.lstrip(" "))
+    yield f"{before} |{indent - outer}" if first[:1].isspace() else f"{before} |"
+    yield from (f"{' ' * indent}{line}" if line.strip() else "" for line in known)
+
+
+def _beside(name: str, lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield f"  {'' if number else f'{name}:':<{_NAMES + 1}} {line}".rstrip(" ")
+
+
+def _is_more_than_text(text: str) -> bool:
+    """Whether YAML would read something else than a text that goes on to the end."""
+    return not text or text[0] in _INDICATORS or text[-1] == ":" or ": " in text or " #" in text or text != text.strip()
 
 
 def clipped(text: str, width: int) -> str:

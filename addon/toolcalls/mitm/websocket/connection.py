@@ -43,7 +43,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class _OpenTurn:
-    """One request and its reply. `number` is that of the request; `exchange` is None for a reply that passes unread."""
+    """One request and its reply. `number` is that of the request; `exchange` is None where it is forwarded unparsed."""
 
     def __init__(self, number: int, plan: ExchangePlan | None) -> None:
         self.number = number
@@ -189,7 +189,7 @@ def replies_in_progress(flow: http.HTTPFlow) -> list[tuple[int, Exchange]]:
 
 def replay(flow: http.HTTPFlow, config: Config) -> list[tuple[int, Exchange]]:
     """The replies of a recorded connection by today's configuration, each with the number of the message that asked for
-    it. Raises ReplyNotParsed for a flow that is no such connection; replies that would pass unread are left out.
+    it, without those that are forwarded unparsed. Raises ReplyNotParsed for a flow that is no such connection.
     """
     wire = websocket_wire(flow.request)
     if wire is None or flow.websocket is None:

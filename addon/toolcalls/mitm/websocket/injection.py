@@ -3,7 +3,7 @@
 What mitmproxy's own command injects leaves later than the messages that have already arrived, and can get mixed up with
 one that is still arriving. So a message that must leave first is put in front of the one in hand, in the connection
 that mitmproxy is about to write to. That is not mitmproxy's public interface: where it is not found, replies over
-WebSocket pass unread, and the log says so.
+WebSocket are forwarded unparsed, and the log says so.
 """
 
 from collections.abc import Callable

@@ -11,6 +11,9 @@ from toolcalls.mitm.offline.archive.reading import Broken, flows_of
 from toolcalls.mitm.offline.files import all_of
 from toolcalls.route import Config
 
+_REMEMBERED = 32 * 1024 * 1024  # bytes of messages
+_EACH = 512  # bytes of a message beside its texts
+
 
 @dataclass(slots=True)
 class Turns:
@@ -24,13 +27,15 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The job."""
+    """The job. `known` are messages of earlier parts: each request repeats those of the ones before it."""
 
     config: Config
+    known: dict[tuple[str, str], Message] = field(default_factory=dict)
 
     def __call__(self, part: Part) -> Turns:
-        made = Turns(size=part.size)
-        known: dict[tuple[str, str], Message] = {}  # each request repeats the messages of those before it
+        made, known = Turns(size=part.size), self.known
+        if sum(_EACH + len(one.kept) + len(one.excerpt) for one in known.values()) > _REMEMBERED:
+            known.clear()
         for found in flows_of(part):
             if isinstance(found, Broken):
                 made.broken.append((found.said, found.torn))
@@ -38,7 +43,7 @@ class _Reading:
             made.flows += 1
             for record in all_of(found.flow, self.config, compare=True):
                 turn = turn_of(record, known)
-                known |= {(message.role, message.digest): message for message in turn.request.messages}
+                known.update(((message.role, message.digest), message) for message in turn.request.messages)
                 made.turns.append(turn)
         return made
 

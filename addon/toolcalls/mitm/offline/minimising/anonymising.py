@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from toolcalls.mitm.offline.minimising.example import Example
-from toolcalls.mitm.offline.minimising.reducing import Clock
+from toolcalls.mitm.offline.minimising.search import Clock
 from toolcalls.mitm.offline.minimising.showing import Shows
 
 _WORD = re.compile(r"[^\W\d_][\w.-]*\w|[^\W\d_]", re.UNICODE)

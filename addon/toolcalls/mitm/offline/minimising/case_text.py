@@ -112,16 +112,16 @@ def as_paste(case_yaml: str, example: Example, about: Sequence[str], dialect: st
         "",
         f"As a case of the dialect `{dialect}`:",
         "",
-        *_fenced(case_yaml, "yaml"),
+        *fenced(case_yaml, "yaml"),
         "",
         "As a job for `toolcalls parse --jsonl`:",
         "",
-        *_fenced(line, "json"),
+        *fenced(line, "json"),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _fenced(text: str, language: str) -> list[str]:
+def fenced(text: str, language: str) -> list[str]:
     """A code block whose fence the text cannot close."""
     longest = max(map(len, re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,63 +1,28 @@
 """Smaller and smaller examples that still show it, by delta debugging, within a limit of time.
 
-Strategy: lithium (Mozilla's reducer) removes chunks of a list of atoms, halving their size, as long as what is left
-shows it. It is run on the tools, the messages, the parameters of each tool, and on the text by lines, words and
-characters. A place at which the text was cut is an atom of its own, so cuts go as characters do. All of it is repeated
-until nothing more goes.
+Strategy: chunks are removed (`search`) of the tools, of the messages, of the parameters of each tool, and of the text
+by lines, words and characters. A place at which the text was cut is an atom of its own, so cuts go as characters do.
+All of it is repeated until nothing more goes.
 """
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from toolcalls.commands.streams import BadInput
 from toolcalls.mitm.offline.minimising.example import Example
+from toolcalls.mitm.offline.minimising.search import ROUNDS, WORDS, Clock, fewer
 from toolcalls.mitm.offline.minimising.showing import Shows
 
 _CUT = "\udfff"  # the atom of a place where the text is cut: no text of a reply holds it, as UTF-8 cannot
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_ROUNDS = 20
-
-
-@dataclass
-class Clock:
-    """How long it may take, and how often an example was read."""
-
-    seconds: float
-    readings: int = 0
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def over(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() - self.began > self.seconds
-
-    def counting(self, shows: Shows) -> Shows:
-        """The same question, asked once of each example, counted, and answered with no when the time is up: then
-        everything stays as it is.
-        """
-        known: dict[str, bool] = {}  # by what an example says; schemas have no hash
-
-        def counted(example: Example) -> bool:
-            if self.over:
-                return False
-            said = repr(example)
-            if said not in known:
-                self.readings += 1
-                known[said] = shows(example)
-            return known[said]
-
-        return counted
 
 
 def reduced(example: Example, shows: Shows, clock: Clock) -> Example:
     """The smallest example that was found. `example` itself must show it."""
     steps = _Steps(shows, clock)
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         before = example
         for step in (steps.cuts, steps.settings, steps.tools, steps.messages, steps.schemas, steps.text):
             example = step(example)
@@ -95,7 +60,7 @@ class _Steps:
         kept = self._fewer(example.messages, lambda messages: replace(example, messages=tuple(messages)))
         example = replace(example, messages=tuple(kept))
         for place in range(len(example.messages)):
-            for split in (_LINES.findall, _WORDS.findall, list[str]):
+            for split in (_LINES.findall, WORDS.findall, list[str]):
                 example = self._message(example, place, split)
         return example
 
@@ -119,7 +84,7 @@ class _Steps:
 
     def text(self, example: Example) -> Example:
         """Less text, and fewer cuts in it: lines, words, characters."""
-        for pattern in (_LINES, _WORDS, None):
+        for pattern in (_LINES, WORDS, None):
             atoms: list[str] = []
             for number, piece in enumerate(example.pieces):
                 atoms += [_CUT] if number else []
@@ -132,26 +97,7 @@ class _Steps:
         return next((one for one in smaller if one != example and self._shows(one)), example)
 
     def _fewer[Atom](self, atoms: Sequence[Atom], made: Callable[[Sequence[Atom]], Example]) -> list[Atom]:
-        """The atoms without those that can go. They are handed to lithium by their numbers."""
-        try:
-            from lithium.strategies import Minimize  # noqa: PLC0415 - an extra
-            from lithium.testcases import TestcaseLine  # noqa: PLC0415
-        except ImportError as error:
-            raise BadInput(
-                "this needs lithium-reducer, a tool for delta debugging; install it with "
-                "`pip install 'mitmproxy-toolcalls[minimise]'` or `pip install lithium-reducer`"
-            ) from error
-        if not atoms or self._shows(made([])):
-            return []
-        testcase = TestcaseLine()
-        testcase.parts = [str(number).encode() for number in range(len(atoms))]
-        testcase.reducible = [True] * len(atoms)
-        attempts: Any = Minimize().reduce(testcase)  # it is typed as a plain iterator
-        for attempt in attempts:
-            attempts.feedback(self._shows(made([atoms[int(part)] for part in attempt.parts])))
-            if self._clock.over:
-                break
-        return [atoms[int(part)] for part in attempts.testcase.parts]
+        return fewer(atoms, lambda some: self._shows(made(some)), self._clock)
 
 
 def _with_schema(example: Example, place: int, schema: dict[str, Any] | None) -> Example:

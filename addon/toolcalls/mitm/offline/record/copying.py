@@ -15,6 +15,7 @@ from toolcalls.commands.streams import BadInput, encode, write_output
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.offline.files import written
+from toolcalls.mitm.offline.progress import Progress
 from toolcalls.mitm.offline.record.sources import Found, files_of, found_in
 from toolcalls.mitm.recording.index import index_path, line
 from toolcalls.mitm.recording.limits import bytes_of
@@ -25,7 +26,8 @@ def merge(arguments: Namespace) -> int:
     output = Path(arguments.output)
     files = files_of(arguments.paths)
     flows = _in_order(files)
-    _make(output, flows, f"merged from {counted(len(files), 'file')}")
+    with _copying(flows) as progress:
+        _make(output, flows, f"merged from {counted(len(files), 'file')}", progress)
     write_output(encode(f"{visible(str(output))}: {counted(len(flows), 'flow')} of {counted(len(files), 'file')}\n"))
     return 0
 
@@ -46,10 +48,11 @@ def split(arguments: Namespace) -> int:
     paths = [folder / f"part-{number:04}.flow" for number in range(1, len(groups) + 1)]
     if there := next((path for path in paths if path.exists()), None):
         raise BadInput(f"{there} is there already; name an empty folder")
-    for path, (label, group) in zip(paths, groups, strict=True):
-        _make(path, group, f"split by {arguments.by}")
-        size = pretty_size(path.stat().st_size)
-        write_output(encode(visible(f"{path}: {counted(len(group), 'flow')}, {size}, {label}") + "\n"))
+    with _copying(flows) as progress:
+        for path, (label, group) in zip(paths, groups, strict=True):
+            _make(path, group, f"split by {arguments.by}", progress)
+            size = pretty_size(path.stat().st_size)
+            progress.line(visible(f"{path}: {counted(len(group), 'flow')}, {size}, {label}"))
     return 0
 
 
@@ -63,10 +66,17 @@ _KEYS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def _in_order(files: Sequence[Path]) -> list[Found]:
     flows: dict[str, Found] = {}
-    for path in files:
-        for found in found_in(path):
-            flows.setdefault(found.id, found)
+    with Progress([str(path) for path in files]) as progress:
+        for path in files:
+            for found in found_in(path):
+                progress.add(found.size, 1)
+                flows.setdefault(found.id, found)
     return sorted(flows.values(), key=lambda one: one.time)
+
+
+def _copying(flows: Sequence[Found]) -> Progress:
+    """How far it has come with copying these."""
+    return Progress(["all of them"], [sum(one.size for one in flows)])
 
 
 def _by(flows: Sequence[Found], key: Callable[[dict[str, Any]], str]) -> list[tuple[str, list[Found]]]:
@@ -80,16 +90,15 @@ def _by_size(flows: Sequence[Found], limit: int) -> list[tuple[str, list[Found]]
     groups: list[tuple[str, list[Found]]] = []
     size = 0
     for one in flows:
-        length = len(one.data) if one.data is not None else int(one.entries[0]["length"])
-        if not groups or size + length > limit:
+        if not groups or size + one.size > limit:
             groups.append((f"from {one.time}", []))
             size = 0
         groups[-1][1].append(one)
-        size += length
+        size += one.size
     return groups
 
 
-def _make(path: Path, flows: Sequence[Found], why: str) -> None:
+def _make(path: Path, flows: Sequence[Found], why: str, progress: Progress) -> None:
     """A file and its index, whole or not at all."""
     offset = exchanges = 0
     with written(str(path)) as file, written(str(index_path(path))) as lines:
@@ -100,5 +109,6 @@ def _make(path: Path, flows: Sequence[Found], why: str) -> None:
                 lines.write(line({**entry, "offset": offset, "length": len(data)}))
                 exchanges += 1
             offset += len(data)
+            progress.add(len(data), 1)
         ended = datetime.now(UTC).isoformat(timespec="milliseconds")
         lines.write(line({"ended": ended, "why": why, "exchanges": exchanges, "missing": 0, "reasons": {}}))

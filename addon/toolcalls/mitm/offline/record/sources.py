@@ -36,6 +36,11 @@ class Found:
         """The flow's."""
         return str(self.entries[0].get("id", "")).partition(".")[0]
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.data) if self.data is not None else int(self.entries[0]["length"])
+
     def read(self) -> bytes:
         """The flow as it stands in its file. Raises BadInput."""
         if self.data is not None:

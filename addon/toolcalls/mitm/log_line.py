@@ -1,5 +1,6 @@
-"""The lines of mitmproxy's log about one reply: what went wrong in it, and why.
+"""The line of mitmproxy's log about one reply: what became of its calls, what went wrong, why, and what would help.
 
+A reply of which there is nothing to say, as one whose calls all came native and sound, has none.
 The words of statuses and reasons come from `insight/vocabulary/`.
 """
 
@@ -21,19 +22,38 @@ from toolcalls.insight.vocabulary.reasons import with_remedy, with_sentence
 
 _NAME = 40  # characters of a tool's name
 _LONGEST = 400  # characters of a line
-_LINES = 5  # of one reply
+_CAUSES = 3  # of one reply
 _DEFECTS = 3  # of one call
 
 
-def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each verdict of a report that has a reason: `Bash, text (invoke) → stays as it is. inline: other text
+def log_line(data: Mapping[str, Any]) -> str:
+    """What is said of a reply: its summary, and the causes of what went wrong; "" for nothing."""
+    if not _is_worth_a_line(data):
+        return ""
+    told = [report.visible(data["summary"] or report.NO_CALLS), *causes(data)]
+    if current := data.get("current"):
+        told.append(f"by the current configuration: {report.visible(current['summary'] or report.NO_CALLS)}")
+    return " | ".join(told)
+
+
+def _is_worth_a_line(data: Mapping[str, Any]) -> bool:
+    if data["failure"] or data.get("current") or any(note["warns"] for note in data["notes"]):
+        return True
+    return any(
+        one["status"] != "native" or one["reason"] is not None or one["repairs"] or one.get("changes")
+        for one in data["verdicts"]
+    )
+
+
+def causes(data: Mapping[str, Any]) -> Iterator[str]:
+    """A text for each verdict of a report that has a reason: `Bash, text (invoke) → stays as it is. inline: other text
     stands …`; for each call that the client got changed: `Bash, text (invoke) → native call, changed. fix: command
     changed`; and for each of its notes that warn.
 
     Nothing of what was said is in it but the tool's name and those of arguments that were changed.
     """
     ill = [verdict for verdict in data["verdicts"] if verdict["reason"] is not None or is_changed(verdict)]
-    for verdict in islice(ill, _LINES):
+    for verdict in islice(ill, _CAUSES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
         guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
@@ -45,10 +65,12 @@ def log_lines(data: Mapping[str, Any]) -> Iterator[str]:
             parts.append(f"{rule}{said}{where}{guess}")
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
+        if not parts:
+            parts.append(f"put right: {', '.join(verdict['repairs'])}")
         yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]
-    if len(ill) > _LINES:
-        yield f"and {len(ill) - _LINES} more"
+    if len(ill) > _CAUSES:
+        yield f"and {len(ill) - _CAUSES} more"
     warnings = [
         f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in data["notes"] if note["warns"]
     ]
-    yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_LINES])
+    yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_CAUSES])

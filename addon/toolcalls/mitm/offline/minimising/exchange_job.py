@@ -1,0 +1,195 @@
+"""A recorded reply with its request as a job of `toolcalls rewrite --jsonl`, frame by frame: what shows a verdict that
+text alone does not (of native calls, of rules), and how it is read.
+
+Whoever gets the job gives it to the same command that has read it here, so it shows there what it shows here.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.commands.jobs import Job
+from toolcalls.commands.rewrite import OPTIONS, result_of
+from toolcalls.commands.streams import BadInput
+from toolcalls.insight.body_redaction import redacted_body
+from toolcalls.insight.own_secrets import OwnSecrets
+from toolcalls.mitm.judging import Recorded
+from toolcalls.route import Config
+from toolcalls.wires import CONTENT_TYPES
+from toolcalls.wires.frames import FRAMES
+
+_TEXTS = frozenset({"sse", "ndjson", "json_array", "whole"})  # forms whose bodies are text
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A frame of the reply: the JSON in it, with what stands before and behind it. `is_json`: `said` is a value, and
+    else text as it stands. `raw` is the frame as it came.
+    """
+
+    before: str
+    said: Any
+    after: str
+    is_json: bool
+    raw: str = field(compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """As it stands in the body."""
+        return f"{self.before}{_written(self.said) if self.is_json else self.said}{self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeJob:
+    """The job. `about` are its members beside the request and the body; `request` is a value, None for none."""
+
+    about: tuple[tuple[str, Any], ...]
+    request: Any
+    parts: tuple[Part, ...]
+
+    @property
+    def body(self) -> str:
+        """The reply's."""
+        return "".join(part.text for part in self.parts)
+
+    @property
+    def line(self) -> str:
+        """The job as a line of JSON."""
+        asked = {} if self.request is None else {"request": self.request}
+        return _written({**dict(self.about), **asked, "body": self.body})
+
+    def mapped(self, new: Callable[[str], str]) -> "ExchangeJob":
+        """The job with each string of its JSON, and each part that is none, replaced."""
+        parts = tuple(replace(part, said=_mapped(part.said, new)) for part in self.parts)
+        about = tuple((key, new(value) if key == "agent" else value) for key, value in self.about)
+        return replace(self, about=about, request=_mapped(self.request, new), parts=parts)
+
+    def strings(self) -> Iterator[str]:
+        """All of these."""
+        for value in (self.request, *(part.said for part in self.parts)):
+            yield from _strings(value)
+
+
+def job_of(flow: http.HTTPFlow, reply: Recorded, own: OwnSecrets | None) -> ExchangeJob | None:
+    """The job that a recorded reply is; None for one whose body is no text.
+
+    own   the secrets of its flow, which are taken out of it, as is what looks like one; None leaves everything
+    """
+    asked, body = _request_body(flow), reply.body
+    if own is not None:
+        asked, body = redacted_body(asked, own), redacted_body(body, own)
+    try:
+        texts = [piece.decode() for piece in _frames(reply.form, body)]
+        request = json.loads(asked) if asked else None
+    except ValueError:
+        return None
+    if reply.form not in _TEXTS:
+        return None
+    about: dict[str, Any] = {"wire": reply.plan.wire.name, "content_type": CONTENT_TYPES[reply.form]}
+    if reply.cut:
+        about["cut"] = True
+    if reply.error is not None:
+        about["status"] = reply.error
+    if agent := flow.request.headers.get("user-agent", ""):
+        about["agent"] = agent.partition(" ")[0]
+    return ExchangeJob(tuple(about.items()), request, tuple(map(_part, texts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What is recognised of a verdict of a job: all but names and places. `is_named`: it has a name."""
+
+    status: str
+    reason: str | None
+    dialect: str | None
+    rule: str | None
+    repairs: tuple[str, ...]
+    defects: tuple[str, ...]
+    is_named: bool
+
+    def __str__(self) -> str:
+        said = [self.reason, *(one for one in self.defects if one != self.reason), self.rule and f"rule {self.rule}"]
+        about = f" ({', '.join(filter(None, said))})" if any(said) else ""
+        repairs = f", repaired: {', '.join(self.repairs)}" if self.repairs else ""
+        return f"{self.status}{about} in {self.dialect or 'a native call'}{repairs}"
+
+
+def sign_of(verdict: dict[str, Any]) -> Sign:
+    """The sign of a verdict as reports have it."""
+    return Sign(
+        verdict["status"],
+        verdict["reason"],
+        verdict["dialect"],
+        verdict.get("rule"),
+        tuple(verdict["repairs"]),
+        tuple(one["code"] for one in verdict.get("defects", ())),
+        bool(verdict["name"]),
+    )
+
+
+def reading_by(config: Config | None, route: str | None) -> Callable[[ExchangeJob], list[Sign]]:
+    """What `toolcalls rewrite --jsonl` says of a job, with a configuration's route; none of a job that it refuses."""
+    given: dict[str, Any] = {**dict.fromkeys(OPTIONS), "config": config, "route": route}
+
+    def read(job: ExchangeJob) -> list[Sign]:
+        try:
+            return [sign_of(one) for one in result_of(Job(job.line), given)["verdicts"]]
+        except BadInput:
+            return []
+
+    return read
+
+
+def _request_body(flow: http.HTTPFlow) -> bytes:
+    try:
+        return flow.request.get_content(strict=False) or b""
+    except ValueError:
+        return b""
+
+
+def _frames(form: str, body: bytes) -> list[bytes]:
+    if form not in FRAMES:
+        return [body]
+    frames = FRAMES[form]()
+    return [frame.raw for frame in (*frames.feed(body), *frames.flush())]
+
+
+def _part(text: str) -> Part:
+    """A frame, with the JSON that one of its lines holds apart where it is written again as it stands."""
+    start = text.find("{")
+    end = text.rfind("}") + 1
+    if 0 <= start < end:
+        try:
+            return Part(text[:start], json.loads(text[start:end]), text[end:], True, text)
+        except ValueError:
+            pass
+    return Part("", text, "", False, text)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _mapped(value: Any, new: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return new(value)
+    if isinstance(value, list):
+        return [_mapped(one, new) for one in value]
+    if isinstance(value, dict):
+        return {new(key): _mapped(one, new) for key, one in value.items()}
+    return value
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from _strings(one)
