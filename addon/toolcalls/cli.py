@@ -15,8 +15,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -57,9 +56,11 @@ _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with it
 _LISTED = 12  # names that an error lists; of more it says the nearest
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is most like this one; "" for none."""
-    return next(iter(get_close_matches(word, list(known), n=1)), "")
+def _did_you_mean(word: str, known: Collection[str]) -> str:
+    """A question that names the known word which is most like this one, "" for none."""
+    from toolcalls.config.mistakes import did_you_mean
+
+    return did_you_mean(word, known)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -84,9 +85,8 @@ class _Parser(argparse.ArgumentParser):
         """Print `message` and exit with status 2. Of a word that is not known it says the nearest."""
         if choice := re.fullmatch(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)", message):
             known = re.findall(r"[\w-]+", choice[3])
-            near = _nearest(choice[2], known)
             listed = "" if len(known) > _LISTED else f"; known are {', '.join(known)}"
-            message = f"{choice[1]}: unknown '{choice[2]}'" + (f"; did you mean {near}?" if near else listed)
+            message = f"{choice[1]}: unknown '{choice[2]}'{_did_you_mean(choice[2], known) or listed}"
         self.exit(2, f"{self.prog}: {message} ({self.prog} --help shows the use)\n")
 
     def parse_args(  # type: ignore[override]
@@ -97,8 +97,8 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             choices = (action.choices for action in self._actions if isinstance(action.choices, dict))
             command = next((found[parsed.command] for found in choices if parsed.command in found), self)
-            near = _nearest(unknown[0].partition("=")[0], command._option_string_actions)
-            command.error(f"unknown {unknown[0]}" + (f"; did you mean {near}?" if near else ""))
+            near = _did_you_mean(unknown[0].partition("=")[0], command._option_string_actions)
+            command.error(f"unknown {unknown[0]}{near}")
         return parsed
 
 
@@ -224,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     cases.add_argument("--differences", action="store_true", help="--run: a line for each case that is not right")
     cases.add_argument("--json", action="store_true", help="--run: the table as JSON")
 
-    check = command("check-config", "say whether a configuration is good", "  toolcalls check-config toolcalls.yaml")
+    check = command("check-config", "validate a configuration", "  toolcalls check-config toolcalls.yaml")
     check.add_argument("file", nargs="?", metavar="FILE", help="the configuration (default: the built-in one)")
     _add_flow_commands(command)
     completion = command(
@@ -354,7 +354,8 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls minimise session.flow --against lenient.yaml\n\n"
         "What still shows it: one candidate (text that looks like a call) keeps its status, reason, dialect and\n"
         "repairs; with --expect also, that none has the verdict that is expected; with --against or\n"
-        "--against-python, that the two still give the verdicts that differed first.",
+        "--against-python, that the two still give the verdicts that differed first. A verdict of a native call or\n"
+        "of a rule becomes a job for `toolcalls rewrite --jsonl`.",
         "toolcalls.mitm.offline.minimise",
     )
     minimise.add_argument("file", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
@@ -371,7 +372,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     minimise.add_argument("--against-python", metavar="PATH", help="show where another installed version does")
     minimise.add_argument("--time", type=_positive, default=60, metavar="SECONDS", help="at most (default: 60)")
     minimise.add_argument("--title", metavar="TEXT", help="the case's title (default: its verdict)")
-    minimise.add_argument("-o", "--output", metavar="CASE", help="write the dialect case to this file")
+    minimise.add_argument("-o", "--output", metavar="CASE", help="write the dialect case, or the job, to this file")
     minimise.add_argument("--issue", metavar="ISSUE", help="write the paste for an issue, Markdown, to this file")
 
     stats = command(

@@ -1,7 +1,9 @@
-"""The completion of shells, asked of a real bash where there is one."""
+"""The completion of shells, asked of a real bash, zsh and fish where there is one."""
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,44 @@ def test_bash_completes(before: str, begun: str, completed: list[str], capsys: p
         ["bash", "-c", ASK, "bash", script, before, begun], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout.split() == completed, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("toolcalls par", "parse"), ("toolcalls do", "doctor"), ("toolcalls parse --dia", "--dialect")],
+)
+def test_fish_completes(line: str, completed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", "fish"]) == 0
+    script = tmp_path / "toolcalls.fish"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    command = ["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"]
+    home = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=home)
+    assert [one.split("\t")[0] for one in done.stdout.splitlines()] == [completed], done.stderr
+
+
+# A terminal of its own in which somebody types: completion needs one. It is read for ten seconds at most.
+TYPE = r"""
+zmodload zsh/zpty; zpty z zsh -f -i
+zpty -w z "PS1='% '; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -d $1/dump; print ready\$((1+1))"
+while zpty -r z line; do [[ $line == *ready2* ]] && break; done
+zpty -w -n z "$2"$'\t'
+repeat 100 { zpty -r -t z line && all+=$line; [[ $all == *$3* ]] && print found && break; sleep 0.1 }
+zpty -d z
+"""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
+@pytest.mark.parametrize(
+    ("begun", "completed"), [("toolcalls rewr", "toolcalls rewrite"), ("toolcalls doct", "doctor")]
+)
+def test_zsh_completes(begun: str, completed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", "zsh"]) == 0
+    (tmp_path / "_toolcalls").write_text(capsys.readouterr().out, encoding="utf-8")
+    command = ["zsh", "-f", "-c", TYPE, "zsh", str(tmp_path), begun, completed]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "found\n", done.stderr
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -16,6 +16,7 @@ from toolcalls.commands.dialect_cases import DialectCase, cases_in, folder, piec
 from toolcalls.commands.line_program import LineProgram
 from toolcalls.commands.options import one_of
 from toolcalls.commands.parity import Outcome, Parity, compared
+from toolcalls.commands.progress_bar import progress_bar, write_above
 from toolcalls.commands.streams import BadInput, as_json, write_line
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
@@ -106,15 +107,17 @@ def run(arguments: Namespace) -> int:
         return 0
     found = Parity()
     left_out = 0
-    with LineProgram(arguments.run, arguments.timeout) as program:
-        for case in cases:
+    asked = [*cases]
+    with LineProgram(arguments.run, arguments.timeout) as program, progress_bar(len(asked), "case") as bar:
+        for case in asked:
+            bar.update()
             if not arguments.all and _only_here(case):
                 left_out += 1
                 continue
             outcome = _outcome(case, program, stream=arguments.stream)
             found.add(case.dialect, outcome)
             if arguments.differences and outcome.difference:
-                write_line(visible(f"{case.source} {case.title}: {outcome.difference}"))
+                write_above(bar, f"{visible(f'{case.source} {case.title}: {outcome.difference}')}\n".encode())
     if arguments.json:
         write_line(as_json({"version": VERSION, "dialects": found.data()}, pretty=sys.stdout.isatty()))
     else:

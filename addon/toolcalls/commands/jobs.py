@@ -95,24 +95,31 @@ def run_jobs(command: str, path: str, work: Callable[[Job], dict[str, Any]]) -> 
     with open_input(path) as source:
         for number, line in input_lines(source):
             done += 1
-            id_ = "null"
-            try:
-                job = Job(line.decode("utf-8", "surrogatepass"))
-                id_ = job.id
-                result = as_json(work(job))
-            except UnicodeDecodeError as error:
-                result = as_json({"error": f"this is not UTF-8: byte {error.start} of the line"})
-            except BadInput as error:
-                result = as_json({"error": str(error)})
-            except Exception as error:  # noqa: BLE001 - one job never ends the others
-                result = as_json({"error": f"internal error: {error!r}"})
-            if result.startswith('{"error"'):
+            id_, result, wrong = _run(line, work)
+            if wrong:
                 failed.append(number)
             write_line(escape_hidden(f'{{"id": {id_}, {result[1:]}'))
     if failed:
         lines = ", ".join(map(str, failed[:_LINES])) + (f" and {len(failed) - _LINES} more" if failed[_LINES:] else "")
         print_error(command, f"{input_name(path)}: {len(failed)} of {done} jobs failed, those of the lines {lines}")
     return int(bool(failed))
+
+
+def _run(line: bytes, work: Callable[[Job], dict[str, Any]]) -> tuple[str, str, bool]:
+    """A job's id as JSON text, its result as a JSON object, and whether it failed."""
+    id_ = "null"
+    try:
+        job = Job(line.decode("utf-8", "surrogatepass"))
+        id_ = job.id
+        result = work(job)
+        return id_, as_json(result), "error" in result
+    except UnicodeDecodeError as error:
+        mistake = f"this is not UTF-8: byte {error.start} of the line"
+    except BadInput as error:
+        mistake = str(error)
+    except Exception as error:  # noqa: BLE001 - one job never ends the others
+        mistake = f"internal error: {error!r}"
+    return id_, as_json({"error": mistake}), True
 
 
 def _mistake(text: str) -> str:

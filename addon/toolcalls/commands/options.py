@@ -5,11 +5,11 @@ Each function takes a decoded JSON value. It raises BadInput, which names the me
 
 import re
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from toolcalls.commands.jobs import Job
 from toolcalls.commands.streams import BadInput, read_json
+from toolcalls.config.mistakes import did_you_mean
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Request, Tool
 from toolcalls.route import Mended, PolicyName, Side
@@ -122,7 +122,6 @@ def one_of(value: object, known: Collection[str], where: str, *more: str) -> str
     names = [*more, *known]
     if len(names) <= _LISTED:
         raise BadInput(f"{where}: unknown {shown}; known are {', '.join(names)}")
-    near = get_close_matches(value[:40] if isinstance(value, str) else "", names, n=3)
-    nearest = f"did you mean {' or '.join(near)}? " if near else ""
+    near = did_you_mean(value, names) if isinstance(value, str) else ""
     words = ", ".join(name for name in names if name not in all_dialects())
-    raise BadInput(f"{where}: unknown {shown}; {nearest}known are {words} and what `toolcalls dialects` lists")
+    raise BadInput(f"{where}: unknown {shown}{near}; known are {words} and what `toolcalls dialects` lists")

@@ -2,8 +2,8 @@
 
 Strategy: the same `Exchange` as in the proxy is fed as the bytes arrive, so a live stream can be piped through. Without
 a request no tools are declared; tools of a job count as though its request declared them. Without a content type the
-body's first bytes decide its form: an event stream by its first line, lines of JSON by a second one, an array by its
-bracket.
+body's first bytes decide its form: an event stream by its first line, one of AWS's by the checksum of its first bytes,
+lines of JSON by a second one, an array by its bracket.
 
 With a configuration the reply goes through one of its routes, as in the proxy: the one that is named, else the first
 for the wire and the request's model (a recorded body has no host). The command line and the job override the route. The
@@ -44,23 +44,25 @@ from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
-from toolcalls.wires import CONTENT_TYPES, Wire, all_wires
+from toolcalls.wires import CONTENT_TYPES, EVENT_STREAM, Wire, all_wires
+from toolcalls.wires.eventstream import PRELUDE, begins_stream
 from toolcalls.wires.frames import Form
 
+# What the command line may say for all jobs, beside the configuration.
+OPTIONS = ("wire", "client", "upstream", "policy", "content_type", "request", "route", "agent")
 _OK, _ERRORS = 200, 400  # the status of a job's reply where it says none; the first of an error
-_ENOUGH = 8  # bytes that distinguish an event stream from JSON
+_ENOUGH = PRELUDE  # bytes that tell event streams, of text and of AWS's messages, from JSON
 _EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
 
 def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
-    options = ("wire", "client", "upstream", "policy", "content_type", "request", "route", "agent")
-    given: dict[str, Any] = {name: getattr(arguments, name) for name in options}
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in OPTIONS}
     given["config"] = _config(arguments.config) if arguments.config else None
     if arguments.route and not arguments.config:
         raise BadInput("--route: there is no --config to look for it in")
     if arguments.jsonl:
-        return run_jobs("toolcalls rewrite", arguments.file, lambda job: _job(job, given, arguments.chunk))
+        return run_jobs("toolcalls rewrite", arguments.file, lambda job: result_of(job, given, arguments.chunk))
     job = Job(f'{{"request": {read_json(arguments.request) if arguments.request else "null"}}}')
     with open_input(arguments.file) as source:
         pieces = _pieces(source, arguments.chunk)
@@ -79,7 +81,12 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _job(job: Job, given: dict[str, Any], chunk: int | None) -> dict[str, Any]:
+def result_of(job: Job, given: dict[str, Any], chunk: int | None = None) -> dict[str, Any]:
+    """What is made of one job, without its id: the body that leaves, verdicts and notes. Raises BadInput.
+
+    given   what counts where the job says nothing, by the names of `OPTIONS`, and the configuration (`config`)
+    chunk   bytes of a piece in which the body comes; None for all of it at once
+    """
     body = _body(job)
     as_text = "body" in job
     if _is_error(job) and (answered := _answered(job, given, body)) is not None:
@@ -139,9 +146,9 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
     patterns = config.vtc_client_patterns if config is not None else VTC_CLIENT_PATTERNS
     decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
     call_policy, tools = call_policy_of(route, request, decision)
-    kind = job.text("content_type", given["content_type"] or "")
+    kind = job.text("content_type", given["content_type"] or "") or _type_of(head)
     is_error = answers is None and _is_error(job)
-    form = answers or wire.form("", kind or _type_of(head))
+    form = answers or wire.form("", kind)
     if form is None and is_error:
         form = "whole"
     if form is None:
@@ -224,6 +231,8 @@ def _shows_form(head: bytes) -> bool:
 
 def _type_of(head: bytes) -> str:
     """The content type of a body that begins like this."""
+    if begins_stream(head):
+        return EVENT_STREAM
     if head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM):
         return "text/event-stream"
     line, _, behind = head.lstrip().partition(b"\n")

@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,10 +26,12 @@ from toolcalls.demo.display import show, show_timeline
 from toolcalls.demo.model_server import model_server, read_script
 from toolcalls.demo.observations import DemoError, wait_for
 from toolcalls.demo.proxy import mitmdump, output_of, port_of
+from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import summarize_verdicts, visible
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.launch.addon_path import ADDON
 
+_NAMES = 2  # of recordings that are shown of each kind
 EXPECTED = {"name": "read_file", "arguments": {"path": "src/app.py", "limit": 20}}
 
 _LOADER = "from toolcalls.mitm.hooks import ToolCalls\n\naddons = [ToolCalls()]\n"
@@ -122,10 +125,23 @@ def _replay(folder: Path, recordings: Path, main: Path) -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     for flow, together in groupby(_verdicts_in(folder / "again.jsonl"), key=lambda verdict: str(verdict["flow"])):
         found.setdefault(_name_of(flow, files), []).extend(together)
-    for name, verdicts in found.items():
-        show(f"  {'the reply above' if name == 'live.flow' else name:30}  {summarize_verdicts(verdicts)}")
-    if not any(verdict["status"] == "lifted" for verdict in found.get("live.flow", ())):
+    live = found.pop("live.flow", [])
+    show(f"  {'the reply above':15}  {summarize_verdicts(live)}")
+    for line in _grouped(found):
+        show(f"  {line}")
+    if not any(verdict["status"] == "lifted" for verdict in live):
         raise DemoError("the recording of the reply gave other verdicts than the reply itself")
+
+
+def _grouped(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """A line for each kind of outcome: of how many recordings, and some of their names."""
+    groups: dict[str, list[str]] = {}
+    for name, verdicts in found.items():
+        groups.setdefault(" and ".join(sorted({one["status"] for one in verdicts})), []).append(name)
+    for statuses, names in sorted(groups.items(), key=lambda one: -len(one[1])):
+        shown = ", ".join(name.removesuffix(".flow") for name in names[:_NAMES])
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        yield f"{counted(len(names), 'recording'):15}  {statuses:19}  {shown}{more}"
 
 
 def _name_of(flow: str, files: list[Path]) -> str:

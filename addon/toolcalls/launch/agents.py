@@ -32,7 +32,12 @@ class Agent:
 
 
 AGENTS = (
-    Agent("Claude Code", ("claude",), ("@anthropic-ai/claude-code",), ("ANTHROPIC_BASE_URL",)),
+    Agent(
+        "Claude Code",
+        ("claude",),
+        ("@anthropic-ai/claude-code",),
+        ("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
+    ),
     Agent(
         "Codex",
         ("codex",),

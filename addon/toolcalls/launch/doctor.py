@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import certifi
 from cryptography import x509
 
 from toolcalls import __version__
+from toolcalls.commands.server_urls import server_url
 from toolcalls.commands.streams import BadInput, write_line
+from toolcalls.insight.redaction import redacted_url
 from toolcalls.launch.addon_path import ADDON
 from toolcalls.launch.agents import AGENTS, OTHER, Agent, agent_in
 from toolcalls.launch.authorities import ADDING, certificates, system_authorities
@@ -30,6 +31,7 @@ from toolcalls.launch.routing import HOST, routed
 from toolcalls.launch.trial import TrialFailed, try_new_proxy, try_running_proxy
 
 _PORT = 8080  # mitmproxy's
+_HERE = frozenset({HOST, "localhost", "::1"})
 _SECONDS = 20.0  # for another program's answer
 _BASE_URLS = tuple(dict.fromkeys(name for agent in (*AGENTS, OTHER) for name in agent.base_urls))
 
@@ -164,9 +166,13 @@ def _proxies(environment: Mapping[str, str]) -> Iterator[Finding]:
             "--", "HTTPS_PROXY is not set: agents reach their APIs directly, unless `toolcalls run` starts them"
         )
         return
-    shown = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    where = f"{shown.hostname}:{shown.port or 80}"  # without a password
-    if shown.hostname in {HOST, "localhost", "::1"} and not _listens(shown.port or 80):
+    try:
+        shown = server_url(proxy, "HTTPS_PROXY")
+    except BadInput as error:
+        yield Finding("!!", f"{error}; correct it, or unset it")
+        return
+    where = f"{shown.host}:{shown.port}"  # without a password
+    if shown.host in _HERE and not _listens(shown.port):
         yield Finding("!!", f"HTTPS_PROXY is {where}, where nothing listens: start `toolcalls web`, or unset it")
     else:
         yield Finding("ok", f"HTTPS_PROXY is {where}")
@@ -180,14 +186,13 @@ def _base_urls(environment: Mapping[str, str], agent: Agent | None) -> Iterator[
     for name in names:
         if not (url := environment.get(name)):
             continue
-        parts = urlsplit(url if "://" in url else f"http://{url}")
         try:
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-        except ValueError:
-            yield Finding("!!", f"{name} is {url}, which is no URL: correct it")
+            server = server_url(url, name)
+        except BadInput as error:
+            yield Finding("!!", f"{error}; correct it")
             continue
-        where = f"{parts.scheme}://{parts.hostname}:{port}{parts.path}"  # without a password
-        if parts.hostname in {HOST, "localhost", "::1"} and not _listens(port):
+        where = redacted_url(f"{server.origin}{server.rest}")
+        if server.host in _HERE and not _listens(server.port):
             yield Finding("!!", f"{name} is {where}, where nothing listens: start that server, or unset it")
         else:
             yield Finding("ok", f"{name} is {where}; `toolcalls run` puts the addon in front of it")

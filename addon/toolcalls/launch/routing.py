@@ -7,8 +7,8 @@ agent's traffic passes, and no certificate is needed. Everything else goes by th
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
+from toolcalls.commands.server_urls import server_url
 from toolcalls.commands.streams import BadInput
 from toolcalls.launch.agents import OTHER, SUFFIXES, Agent, agent_in
 
@@ -43,11 +43,11 @@ def routed(command: Sequence[str], environment: Mapping[str, str], upstream: str
         return _forward(agent, command, environment)
     modes, variables, words = [], {}, list(command)
     for variable, url in bases.items():
-        origin, path = _parts(url, variable)
+        server = server_url(url, "--upstream" if upstream else variable)
         port = free_port()
-        modes.append(f"reverse:{origin}@{HOST}:{port}")
+        modes.append(f"reverse:{server.origin}@{HOST}:{port}")
         suffix = SUFFIXES.get(variable, agent.suffix) if upstream else ""
-        variables[variable] = f"http://{HOST}:{port}{path or suffix}"
+        variables[variable] = f"http://{server.credentials}{HOST}:{port}{server.rest or suffix}"
     if agent.arguments:
         (url, *_) = variables.values()
         words[place + 1 : place + 1] = [word.format(url=url) for word in agent.arguments]
@@ -76,32 +76,18 @@ def _forward(agent: Agent, command: Sequence[str], environment: Mapping[str, str
     outer = environment.get("https_proxy") or environment.get("HTTPS_PROXY", "")
     mode = f"regular@{HOST}:{port}"
     if outer:
-        parts = urlsplit(outer if "://" in outer else f"http://{outer}")
-        if parts.username or parts.scheme not in {"http", "https"} or not parts.hostname:
+        proxy = server_url(outer, "HTTPS_PROXY")
+        if proxy.credentials:
             raise BadInput(
                 "HTTPS_PROXY: only a proxy at http://HOST:PORT without a password can stand behind mitmproxy here; "
                 "start `toolcalls web --mode upstream:… --upstream-auth …` yourself, or unset it"
             )
-        mode = f"upstream:{parts.scheme}://{parts.netloc}@{HOST}:{port}"
-    names = [f"{scheme}_{kind}" for scheme in ("http", "https") for kind in ("proxy",)]
-    variables = {written: url for name in names for written in (name, name.upper())}
-    # Model servers on this machine are often excluded, and they are what is to be seen. Node's own fetch reads proxies
-    # only where it is told to (22.21 and newer).
+        mode = f"upstream:{proxy.origin}@{HOST}:{port}"
+    variables = dict.fromkeys(("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"), url)
+    # NO_PROXY often excludes model servers on this machine, whose traffic matters here. Node's fetch uses a proxy only
+    # if NODE_USE_ENV_PROXY is set (22.21 and newer).
     variables |= {"NO_PROXY": "", "no_proxy": "", "NODE_USE_ENV_PROXY": "1"}
     return Routing(agent, (mode,), tuple(command), variables, port)
-
-
-def _parts(url: str, name: str) -> tuple[str, str]:
-    """`http://host:port` and the path of a base URL. Raises BadInput."""
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = parts.port
-    except ValueError as error:
-        raise BadInput(f"{name}: {url} is no URL: {error}") from error
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise BadInput(f"{name}: expected a URL as http://127.0.0.1:8000, found {url}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{port}" if port else ""), parts.path.rstrip("/")
 
 
 def free_port() -> int:

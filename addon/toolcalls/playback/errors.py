@@ -1,7 +1,9 @@
 """Errors in the form that each API gives them, so that an agent shows their message.
 
 https://platform.openai.com/docs/guides/error-codes, https://docs.anthropic.com/en/api/errors,
-https://ai.google.dev/gemini-api/docs/troubleshooting, https://github.com/ollama/ollama/blob/main/docs/api.md. Over
+https://ai.google.dev/gemini-api/docs/troubleshooting,
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html#API_runtime_Converse_Errors,
+https://github.com/ollama/ollama/blob/main/docs/api.md. Over
 WebSocket an error is a message of the type `error` (https://developers.openai.com/api/docs/guides/websocket-mode).
 """
 
@@ -29,6 +31,14 @@ _GEMINI = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
+_BEDROCK = {  # in a header
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    408: "ModelTimeoutException",
+    424: "ModelErrorException",
+    429: "ThrottlingException",
+    503: "ServiceUnavailableException",
+}
 _BAD, _SERVER = 400, 500
 
 
@@ -41,6 +51,8 @@ def error_body(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire == "gemini":
         kind = _GEMINI.get(status, "INVALID_ARGUMENT" if bad else "INTERNAL")
         return {"error": {"code": status, "message": message, "status": kind}}
+    if wire.startswith("bedrock"):
+        return {"message": message}
     if wire.startswith("ollama"):
         return {"error": message}
     kind = _OPENAI.get(status, "invalid_request_error" if bad else "server_error")
@@ -54,5 +66,8 @@ def error_plan(asked: Asked, status: int, message: str) -> Plan:
         body = {"type": "error", "status": status, **body}
         return Plan(status, (), (Piece(0.0, json.dumps(body).encode()),), framing="messages")
     data = json.dumps(body).encode()
-    headers = ((b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()))
-    return Plan(status, headers, (Piece(0.0, data),), framing="whole")
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode())]
+    if asked.wire.startswith("bedrock"):
+        kind = _BEDROCK.get(status, "ValidationException" if status < _SERVER else "InternalServerException")
+        headers.append((b"x-amzn-errortype", kind.encode()))
+    return Plan(status, tuple(headers), (Piece(0.0, data),), framing="whole")
