@@ -51,8 +51,9 @@ def peak(text):
 
 
 def measure(names=None):
-    """For each dialect with a writer: µs a 4-character delta at each size, exponent, MB/s at 1 KB deltas, peak KB."""
-    table = {}
+    """For each dialect with a writer: its name, and µs a 4-character delta at each size, exponent, MB/s at 1 KB deltas,
+    peak KB.
+    """
     for name in names or all_dialects():
         if written(name, 10) is None:
             continue
@@ -63,5 +64,4 @@ def measure(names=None):
             costs.append(best / (len(text) / 4) * 1e6)
         text = written(name, readers.SIZES[-1])
         speed = len(text) / min(fed(text, 1024) for _ in range(3)) / 1e6
-        table[name] = (costs, readers.exponent(costs), speed, peak(text))
-    return table
+        yield name, (costs, readers.exponent(costs), speed, peak(text))

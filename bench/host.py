@@ -50,12 +50,25 @@ def reply(text, step=4):
     ]
 
 
+def native(text, step=4):
+    """A whole reply with one native call, an event for each piece of its arguments."""
+    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "write_to_file", "arguments": ""}}
+    written = json.dumps({"content": text})
+    pieces = [written[at : at + step] for at in range(0, len(written), step)]
+    return [
+        chunk({"role": "assistant", "tool_calls": [head]}),
+        *(chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces),
+        chunk({}, "tool_calls"),
+        b"data: [DONE]\n\n",
+    ]
+
+
 def replies(events):
-    """The two replies that are compared: plain text, and one call with a long argument."""
+    """The replies that are compared: plain text, and one call with a long argument, as text and natively."""
     prose = "The quick brown fox jumps over the lazy dog, and does so again. "
     text = (prose * (4 * events // len(prose) + 1))[: 4 * events]
     call = f'<invoke name="write_to_file">\n<parameter name="content">{text}</parameter>\n</invoke>'
-    return {"text": reply(text), "call": reply(call)}
+    return {"text": reply(text), "call": reply(call), "native": native(text)}
 
 
 class Upstream:
@@ -153,7 +166,9 @@ def measure(events=20_000, rounds=5):
                     before = cpu(port)
                     got = ask(port, "POST", f"/{kind}/v1/chat/completions", json.dumps(REQUEST))
                     seen[kind, name].append((cpu(port) - before) / len(served[kind]) * 1e6)
-                    converted = kind == "call" and any(addon.name == "main.py" for addon in addons)
+                    converted = kind == "native" or (
+                        kind == "call" and any(addon.name == "main.py" for addon in addons)
+                    )
                     if not got.endswith(b"[DONE]\n\n") or converted != (b"tool_calls" in got):
                         raise SystemExit(f"{name} did not do its work on {kind}: {got[-200:]!r}")
     return {key: min(values) for key, values in seen.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
-from host import REQUEST, chunk, replies
+from host import REQUEST, replies
 
 from toolcalls.processors import Keep, Processors
 from toolcalls.replies.exchange import Exchange
@@ -54,19 +54,6 @@ def history(calls=60):
 BODY = history()
 
 
-def natively(events):
-    """A native call with a long argument, an event for each four characters."""
-    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "write_to_file", "arguments": ""}}
-    text = '{"path":"/project/a","content":"' + "x" * (4 * events) + '"}'
-    pieces = [text[at : at + 4] for at in range(0, len(text), 4)]
-    return [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"tool_calls": [head]}),
-        *(chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces),
-        chunk({}, "tool_calls"),
-    ]
-
-
 def cost(events, settings, side):
     """µs of CPU for each event of one reply."""
     schema = REQUEST["tools"][0]["function"]["parameters"]
@@ -90,7 +77,7 @@ def cost(events, settings, side):
 
 def measure(events=5_000, rounds=5):
     """By kind of processor: the best of some rounds for plain text, a call in text, and a native call."""
-    served = {**replies(events), "native": natively(events)}
+    served = replies(events)
     sides = {"text": "text", "call": "text", "native": "native"}
     return {
         name: [min(cost(served[kind], settings, sides[kind]) for _ in range(rounds)) for kind in served]

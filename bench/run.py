@@ -1,27 +1,39 @@
-"""`make bench`: all figures that the documentation quotes, from one run."""
+"""`make bench`: the figures that the documentation quotes, from one run; `ONLY=readers,events` runs these alone."""
 
+import os
+import platform
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
+import against
 import archive
 import dialects
+import exchanges
 import host
 import looking
+import memory
 import processors
 import readers
 import recording
+import report
+import requests_in
+import whole
 
 
-def main():
-    """Print the tables."""
+def print_readers():
+    """Print what the reader alone costs."""
     print("Reader alone: µs of CPU for each delta of 4 characters, and the exponent of growth (1.00 is linear)")
     print(f"{'':28}{'1 KB':>8}{'10 KB':>8}{'100 KB':>8}{'1 MB':>8}{'exponent':>10}")
     for name, (costs, growth) in readers.measure().items():
-        print(f"{name:28}" + "".join(f"{cost:8.2f}" for cost in costs) + f"{growth:10.3f}")
-    print()
+        print(f"{name:28}" + "".join(f"{cost:8.2f}" for cost in costs) + f"{growth:10.3f}", flush=True)
+
+
+def print_dialects():
+    """Print what a long argument costs in each dialect."""
     print(
         "Each dialect in auto: the same for a call with one long string argument; then MB/s at deltas of 1 KB, and the"
     )
@@ -30,27 +42,69 @@ def main():
     )
     print("the limit for held text.")
     print(f"{'':28}{'1 KB':>8}{'10 KB':>8}{'100 KB':>8}{'1 MB':>8}{'exponent':>10}{'MB/s':>8}{'peak':>8}")
-    for name, (costs, growth, speed, peak) in dialects.measure().items():
+    for name, (costs, growth, speed, peak) in dialects.measure():
         shown = "".join(f"{cost:8.2f}" for cost in costs)
-        print(f"{name:28}{shown}{growth:10.3f}{speed:8.0f}{peak:8.0f}")
-    print()
+        print(f"{name:28}{shown}{growth:10.3f}{speed:8.0f}{peak:8.0f}", flush=True)
+
+
+def print_processors():
+    """Print what processors cost."""
     print("Processors: µs of CPU for each streamed event of about 200 bytes, without a host")
     print(f"{'':28}{'plain text':>12}{'call in text':>14}{'native call':>13}")
     for name, (text, call, native) in processors.measure().items():
         print(f"{name:28}{text:12.2f}{call:14.2f}{native:13.2f}")
-    print()
-    looking.main()
-    print()
-    archive.main()
-    print()
+
+
+def print_events():
+    """Print what streamed events cost mitmdump."""
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()
     print(f"{'':28}{'no addon':>10}{'identity':>10}{'toolcalls':>11}{'minus identity':>16}")
-    for kind, label in (("text", "plain text"), ("call", "inside a call")):
+    for kind, label in (("text", "plain text"), ("call", "inside a call in text"), ("native", "inside a native call")):
         none, identity, ours = (costs[kind, name] for name in ("none", "identity", "toolcalls"))
         print(f"{label:28}{none:10.1f}{identity:10.1f}{ours:11.1f}{ours - identity:16.1f}")
-    print()
-    recording.main()
+
+
+# The parts by name, those that need no idle machine first.
+PARTS = {
+    "readers": print_readers,
+    "dialects": print_dialects,
+    "memory": memory.main,
+    "requests": requests_in.main,
+    "whole": whole.main,
+    "processors": print_processors,
+    "events": print_events,
+    "archive": archive.main,
+    "peers": against.main,
+    "looking": looking.main,
+    "report": report.main,
+    "exchanges": exchanges.main,
+    "recording": recording.main,
+}
+
+
+def machine():
+    """What the figures are measured on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.processor() or platform.machine()
+    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    software = f"Python {platform.python_version()}, mitmproxy {version('mitmproxy')}"
+    return f"{model}, {os.cpu_count()} cores, {load}; {platform.system()}, {software}"
+
+
+def main():
+    """Print the tables."""
+    wanted = [name for name in os.environ.get("ONLY", "").split(",") if name] or list(PARTS)
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"ONLY={','.join(unknown)}: there is no such part; the parts are {', '.join(PARTS)}")
+    print(machine())
+    for name in wanted:
+        print(f"\n[{name}]", flush=True)
+        PARTS[name]()
 
 
 if __name__ == "__main__":

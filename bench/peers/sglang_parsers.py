@@ -1,15 +1,17 @@
 """SGLang's tool parsers on the cases: `toolcalls cases --run 'PYTHON bench/peers/sglang_parsers.py'`.
 
 PYTHON is one in which SGLang is installed; no model and no GPU is needed. With `--stream` the text goes through
-`parse_stream_chunk` piece by piece.
+`parse_stream_chunk` piece by piece. `make bench ONLY=peers` times them (`--time`).
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from answering import answer_lines
 from sglang.srt.entrypoints.openai.protocol import Tool
 from sglang.srt.function_call.function_call_parser import FunctionCallParser
+from timing import time_lines
 
 # Our dialect → its parser, by the name that `--tool-call-parser` takes.
 PARSERS = {
@@ -67,5 +69,13 @@ def parse(name: str, case: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]
     return "".join(texts), [(names[index], arguments[index] or "{}") for index in sorted(names)]
 
 
+def begin(name: str, job: Mapping[str, Any]) -> Callable[[str], object]:
+    """A parser of SGLang at the beginning of a reply."""
+    return FunctionCallParser([Tool(**tool) for tool in job["tools"]], name).parse_stream_chunk
+
+
 if __name__ == "__main__":
-    answer_lines(PARSERS, parse)
+    if "--time" in sys.argv:
+        time_lines(PARSERS, begin)
+    else:
+        answer_lines(PARSERS, parse)

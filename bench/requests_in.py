@@ -1,0 +1,50 @@
+"""What a large request costs before it is sent on: reading it and deciding on its route, without a host."""
+
+import gc
+import time
+
+import exchanges
+
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.wires import all_wires
+
+SIZES = (100_000, 1_000_000, 2_000_000)
+ROUNDS = 7
+
+
+def cost(payload):
+    """ms of CPU for a body, and how long the longest garbage collection in it took."""
+    pauses = []
+
+    def note(phase, _):
+        pauses.append(time.perf_counter())
+        if phase == "stop":
+            pauses[-2:] = [pauses[-1] - pauses[-2]]
+
+    wire = all_wires()["openai_chat"]
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        before = time.process_time()
+        request = wire.request(payload)
+        decision = decide(Route(), request, {}, VTC_CLIENT_PATTERNS)
+        call_policy_of(Route(), request, decision)
+        return (time.process_time() - before) * 1e3, max(pauses, default=0) * 1e3
+    finally:
+        gc.callbacks.remove(note)
+
+
+def main():
+    """Print the table."""
+    print("A request of 150 turns, read and decided on, without a host")
+    print(f"{'':28}{'ms of CPU':>12}{'µs a KB':>10}{'ms in one collection':>22}")
+    for size in SIZES:
+        payloads = [exchanges.body(turn, size) for turn in range(ROUNDS)]
+        spent, paused = map(min, zip(*map(cost, payloads), strict=True))
+        kilobytes = len(payloads[0]) / 1000
+        print(f"{kilobytes / 1000:8.1f} MB{'':17}{spent:12.2f}{spent / kilobytes * 1000:10.2f}{paused:22.2f}")
+
+
+if __name__ == "__main__":
+    main()
